@@ -121,9 +121,9 @@ extension TemplateBuilder {
 
     /// Returns a test that a computed operand and its elements are not null.
     private mutating func known(_ operand: Operand) -> [Piece] {
-        let isThere = [value(operand)] + .text(" IS NOT NULL")
-        guard operand.type.isList else { return isThere }
-        return isThere + .text(" AND array_position(") + [value(operand)] + .text(", NULL) IS NULL")
+        let isNotNull = [value(operand)] + .text(" IS NOT NULL")
+        guard operand.type.isList else { return isNotNull }
+        return isNotNull + .text(" AND array_position(") + [value(operand)] + .text(", NULL) IS NULL")
     }
 
     /// - Parameter null: the test for a null variable; nil if the result is unknown then.

@@ -284,14 +284,14 @@ extension MutationPlan {
         self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: .template(plan))
     }
 
-    /// - Parameter around: columns that the enclosing row supplies, with their values where known.
+    /// - Parameter enclosing: columns that the enclosing row supplies, with their values where known.
     private static func key(
-        of row: RowData, _ table: Table, _ around: [String: KeySource.Part], _ builder: inout TemplateBuilder
+        of row: RowData, _ table: Table, _ enclosing: [String: KeySource.Part], _ builder: inout TemplateBuilder
     ) -> KeySource? {
         var parts: [KeySource.Part] = []
         for field in table.key {
             // A key that Postgres generates is new, so no live query can depend on it.
-            guard let part = around[field] ?? Self.part(field, of: row, &builder) else { return nil }
+            guard let part = enclosing[field] ?? Self.part(field, of: row, &builder) else { return nil }
             parts.append(part)
         }
         return KeySource(table: table.name, parts: parts)
@@ -310,14 +310,14 @@ extension MutationPlan {
 
     /// Returns the keys of a row and of all rows nested in it.
     private static func keys(
-        of row: RowData, _ table: Table, _ around: [String: KeySource.Part], _ builder: inout TemplateBuilder
+        of row: RowData, _ table: Table, _ enclosing: [String: KeySource.Part], _ builder: inout TemplateBuilder
     ) -> [KeySource] {
-        var keys = key(of: row, table, around, &builder).map { [$0] } ?? []
+        var keys = key(of: row, table, enclosing, &builder).map { [$0] } ?? []
         for children in row.children {
             let reference = children.relation.reference
             var filled: [String: KeySource.Part] = [:]
             for (local, target) in zip(reference.localFields, reference.targetFields) {
-                filled[local] = around[target] ?? part(target, of: row, &builder)
+                filled[local] = enclosing[target] ?? part(target, of: row, &builder)
             }
             for child in children.rows { keys += Self.keys(of: child, children.relation.child, filled, &builder) }
         }

@@ -6,21 +6,21 @@ import SchemaModel
 /// on settings (times, JSON, lists) count as equal, and SQL as different: setting a default again is harmless, keeping
 /// an outdated one is not.
 enum DefaultText {
-    /// Returns whether two defaults may be equal: `wanted` as `DefinitionSQL` writes it, `found` as `pg_get_expr`
+    /// Returns whether two defaults may be equal: `desired` as `DefinitionSQL` writes it, `found` as `pg_get_expr`
     /// prints it.
-    static func mayBeSame(_ wanted: String, _ found: String, as type: ColumnType) -> Bool {
-        if let wantedConstant = constant(wanted) {
+    static func mayBeSame(_ desired: String, _ found: String, as type: ColumnType) -> Bool {
+        if let desiredConstant = constant(desired) {
             let plain = normalized(found)
             guard let foundConstant = constant(found) ?? (isPlain(plain) ? plain : nil) else { return false }
             if type.isList { return true }
             switch type.scalar {
             case .timestamp, .any, .vector: return true
-            case .int, .int64, .float: return Double(wantedConstant) == Double(foundConstant)
-            case .uuid: return ScalarText.canonicalUUID(wantedConstant) == ScalarText.canonicalUUID(foundConstant)
-            case .string, .boolean, .date, .enumeration: return wantedConstant == foundConstant
+            case .int, .int64, .float: return Double(desiredConstant) == Double(foundConstant)
+            case .uuid: return ScalarText.canonicalUUID(desiredConstant) == ScalarText.canonicalUUID(foundConstant)
+            case .string, .boolean, .date, .enumeration: return desiredConstant == foundConstant
             }
         }
-        return normalized(wanted) == normalized(found)
+        return normalized(desired) == normalized(found)
     }
 
     /// Returns the text within `'text'::type`; nil for anything else.

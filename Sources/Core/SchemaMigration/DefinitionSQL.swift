@@ -99,14 +99,14 @@ struct DefinitionSQL {
 
     // MARK: Constraints and indexes
 
-    func wanted(_ unique: UniqueConstraint, of table: Table) -> DatabaseDescription.Index {
+    func desired(_ unique: UniqueConstraint, of table: Table) -> DatabaseDescription.Index {
         let columns = names(unique.fields, of: table)
         return DatabaseDescription.Index(
             name: unique.name, columns: columns, descending: columns.map { _ in false }, method: "btree",
             isUnique: true)
     }
 
-    func wanted(_ index: TableIndex, of table: Table) -> DatabaseDescription.Index {
+    func desired(_ index: TableIndex, of table: Table) -> DatabaseDescription.Index {
         let columns = names(index.fields, of: table)
         return DatabaseDescription.Index(
             name: index.name, columns: columns,
@@ -115,13 +115,13 @@ struct DefinitionSQL {
     }
 
     /// Returns all indexes of the schema for a table, except the key's.
-    func wantedIndexes(of table: Table) -> [DatabaseDescription.Index] {
-        table.uniques.map { wanted($0, of: table) } + table.indexes.map { wanted($0, of: table) }
-            + [wantedSearchIndex(of: table)].compactMap { $0 }
+    func desiredIndexes(of table: Table) -> [DatabaseDescription.Index] {
+        table.uniques.map { desired($0, of: table) } + table.indexes.map { desired($0, of: table) }
+            + [desiredSearchIndex(of: table)].compactMap { $0 }
     }
 
     /// Returns nil for a table without `@searchable` fields.
-    func wantedSearchIndex(of table: Table) -> DatabaseDescription.Index? {
+    func desiredSearchIndex(of table: Table) -> DatabaseDescription.Index? {
         guard table.columns.contains(where: { $0.searchLanguage != nil }) else { return nil }
         return DatabaseDescription.Index(
             name: SearchDocument.indexName(table), columns: [], descending: [], method: "gin", isUnique: false,
@@ -136,7 +136,7 @@ struct DefinitionSQL {
         replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement {
         index(
-            wanted(unique, of: table), on: table, " (\(columnList(unique.fields, of: table)))",
+            desired(unique, of: table), on: table, " (\(columnList(unique.fields, of: table)))",
             summary: "unique index \(unique.name)", found, replaces)
     }
 
@@ -144,13 +144,13 @@ struct DefinitionSQL {
         _ index: TableIndex, of table: Table, _ found: DatabaseDescription.Table? = nil,
         replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement {
-        let wanted = wanted(index, of: table)
-        let columns = zip(wanted.columns, wanted.descending).map { name, isDescending in
+        let desired = desired(index, of: table)
+        let columns = zip(desired.columns, desired.descending).map { name, isDescending in
             let operatorClass = index.operatorClass.map { " \($0)" } ?? ""
             return SQLName.quoted(name) + operatorClass + (isDescending ? " DESC" : "")
         }
         return self.index(
-            wanted, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
+            desired, on: table, " USING \(index.method) (\(columns.joined(separator: ", ")))",
             summary: "index \(index.name)", found, replaces)
     }
 
@@ -158,7 +158,7 @@ struct DefinitionSQL {
     func createSearchIndex(
         of table: Table, _ found: DatabaseDescription.Table? = nil, replaces: ConcurrentBuild.Former? = nil
     ) -> SQLStatement? {
-        wantedSearchIndex(of: table).map {
+        desiredSearchIndex(of: table).map {
             index(
                 $0, on: table, " USING gin (\(SearchDocument.text(table, nil)))", summary: "search index \($0.name)",
                 found, replaces)
@@ -166,22 +166,22 @@ struct DefinitionSQL {
     }
 
     private func index(
-        _ wanted: DatabaseDescription.Index, on table: Table, _ definition: String, summary: String,
+        _ desired: DatabaseDescription.Index, on table: Table, _ definition: String, summary: String,
         _ found: DatabaseDescription.Table?, _ replaces: ConcurrentBuild.Former?
     ) -> SQLStatement {
-        let what = wanted.isUnique ? "UNIQUE INDEX" : "INDEX"
+        let what = desired.isUnique ? "UNIQUE INDEX" : "INDEX"
         let whole = QualifiedName(namespace: namespace, name: table.name)
-        let former = replaces.map { _ in ConcurrentBuild.temporaryName(wanted.name) }
+        let former = replaces.map { _ in ConcurrentBuild.temporaryName(desired.name) }
         var present: [QualifiedName: String] = [:]
-        if let former, found?.replacement(former, fits: wanted) == true { present[whole] = former }
+        if let former, found?.replacement(former, fits: desired) == true { present[whole] = former }
         for partition in found?.partitioning?.partitions ?? [] {
-            let part = partition.indexes.first { $0.fits(wanted, asPart: true) }
+            let part = partition.indexes.first { $0.fits(desired, asPart: true) }
             if let part { present[partition.name] = part.name }
         }
         let create =
-            "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(wanted.name)) ON \(qualified(table.name))\(definition)"
+            "CREATE \(what) IF NOT EXISTS \(SQLName.quoted(desired.name)) ON \(qualified(table.name))\(definition)"
         let build = ConcurrentBuild(
-            what: what, index: QualifiedName(namespace: namespace, name: wanted.name), table: whole,
+            what: what, index: QualifiedName(namespace: namespace, name: desired.name), table: whole,
             definition: definition, replaces: replaces, partitions: found?.partitioning?.partitions ?? [],
             present: present)
         if replaces == nil { return SQLStatement(create, summary: "create \(summary)", concurrent: .build(build)) }

@@ -11,13 +11,13 @@ extension MigrationPlanner {
                 isUsable(reference.targetFields, of: target),
                 let add = sql.addForeignKey(reference, of: table, found)
             else { continue }
-            let wanted = Dictionary(
+            let desired = Dictionary(
                 zip(sql.names(reference.localFields, of: table), sql.names(reference.targetFields, of: target)),
                 uniquingKeysWith: { first, _ in first })
             let present = (found?.foreignKeys ?? []).filter { !ConcurrentBuild.isTemporary($0.name) }
             let same = present.filter {
                 $0.targetTable == target.name
-                    && Dictionary(zip($0.columns, $0.targetColumns), uniquingKeysWith: { first, _ in first }) == wanted
+                    && Dictionary(zip($0.columns, $0.targetColumns), uniquingKeysWith: { first, _ in first }) == desired
             }
             let fitting = same.filter { $0.deleteRule == reference.deleteRule.rawValue }
             let named = present.first { $0.name == reference.constraintName }

@@ -3,10 +3,10 @@ import SchemaModel
 /// Compares indexes.
 extension MigrationPlanner {
     mutating func compareSearchIndex(_ table: Table, _ found: DatabaseDescription.Table?) {
-        guard let wanted = sql.wantedSearchIndex(of: table),
-            !kept(table, found).contains(where: { $0.serves(wanted) }),
+        guard let desired = sql.desiredSearchIndex(of: table),
+            !kept(table, found).contains(where: { $0.serves(desired) }),
             isUsable(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table),
-            let slot = slot(for: wanted, table, found)
+            let slot = slot(for: desired, table, found)
         else { return }
         sql.createSearchIndex(of: table, found, replaces: slot.former).map { add($0, slot) }
     }
@@ -14,20 +14,20 @@ extension MigrationPlanner {
     mutating func compareIndexes(_ table: Table, _ found: DatabaseDescription.Table?) {
         let kept = kept(table, found)
         for unique in table.uniques where isUsable(unique.fields, of: table) {
-            let wanted = sql.wanted(unique, of: table)
-            let columns = Set(wanted.columns)
-            if Set(found?.key ?? []) == columns || kept.contains(where: { $0.serves(wanted) }) { continue }
+            let desired = sql.desired(unique, of: table)
+            let columns = Set(desired.columns)
+            if Set(found?.key ?? []) == columns || kept.contains(where: { $0.serves(desired) }) { continue }
             if let reason = found?.partitioning?.refusal(ofUnique: columns) {
                 refuse(table.name, unique.name, "the table cannot have the unique index \"\(unique.name)\": \(reason)")
                 continue
             }
-            guard let slot = slot(for: wanted, table, found) else { continue }
+            guard let slot = slot(for: desired, table, found) else { continue }
             add(sql.createUnique(unique, of: table, found, replaces: slot.former), slot)
         }
         for index in table.indexes where isUsable(index.fields, of: table) {
-            let wanted = sql.wanted(index, of: table)
-            if kept.contains(where: { $0.serves(wanted) }) { continue }
-            guard let slot = slot(for: wanted, table, found) else { continue }
+            let desired = sql.desired(index, of: table)
+            if kept.contains(where: { $0.serves(desired) }) { continue }
+            guard let slot = slot(for: desired, table, found) else { continue }
             add(sql.createIndex(index, of: table, found, replaces: slot.former), slot)
         }
     }
@@ -36,11 +36,11 @@ extension MigrationPlanner {
     /// replacements that have not yet taken over.
     private func kept(_ table: Table, _ found: DatabaseDescription.Table?) -> [DatabaseDescription.Index] {
         guard let found else { return [] }
-        let wanted = sql.wantedIndexes(of: table)
+        let desired = sql.desiredIndexes(of: table)
         var kept = found.indexes.filter { !ConcurrentBuild.isTemporary($0.name) && !goesWithColumn($0, table, found) }
-        // Replacing one index may leave another wanted index unserved, which then replaces its own.
+        // Replacing one index may leave another desired index unserved, which then replaces its own.
         while true {
-            let unserved = wanted.filter { index in
+            let unserved = desired.filter { index in
                 !(index.isUnique && Set(found.key) == Set(index.columns)) && !kept.contains { $0.serves(index) }
             }.map(\.name)
             let rest = kept.filter { !unserved.contains($0.name) }
@@ -94,9 +94,9 @@ extension MigrationPlanner {
         if slot.former == nil { result.steps.append(step) } else { exchanges.append(step) }
     }
 
-    /// Drops replacements that are no longer wanted. Call it after all indexes are compared.
+    /// Drops replacements that are no longer desired. Call it after all indexes are compared.
     mutating func dropReplacements(of table: Table, _ found: DatabaseDescription.Table) {
-        result.steps += sql.dropReplacements(of: table, found, wanted: replacements)
+        result.steps += sql.dropReplacements(of: table, found, desired: replacements)
     }
 
     private struct NameSlot {
@@ -104,13 +104,13 @@ extension MigrationPlanner {
         let former: ConcurrentBuild.Former?
     }
 
-    /// Determines whether the name of a wanted index is free. `IF NOT EXISTS` only compares names, so Postgres would
+    /// Determines whether the name of a desired index is free. `IF NOT EXISTS` only compares names, so Postgres would
     /// silently skip an index whose name is taken.
     /// - Returns: nil if the index was refused.
     private mutating func slot(
-        for wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
+        for desired: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
     ) -> NameSlot? {
-        let name = wanted.name
+        let name = desired.name
         if let builder = found?.indexBuilders[name] {
             refuse(
                 table.name, name,
@@ -139,19 +139,19 @@ extension MigrationPlanner {
         guard existing.relations[name] != nil || found?.indexes.contains(where: { $0.name == name }) == true else {
             return NameSlot(former: nil)
         }
-        return replacing(wanted, table, found)
+        return replacing(desired, table, found)
     }
 
     /// Determines how to replace an index of the table that has the same name but another definition.
     private mutating func replacing(
-        _ wanted: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
+        _ desired: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
     ) -> NameSlot? {
-        let name = wanted.name
+        let name = desired.name
         let index = found?.indexes.first { $0.name == name }
         let constraints = found?.indexConstraints[name] ?? []
         // Postgres would fail only after the new one is built, or not at all.
         if let reason = Self.obstacle(constraints, index) {
-            replacements[name] = IndexReplacement(wanted: wanted)
+            replacements[name] = IndexReplacement(desired: desired)
             // The same text applies to a constraint, which has the index's name.
             refuse(
                 table.name, name, "index \"\(name)\" exists with another definition and cannot be replaced: \(reason)",
@@ -161,17 +161,17 @@ extension MigrationPlanner {
         let former: ConcurrentBuild.Former = constraints.isEmpty ? .index : .constraint
         if let index, let found, goesWithColumn(index, table, found) {
             // The loss is reported with the column.
-            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
+            replacements[name] = IndexReplacement(desired: desired, isPlanned: true)
             return NameSlot(former: former)
         }
-        if let index, index.isFormerForm(of: wanted) {
+        if let index, index.isFormerForm(of: desired) {
             let isPlanned = !permissions.isDisjoint(with: [.rewrites, .concurrent])
-            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: isPlanned)
+            replacements[name] = IndexReplacement(desired: desired, isPlanned: isPlanned)
             if isPlanned { return NameSlot(former: former) }
             drift(
                 table.name, name,
                 "index \"\(name)\" is "
-                    + (wanted.expression == nil
+                    + (desired.expression == nil
                         ? "for another distance function than the schema's"
                         : "for other searchable fields or another language than the schema's")
                     + ", so searches scan the table; freshet migrate --concurrently rebuilds it",
@@ -187,11 +187,11 @@ extension MigrationPlanner {
             object: "\(table.name).\(name)", message: (lost ?? "loses no rows and no rules") + "; " + what,
             countSQL: nil)
         if allow(.rewrites, [], loss) {
-            replacements[name] = IndexReplacement(wanted: wanted, isPlanned: true)
+            replacements[name] = IndexReplacement(desired: desired, isPlanned: true)
             return NameSlot(former: former)
         }
-        replacements[name] = IndexReplacement(wanted: wanted)
-        let isBuilt = found?.replacement(ConcurrentBuild.temporaryName(name), fits: wanted) == true
+        replacements[name] = IndexReplacement(desired: desired)
+        let isBuilt = found?.replacement(ConcurrentBuild.temporaryName(name), fits: desired) == true
         refuse(
             table.name, name,
             (former == .index ? "index" : "UNIQUE constraint") + " \"\(name)\" exists with another definition"
@@ -209,7 +209,7 @@ extension MigrationPlanner {
         of index: DatabaseDescription.Index, _ table: Table, _ found: DatabaseDescription.Table?
     ) -> String? {
         guard index.isUnique else { return nil }
-        let rules = [found?.key ?? []] + (kept(table, found) + sql.wantedIndexes(of: table)).compactMap(\.keepsUnique)
+        let rules = [found?.key ?? []] + (kept(table, found) + sql.desiredIndexes(of: table)).compactMap(\.keepsUnique)
         // Rows that are unique by some columns are unique by more columns too.
         if rules.contains(where: { !$0.isEmpty && Set($0).isSubset(of: index.columns) }) { return nil }
         let by = index.expression ?? index.columns.map(SQLName.quoted).joined(separator: ", ")

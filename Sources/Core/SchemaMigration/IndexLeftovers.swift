@@ -2,7 +2,7 @@ import SchemaModel
 
 /// An index that will replace another one with its name.
 struct IndexReplacement {
-    let wanted: DatabaseDescription.Index
+    let desired: DatabaseDescription.Index
     /// Whether the plan contains the replacement, whose build reads the current state itself; otherwise it is not
     /// allowed yet.
     var isPlanned = false
@@ -39,24 +39,24 @@ extension DefinitionSQL {
         } + parts
     }
 
-    /// Drops finished replacements, and finished parts of them, that did not take over and are no longer wanted.
+    /// Drops finished replacements, and finished parts of them, that did not take over and are no longer desired.
     func dropReplacements(
-        of table: Table, _ found: DatabaseDescription.Table, wanted: [String: IndexReplacement]
+        of table: Table, _ found: DatabaseDescription.Table, desired: [String: IndexReplacement]
     ) -> [SQLStatement] {
         let whole = found.replacements.filter { name in
-            guard let kept = wanted.first(where: { ConcurrentBuild.temporaryName($0.key) == name })?.value else {
+            guard let kept = desired.first(where: { ConcurrentBuild.temporaryName($0.key) == name })?.value else {
                 return true
             }
-            return !kept.isPlanned && !found.replacement(name, fits: kept.wanted)
+            return !kept.isPlanned && !found.replacement(name, fits: kept.desired)
         }
         let parts = (found.partitioning?.partitions ?? []).flatMap { partition in
             partition.looseIndexes.filter { name in
                 func isPart(of index: String) -> Bool {
                     name == ConcurrentBuild.partName(ConcurrentBuild.temporaryName(index), of: partition.name).name
                 }
-                if let kept = wanted.first(where: { isPart(of: $0.key) })?.value {
+                if let kept = desired.first(where: { isPart(of: $0.key) })?.value {
                     return !kept.isPlanned
-                        && !partition.indexes.contains { $0.name == name && $0.fits(kept.wanted, asPart: true) }
+                        && !partition.indexes.contains { $0.name == name && $0.fits(kept.desired, asPart: true) }
                 }
                 return ConcurrentBuild.isPartOfReplacement(name, of: partition.name)
                     || indexNames(of: table).contains(where: isPart)
@@ -90,7 +90,7 @@ extension DatabaseDescription.Table {
     }
 
     /// Returns whether a finished replacement has the definition.
-    func replacement(_ name: String, fits wanted: DatabaseDescription.Index) -> Bool {
-        indexes.contains { $0.name == name && $0.fits(wanted) }
+    func replacement(_ name: String, fits desired: DatabaseDescription.Index) -> Bool {
+        indexes.contains { $0.name == name && $0.fits(desired) }
     }
 }

@@ -99,15 +99,15 @@ extension ConcurrentBuild {
     /// - Parameter model: the result of `modelDefinitionSQL`.
     package func stateSQL(model: String) -> String {
         let table = "pg_catalog.to_regclass(\(SQLName.literal(self.table.quoted)))"
-        let wanted = "\(SQLName.literal(model))::jsonb"
+        let desired = "\(SQLName.literal(model))::jsonb"
         return """
             SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
               'namespace', n.nspname, 'name', r.relname, 'kind', r.relkind,
               'indexes', coalesce((
                 SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
                   'name', c.relname, 'valid', i.indisvalid,
-                  'fits', CASE WHEN r.oid = \(table) THEN \(Self.comparedSQL) = \(wanted)
-                    ELSE \(Self.comparedSQL) - -1 = \(wanted) - -1 END,
+                  'fits', CASE WHEN r.oid = \(table) THEN \(Self.comparedSQL) = \(desired)
+                    ELSE \(Self.comparedSQL) - -1 = \(desired) - -1 END,
                   'loose', NOT c.relispartition,
                   'free', NOT c.relispartition OR (
                     SELECT h.indrelid <> \(table) FROM pg_catalog.pg_index h

@@ -97,7 +97,7 @@ struct MigrateTests: SampleProjectTests {
                 let refused = try await output(arguments + ["--concurrently"], code: 1)
                 #expect(
                     refused.contains(
-                        "foreign key visit_lot_id_fkey exists and is enforced for new rows; mend the rows"),
+                        "foreign key visit_lot_id_fkey exists and is enforced for new rows; correct the rows"),
                     "\(refused)")
             }
             let told = try await output(arguments)

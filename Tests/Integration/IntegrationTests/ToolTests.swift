@@ -257,7 +257,7 @@ struct ToolTests: SampleProjectTests {
                 #expect(refused.contains("column \"text\" is integer, but the schema requires text"), "\(refused)")
                 #expect(refused.contains("freshet migrate --force makes all of them"), "\(refused)")
                 let losses = try await migrate(["--force", "--drop-extras", "--dry-run"])
-                #expect(losses.contains("may lose: memo.text: integer becomes text"), "\(losses)")
+                #expect(losses.contains("may lose: memo.text: changes integer to text"), "\(losses)")
                 #expect(losses.contains("may lose: memo.old: drops the column with all its values (0 rows)"))
                 #expect(losses.contains("may lose: leftover: drops the table with all its rows (3 rows)"))
                 #expect(try await psql("SELECT count(*) FROM public.leftover") == "3")

@@ -7,13 +7,13 @@ extension ReadWriteSetBuilder {
 
     private mutating func add(_ kind: MutationField.Kind) {
         switch kind {
-        case .insert(let insert): add(insert.row, insert.table, isUpsert: insert.isUpsert, around: [:])
+        case .insert(let insert): add(insert.row, insert.table, isUpsert: insert.isUpsert, enclosing: [:])
         case .insertTrees(let insert):
-            for row in insert.rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
+            for row in insert.rows { add(row, insert.table, isUpsert: insert.isUpsert, enclosing: [:]) }
         case .insertMany(let insert):
             switch insert.rows {
             case .literal(let rows):
-                for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, around: [:]) }
+                for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, enclosing: [:]) }
             case .variable: write(insert.table, [:])
             }
         case .dynamic(let dynamic): add(dynamic.widest)
@@ -37,13 +37,13 @@ extension ReadWriteSetBuilder {
         result.writes.append(ReadWriteSet.Write(table: table.name, known: known, isCascade: isCascade))
     }
 
-    /// - Parameter around: fields that the enclosing row of a nested one determines.
+    /// - Parameter enclosing: fields that the enclosing row of a nested one determines.
     private mutating func add(
-        _ row: RowData, _ table: Table, isUpsert: Bool, around: [String: String]
+        _ row: RowData, _ table: Table, isUpsert: Bool, enclosing: [String: String]
     ) {
         // An upsert may update a row with other values, except for its key.
         func isKnown(_ field: String) -> Bool { !isUpsert || table.key.contains(field) }
-        var known = around.filter { isKnown($0.key) }
+        var known = enclosing.filter { isKnown($0.key) }
         for (field, assignment) in row.given {
             guard case .set(let operand) = assignment.value, let source = source(operand) else { continue }
             if isKnown(field) { known[field] = source }
@@ -53,7 +53,7 @@ extension ReadWriteSetBuilder {
             let reference = children.relation.reference
             var filled: [String: String] = [:]
             for (local, target) in zip(reference.localFields, reference.targetFields) { filled[local] = known[target] }
-            for child in children.rows { add(child, children.relation.child, isUpsert: isUpsert, around: filled) }
+            for child in children.rows { add(child, children.relation.child, isUpsert: isUpsert, enclosing: filled) }
         }
     }
 

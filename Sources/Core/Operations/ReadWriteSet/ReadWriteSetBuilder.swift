@@ -11,7 +11,7 @@ struct ReadWriteSetBuilder {
         for field in fields {
             switch field.kind {
             case .lookup(let lookup): add(lookup)
-            case .list(let list): add(list, around: [:])
+            case .list(let list): add(list, enclosing: [:])
             case .native, .remote: result.isPartial = true
             case .typeName: continue
             }
@@ -37,10 +37,10 @@ struct ReadWriteSetBuilder {
         add(lookup.object, known: equal)
     }
 
-    /// - Parameter around: fields of the list's rows that the enclosing row determines.
-    private mutating func add(_ list: RowList, around: [String: String]) {
+    /// - Parameter enclosing: fields of the list's rows that the enclosing row determines.
+    private mutating func add(_ list: RowList, enclosing: [String: String]) {
         let filter = list.arguments.filter
-        let equal = self.equal(filter).merging(around) { _, given in given }
+        let equal = self.equal(filter).merging(enclosing) { _, given in given }
         var searched = searched(filter)
         var known: [String: String] = [:]
         switch list.source {
@@ -96,8 +96,8 @@ struct ReadWriteSetBuilder {
                 case .manyToMany(let relation): relation.near
                 case .table, .search, .similarity: nil
                 }
-            let around = reference.map { Self.carried(known, from: $0.targetFields, to: $0.localFields) } ?? [:]
-            add(list, around: around)
+            let enclosing = reference.map { Self.carried(known, from: $0.targetFields, to: $0.localFields) } ?? [:]
+            add(list, enclosing: enclosing)
         }
     }
 

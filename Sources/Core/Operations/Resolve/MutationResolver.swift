@@ -80,7 +80,7 @@ extension OperationScope {
             refuseSelection(field, of: "Int!")
             return manyFilter(field, arguments, table).map { .deleteMany(table, $0.0, $0.1) }
         case .execute(let result):
-            refuseSelection(field, of: "rows of any form")
+            refuseSelection(field, of: "JSON of any form")
             return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
         case .query:
             refuseArguments(field)

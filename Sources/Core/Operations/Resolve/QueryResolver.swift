@@ -29,7 +29,7 @@ extension OperationScope {
         case .search(let table): return search(field, table).map(RootField.Kind.list)
         case .similarity(let table, let column): return similarity(field, table, column).map(RootField.Kind.list)
         case .select(let isFirst):
-            refuseSelection(field, of: "rows of any form")
+            refuseSelection(field, of: "JSON of any form")
             return nativeSQL(field, result: isFirst ? .firstRow : .rows).map(RootField.Kind.native)
         case .remote(let definition, let resolver):
             return remote(field, definition, resolver, .query).map(RootField.Kind.remote)

@@ -77,13 +77,13 @@ extension OperationScope {
         var file: SourceFile
     }
 
-    private func collect(_ set: SelectionSet, _ around: Context, into collection: inout FieldCollection) {
+    private func collect(_ set: SelectionSet, _ enclosing: Context, into collection: inout FieldCollection) {
         for selection in set.selections {
             let location = Self.location(of: selection)
-            let directives = selectionDirectives(selection.directives, at: location, in: around.file)
-            var context = around
-            context.inclusion = around.inclusion.and(directives.inclusion)
-            context.isRedacted = around.isRedacted || directives.isRedacted
+            let directives = selectionDirectives(selection.directives, at: location, in: enclosing.file)
+            var context = enclosing
+            context.inclusion = enclosing.inclusion.and(directives.inclusion)
+            context.isRedacted = enclosing.isRedacted || directives.isRedacted
             switch selection {
             case .field(let field): add(field, context, directives.checks, to: &collection)
             case .inlineFragment(let fragment):
@@ -99,7 +99,7 @@ extension OperationScope {
         }
     }
 
-    private func collect(_ spread: FragmentSpread, _ around: Context, into collection: inout FieldCollection) {
+    private func collect(_ spread: FragmentSpread, _ enclosing: Context, into collection: inout FieldCollection) {
         let name = spread.name.value
         guard let fragment = fragments[name] else {
             if mayLackFragments {
@@ -107,16 +107,17 @@ extension OperationScope {
                 return
             }
             error(
-                "unknown-fragment", at: FileRange(range: spread.name.range, file: around.file),
+                "unknown-fragment", at: FileRange(range: spread.name.range, file: enclosing.file),
                 "unknown fragment \"\(name)\"", help: DidYouMean.help(name, among: fragments.keys.sorted()))
             return
         }
         usedFragments.insert(name)
-        let visit = FieldCollection.Visit(fragment: name, inclusion: around.inclusion, isRedacted: around.isRedacted)
+        let visit = FieldCollection.Visit(
+            fragment: name, inclusion: enclosing.inclusion, isRedacted: enclosing.isRedacted)
         guard !fragment.isCyclic, collection.visited.insert(visit).inserted else { return }
-        let range = FileRange(range: spread.range, file: around.file)
+        let range = FileRange(range: spread.range, file: enclosing.file)
         guard matches(fragment.definition.typeCondition, collection.typeName, range) else { return }
-        var context = around
+        var context = enclosing
         context.file = fragment.file
         collect(fragment.definition.selectionSet, context, into: &collection)
     }

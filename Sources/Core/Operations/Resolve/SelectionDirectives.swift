@@ -46,13 +46,13 @@ extension OperationScope {
     }
 
     /// Returns the checks of the fragments directly in a selection; their `this` is the object selected from.
-    func fragmentChecks(in set: SelectionSet, _ around: Inclusion, _ file: SourceFile) -> [FieldCheck] {
+    func fragmentChecks(in set: SelectionSet, _ enclosing: Inclusion, _ file: SourceFile) -> [FieldCheck] {
         var visited: Set<String> = []
-        return fragmentChecks(in: set, around, file, &visited)
+        return fragmentChecks(in: set, enclosing, file, &visited)
     }
 
     private func fragmentChecks(
-        in set: SelectionSet, _ around: Inclusion, _ file: SourceFile, _ visited: inout Set<String>
+        in set: SelectionSet, _ enclosing: Inclusion, _ file: SourceFile, _ visited: inout Set<String>
     ) -> [FieldCheck] {
         var checks: [FieldCheck] = []
         for selection in set.selections {
@@ -70,7 +70,7 @@ extension OperationScope {
                 innerFile = fragment.file
                 definition = fragment.definition.directives
             }
-            let inclusion = around.and(
+            let inclusion = enclosing.and(
                 selectionDirectives(selection.directives, at: .fragment, in: file).inclusion)
             for (directives, file) in [(selection.directives, file), (definition, innerFile)] {
                 checks += directives.all(named: "check").compactMap { check($0, in: file) }.map {

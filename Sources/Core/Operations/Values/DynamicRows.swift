@@ -173,7 +173,7 @@ extension OperationScope {
         _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at range: FileRange
     ) -> (widest: RowData, rows: DynamicRows)? {
         let allowance = variable.allowance ?? InputAllowlist()
-        guard mayStand(allowance, variable, use, at: range), mayChange(table, allowance, use, at: range) else {
+        guard checkUse(allowance, variable, use, at: range), mayChange(table, allowance, use, at: range) else {
             return nil
         }
         if let reference {
@@ -199,7 +199,7 @@ extension OperationScope {
         )
     }
 
-    private func mayStand(
+    private func checkUse(
         _ allowance: InputAllowlist, _ variable: VariableSpec, _ use: DataUse, at range: FileRange
     ) -> Bool {
         if use == .update {
@@ -219,7 +219,7 @@ extension OperationScope {
             )
             return false
         }
-        return allowance.children.values.allSatisfy { mayStand($0, variable, use, at: range) }
+        return allowance.children.values.allSatisfy { checkUse($0, variable, use, at: range) }
     }
 
     /// Returns whether the updates that a variable may contain are possible in its rows, including nested ones.

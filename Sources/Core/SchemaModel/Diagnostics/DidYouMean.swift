@@ -23,8 +23,8 @@ package enum DidYouMean {
         let typed = Array(name.unicodeScalars)
         guard typed.count <= nameLengthMax else { return [] }
         var found: [(distance: Int, name: String)] = []
-        var looked: Set<String> = [name]
-        for candidate in candidates.prefix(candidatesMax) where looked.insert(candidate).inserted {
+        var seen: Set<String> = [name]
+        for candidate in candidates.prefix(candidatesMax) where seen.insert(candidate).inserted {
             let scalars = Array(candidate.unicodeScalars)
             guard scalars.count <= nameLengthMax else { continue }
             let limit = max(typed.count, scalars.count) * 2 / 5 + 1

@@ -13,10 +13,10 @@ struct Checker {
         self.source = source
     }
 
-    mutating func check(_ expression: Expression, expecting wanted: CELType?) throws(CompileFailure) -> CELType {
+    mutating func check(_ expression: Expression, expecting expected: CELType?) throws(CompileFailure) -> CELType {
         let type = self.type(of: expression)
-        if let wanted, !types.assign(type, to: wanted) {
-            report(.expectedType(wanted, found: types.apply(type, unknownToDyn: true)), at: expression)
+        if let expected, !types.assign(type, to: expected) {
+            report(.expectedType(expected, found: types.apply(type, unknownToDyn: true)), at: expression)
         }
         guard diagnostics.isEmpty else {
             throw CompileFailure(diagnostics: diagnostics.sorted { $0.offset < $1.offset })
@@ -98,10 +98,10 @@ struct Checker {
         }
     }
 
-    private mutating func require(_ wanted: CELType, of expression: Expression) {
+    private mutating func require(_ expected: CELType, of expression: Expression) {
         let found = type(of: expression)
-        if !types.assign(found, to: wanted) {
-            report(.expectedType(wanted, found: types.apply(found, unknownToDyn: true)), at: expression)
+        if !types.assign(found, to: expected) {
+            report(.expectedType(expected, found: types.apply(found, unknownToDyn: true)), at: expression)
         }
     }
 

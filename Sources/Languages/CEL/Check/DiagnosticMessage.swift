@@ -37,8 +37,8 @@ struct DiagnosticMessage: Equatable {
     static let unicodeEscapeInBytes = DiagnosticMessage("\\u and \\U are not allowed in bytes")
 
     // Parser
-    static func unexpected(_ found: String, wanted: String) -> DiagnosticMessage {
-        DiagnosticMessage("unexpected \(found), expected \(wanted)")
+    static func unexpected(_ found: String, expected: String) -> DiagnosticMessage {
+        DiagnosticMessage("unexpected \(found), expected \(expected)")
     }
     static func reserved(_ word: String) -> DiagnosticMessage {
         DiagnosticMessage("'\(word)' is a reserved word")
@@ -63,8 +63,8 @@ struct DiagnosticMessage: Equatable {
     static func noFields(_ type: CELType) -> DiagnosticMessage {
         DiagnosticMessage("type '\(type)' has no fields")
     }
-    static func expectedType(_ wanted: CELType, found: CELType) -> DiagnosticMessage {
-        DiagnosticMessage("expected type '\(wanted)' but found '\(found)'")
+    static func expectedType(_ expected: CELType, found: CELType) -> DiagnosticMessage {
+        DiagnosticMessage("expected type '\(expected)' but found '\(found)'")
     }
     static func notIterable(_ type: CELType) -> DiagnosticMessage {
         DiagnosticMessage("type '\(type)' cannot be the range of a macro")

@@ -60,18 +60,18 @@ struct Substitution {
 
     /// Returns whether each type is assignable to its counterpart. The bindings that follow are kept only if all of
     /// them are.
-    mutating func assign(_ types: [CELType], to wanted: [CELType]) -> Bool {
-        guard types.count == wanted.count else { return false }
+    mutating func assign(_ types: [CELType], to expected: [CELType]) -> Bool {
+        guard types.count == expected.count else { return false }
         trail.removeAll(keepingCapacity: true)
-        for (type, wanted) in zip(types, wanted) where !agree(type, wanted) {
+        for (type, expected) in zip(types, expected) where !agree(type, expected) {
             for change in trail.reversed() { bindings[change.name] = change.previous }
             return false
         }
         return true
     }
 
-    mutating func assign(_ type: CELType, to wanted: CELType) -> Bool {
-        assign([type], to: [wanted])
+    mutating func assign(_ type: CELType, to expected: CELType) -> Bool {
+        assign([type], to: [expected])
     }
 
     /// Returns the element type of a list with elements of both types: the more general one, or `dyn` if neither is

@@ -16,7 +16,7 @@ enum MathFunctions {
     /// The most arguments that `greatest` and `least` accept; longer sequences must be passed as a list.
     private static let argumentsMax = 16
 
-    private static func extreme(_ name: String, _ wanted: Order) -> FunctionDeclaration {
+    private static func extreme(_ name: String, _ expected: Order) -> FunctionDeclaration {
         var overloads = numbers.flatMap { type in
             [
                 Extensions.function("math_@\(name)_\(type)", [type], type),
@@ -37,7 +37,7 @@ enum MathFunctions {
                 guard value.isNumber, let order = value.order(relativeTo: best) else {
                     throw EvaluationError(.noSuchOverload)
                 }
-                if order == wanted { best = value }
+                if order == expected { best = value }
             }
             return best
         }

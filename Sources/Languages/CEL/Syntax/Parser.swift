@@ -18,7 +18,7 @@ struct Parser {
             }
             var parser = try Parser(source: source, limits: limits, options: options)
             let expression = try parser.parseExpression()
-            guard parser.token.kind == .end else { throw parser.unexpected(wanted: "end of expression") }
+            guard parser.token.kind == .end else { throw parser.unexpected(expected: "end of expression") }
             return expression
         } catch {
             throw CompileFailure(diagnostics: [
@@ -52,12 +52,12 @@ struct Parser {
     }
 
     mutating func expect(_ symbol: Token.Symbol) throws(SyntaxProblem) {
-        guard try take(symbol) else { throw unexpected(wanted: "'\(symbol.rawValue)'") }
+        guard try take(symbol) else { throw unexpected(expected: "'\(symbol.rawValue)'") }
     }
 
-    func unexpected(wanted: String) -> SyntaxProblem {
+    func unexpected(expected: String) -> SyntaxProblem {
         SyntaxProblem(
-            message: .unexpected(token.description, wanted: wanted), offset: token.range.lowerBound)
+            message: .unexpected(token.description, expected: expected), offset: token.range.lowerBound)
     }
 
     // MARK: Nodes
@@ -229,7 +229,7 @@ struct Parser {
             return try make(
                 .call(name, target: operand, arguments: arguments), from: start, over: [operand] + arguments)
         default:
-            throw unexpected(wanted: "a field name")
+            throw unexpected(expected: "a field name")
         }
     }
 
@@ -239,7 +239,7 @@ struct Parser {
         while !isAt(closing) {
             elements.append(closing == .rightBracket ? try parseElement() : try parseExpression())
             guard try take(.comma) else { break }
-            if isAt(closing), closing == .rightParenthesis { throw unexpected(wanted: "an expression") }
+            if isAt(closing), closing == .rightParenthesis { throw unexpected(expected: "an expression") }
         }
         try expect(closing)
         return elements

@@ -8,7 +8,7 @@ extension Parser {
         case .identifier(let name) where !Self.literalWords.contains(name):
             try advance()
             return try make(.optionalSelect(operand, field: name), from: start, over: [operand])
-        default: throw unexpected(wanted: "a field name")
+        default: throw unexpected(expected: "a field name")
         }
     }
 

@@ -38,7 +38,7 @@ extension Parser {
             let elements = try parseList(until: .rightBracket)
             return try make(.list(elements), from: start, over: elements)
         case .symbol(.leftBrace): return try parseMap(start: start)
-        default: throw unexpected(wanted: "an expression")
+        default: throw unexpected(expected: "an expression")
         }
     }
 
@@ -50,7 +50,7 @@ extension Parser {
 
     mutating func parseName(isAbsolute: Bool, start: Int) throws(SyntaxProblem) -> Expression {
         guard case .identifier(let name) = token.kind, !Self.literalWords.contains(name) else {
-            throw unexpected(wanted: "a name")
+            throw unexpected(expected: "a name")
         }
         if Self.reservedWords.contains(name) {
             throw SyntaxProblem(message: .reserved(name), offset: token.range.lowerBound)
@@ -95,7 +95,7 @@ extension Parser {
         while !isAt(.rightBrace) {
             switch token.kind {
             case .identifier, .quotedIdentifier: try advance()
-            default: throw unexpected(wanted: "a field name")
+            default: throw unexpected(expected: "a field name")
             }
             try expect(.colon)
             _ = try parseExpression()
