@@ -300,6 +300,8 @@ let package = Package(
             .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
             .unit, "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
+        tests(
+            .unit, "ExecutionTests", ["Catalog", "Execution", "JSON", "LiveModel", "Postgres", "SchemaModel"]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(.unit, "SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
