@@ -19,14 +19,28 @@ import Testing
         let run = try #require(log["runs"]?.arrayValue?.first)
         #expect(
             run["tool"]?["driver"]?["rules"]?.description
-                == #"[{"id":"no-connectors","shortDescription":{"text":"Without a connector clients can run nothing."}},{"id":"unknown-field","shortDescription":{"text":"The type has no such field."}}]"#
+                == """
+                [{"id":"no-connectors","shortDescription":{"text":"Without a connector clients can run \
+                nothing."}},{"id":"unknown-field","shortDescription":{"text":"The type has no such field."}}]
+                """
         )
         let results = try #require(run["results"]?.arrayValue)
         #expect(
             results.map(\.description) == [
-                #"{"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"m\nh"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"schema/a%20b.gql"},"region":{"startLine":3,"startColumn":5,"endColumn":9}}}]}"#,
-                #"{"ruleId":"no-connectors","ruleIndex":0,"level":"warning","message":{"text":"w"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///x/dataconnect.yaml"}}}]}"#,
-                #"{"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"n"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"c.gql"},"region":{"startLine":1,"startColumn":1,"endColumn":2}}}]}"#,
+                #"""
+                {"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"m\nh"},\#
+                "locations":[{"physicalLocation":{"artifactLocation":{"uri":"schema/a%20b.gql"},\#
+                "region":{"startLine":3,"startColumn":5,"endColumn":9}}}]}
+                """#,
+                """
+                {"ruleId":"no-connectors","ruleIndex":0,"level":"warning","message":{"text":"w"},\
+                "locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///x/dataconnect.yaml"}}}]}
+                """,
+                """
+                {"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"n"},\
+                "locations":[{"physicalLocation":{"artifactLocation":{"uri":"c.gql"},\
+                "region":{"startLine":1,"startColumn":1,"endColumn":2}}}]}
+                """,
             ])
     }
 }
