@@ -278,6 +278,10 @@ let package = Package(
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        // The domain that the tests of catalog and language share
+        .target(
+            name: "LibrarySchema", dependencies: ["Catalog", "SchemaModel"], path: "Tests/LibrarySchema",
+            swiftSettings: settings),
         tests(.contract, "ArchitectureTests", ["TestSupport"]),
         tests(.contract, "DocsTests", ["TestSupport"]),
         tests(.unit, "CELTests", ["CEL", "TestSupport"]),
@@ -290,13 +294,13 @@ let package = Package(
             .unit, "CatalogTests",
             [
                 "CEL", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
-                "GraphQLLanguage", "JSON", "LiveModel", "ProjectFolder", "TestSupport",
+                "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "ProjectFolder", "TestSupport",
             ]),
         tests(
             .contract, "LanguageTests",
             [
                 "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL", "Execution",
-                "GraphQLLanguage", "JSON", "LiveModel", "LocalServers", "Postgres",
+                "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Postgres",
                 "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden"]),
@@ -305,14 +309,17 @@ let package = Package(
             .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
             .unit, "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
+        tests(
+            .unit, "ExecutionTests",
+            ["Catalog", "Execution", "JSON", "LiveModel", "Postgres", "SchemaModel"]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(.unit, "SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
         tests(
             .contract, "ConformanceTests",
             [
-                "CEL", "Catalog", "Operations", "QuerySQL", "SchemaModel", "FanoutWorker", "JSON", "LiveModel",
-                "Refresh", "TestSupport",
+                "CEL", "Catalog", "Operations", "QuerySQL", "SchemaModel", "JSON", "LiveModel", "Refresh",
+                "TestSupport",
             ]),
         tests(
             .unit, "RoleMachinesTests",
@@ -321,7 +328,7 @@ let package = Package(
                 "Streams",
             ]),
         tests(.integration, "SimulationTests", ["Simulation"]),
-        tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder"]),
+        tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "SeededRandom", "TestSupport", logging]),
@@ -333,7 +340,7 @@ let package = Package(
             ]),
         tests(
             .unit, "HTTPServerTests",
-            ["HTTPServer", "LiveModel", "TestSupport", nio, nioPosix, nioHTTP, nioWebSocket, logging]),
+            ["HTTPServer", "LiveModel", "TestSupport", nio, nioHTTP, nioWebSocket, logging]),
         tests(
             .unit, "GRPCTests",
             [
@@ -345,7 +352,8 @@ let package = Package(
         tests(
             .unit, "TokensTests",
             [
-                "JSON", "LiveModel", "OutboundHTTP", "Settings", "Tokens", crypto, nio, nioPosix, nioHTTP,
+                "JSON", "LiveModel", "OutboundHTTP", "Settings", "TestSupport", "Tokens", crypto, nio, nioPosix,
+                nioHTTP,
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         tests(
@@ -355,7 +363,7 @@ let package = Package(
                 nioPosix,
                 logging,
             ]),
-        tests(.unit, "PublicAPITests", ["PublicAPI", "Gateway", "JSON", "LiveModel", nio, nioPosix]),
+        tests(.unit, "PublicAPITests", ["PublicAPI", "JSON", "LiveModel"]),
         tests(.unit, "AdminTests", ["Admin"]),
         tests(
             .unit, "NodeTests",
@@ -367,7 +375,7 @@ let package = Package(
         tests(
             .unit, "LoadDriverTests",
             ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP, logging]),
-        tests(.integration, "ChaosTests", ["Chaos", "TestSupport", "freshet", nio, nioPosix]),
+        tests(.integration, "ChaosTests", ["Chaos", "LoadDriver", "TestSupport", "freshet", nio, nioPosix]),
         tests(
             .integration, "IntegrationTests",
             [

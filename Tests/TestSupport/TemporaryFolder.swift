@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// A folder for one test that every account can enter; removed with its content when the last reference goes.
@@ -15,6 +16,17 @@ package final class TemporaryFolder: Sendable {
         guard mkdtemp(&template) != nil else { throw NotMade(code: errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         chmod(path, 0o755)
+    }
+
+    /// Writes files below the folder, and the folders that they need.
+    /// - Parameter files: text by relative path.
+    package func write(_ files: [String: String]) throws {
+        for (name, text) in files {
+            let file = URL(filePath: path + "/" + name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
     }
 
     deinit { remove() }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A private certificate authority (`ca.crt`) in a folder of the test's, with certificates that it signed (`server.crt`,
-/// `server.key`), and an authority that signed none of them (`other.crt`). Made with `openssl`.
+/// A private certificate authority (`ca.crt`) in a folder of the test's, with certificates that it signed
+/// (`server.crt`, `server.key`), and an authority that signed none of them (`other.crt`). Made with `openssl`.
 package struct TestCertificates: Sendable {
     package struct Failed: Error, CustomStringConvertible {
         package let description: String
@@ -19,12 +19,14 @@ package struct TestCertificates: Sendable {
             set -e
             cd "$0"
             key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
-            authority() { key "$1"; openssl req -x509 -new -key "$1.key" -days 2 -subj "/CN=Freshet test $1" -out "$1.crt"; }
+            authority() { key "$1"; openssl req -x509 -new -key "$1.key" -days 2 -subj "/CN=Freshet test $1" -out \
+            "$1.crt"; }
             leaf() {
               key "$1"
               openssl req -new -key "$1.key" -subj "/CN=$1" -out "$1.csr"
               printf "subjectAltName=%s" "$2" > "$1.ext"
-              openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.crt"
+              openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile "$1.ext" -out \
+              "$1.crt"
             }
             authority ca
             authority other

@@ -132,8 +132,8 @@ package final class MutationExecutor: Sendable {
             failure: errors[failedStep])
     }
 
-    /// The fields run one after the other. Without `@transaction` a failed one does not undo the others; they still commit
-    /// together, so that the event cannot be lost between two of them.
+    /// The fields run one after the other. Without `@transaction` a failed one does not undo the others; they still
+    /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
         _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
         _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent

@@ -121,8 +121,9 @@ package struct OperationLookup: Sendable {
         return operation
     }
 
-    /// Clients run stored operations only: a text is accepted when its selections are those of a stored one. A client may
-    /// call a stored query `subscription`, and may call an operation what it likes where the selections tell which it is.
+    /// Clients run stored operations only: a text is accepted when its selections are those of a stored one. A client
+    /// may call a stored query `subscription`, and may call an operation what it likes where the selections tell which
+    /// it is.
     private func find(_ name: String, _ sent: SentText?, in connectors: [Connector]) throws(RequestError)
         -> StoredOperation
     {

@@ -52,12 +52,9 @@ package final class QueryExecutor: Sendable {
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
     private let statements = StatementCache()
-    /// Where the next batch begins to ask custom resolvers: where one is late the rest of a batch is not asked, and that
-    /// must not be the same rest each time.
+    /// Where the next batch begins to ask custom resolvers.
     private let remoteStart = Atomic<Int>(0)
 
-    /// Live queries of one batch that ask custom resolvers at a time.
-    private static let remoteItemsMax = 16
     /// Live queries of one batch that the threads of reader and connection work on.
     private static let shortItemsMax = 8
 
@@ -121,39 +118,24 @@ package final class QueryExecutor: Sendable {
     }
 
     private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
-        await withTaskGroup(of: (index: Int, outcome: Outcome, lateness: RequestError?).self) { group in
-            var outcomes = outcomes
-            let first = remoteStart.add(Self.remoteItemsMax, ordering: .relaxed).oldValue % max(1, items.count)
-            let order = Array(first..<items.count) + Array(0..<first)
-            var next = 0
-            func start(_ group: inout TaskGroup<(index: Int, outcome: Outcome, lateness: RequestError?)>) {
-                let index = order[next]
-                next += 1
-                let outcome = outcomes[index]
-                let item = items[index]
-                group.addTask {
-                    guard case .result(let result) = outcome else { return (index, outcome, nil) }
-                    do throws(RequestError) {
-                        let complete = try await self.complete(result, operation, item.variables)
-                        return (index, complete.digest == item.knownDigest ? .unchanged : .result(complete), nil)
-                    } catch {
-                        return (index, .failed(error), error.code == .timeout ? error : nil)
+        let first = remoteStart.wrappingAdd(RemoteRound.inFlightMax, ordering: .relaxed).oldValue & .max
+        return await withTaskGroup(of: (index: Int, outcome: Outcome).self) { group in
+            var round = RemoteRound(outcomes, first: first)
+            while true {
+                while let call = round.next() {
+                    let item = items[call.index]
+                    group.addTask {
+                        do throws(RequestError) {
+                            let complete = try await self.complete(call.result, operation, item.variables)
+                            return (call.index, complete.digest == item.knownDigest ? .unchanged : .result(complete))
+                        } catch {
+                            return (call.index, .failed(error))
+                        }
                     }
                 }
+                guard let ended = await group.next() else { return round.outcomes }
+                round.ended(ended.index, ended.outcome)
             }
-            while next < min(items.count, Self.remoteItemsMax) { start(&group) }
-            while let ended = await group.next() {
-                outcomes[ended.index] = ended.outcome
-                if let lateness = ended.lateness {
-                    // A batch waits for one time-out, not for one after the other. The rest is tried again.
-                    for index in order[next...] {
-                        if case .result = outcomes[index] { outcomes[index] = .failed(lateness) }
-                    }
-                    next = items.count
-                }
-                if next < items.count { start(&group) }
-            }
-            return outcomes
         }
     }
 
@@ -212,7 +194,11 @@ package final class QueryExecutor: Sendable {
             // An unchanged result may no longer be shown when time decides; and a resolver may give another part.
             let isAlwaysSent = operation.hasChecksOfTime || operation.hasRemoteFields
             let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
-            for batch in batches { await run(operation, batch, batch.members.indices, sent, into: &outcomes) }
+            for batch in batches {
+                var run = BatchRun(count: batch.members.count)
+                await finish(&run, operation, batch, sent)
+                Self.place(run, batch, into: &outcomes)
+            }
         } catch {
             return Array(repeating: .failed(error), count: items.count)
         }
@@ -224,8 +210,8 @@ package final class QueryExecutor: Sendable {
         return Self.finish(outcomes, operation, items, nowMs)
     }
 
-    /// The same for hot paths. `completion` is called exactly once, usually on a connection's thread: it must be short and
-    /// must not block.
+    /// The same for hot paths. `completion` is called exactly once, usually on a connection's thread: it must be short
+    /// and must not block.
     package func run(
         _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
     ) {
@@ -242,22 +228,24 @@ package final class QueryExecutor: Sendable {
         let all = batch.members.indices
         let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
+        @Sendable func complete(_ run: BatchRun) {
+            var outcomes = Self.noOutcomes(of: items)
+            Self.place(run, batch, into: &outcomes)
+            completion(Self.finish(outcomes, operation, items, nowMs))
+        }
         pool.query(statement, Self.parameters(of: batch, all, sent), for: .refresh(count: items.count)) { answer in
+            var run = BatchRun(count: all.count)
+            _ = run.next()
             switch answer {
-            case .success(let rows):
-                var outcomes = Self.noOutcomes(of: items)
-                Self.read(rows, batch, all, into: &outcomes)
-                completion(Self.finish(outcomes, operation, items, nowMs))
-            case .failure(let error):
-                let failure = RequestError(error)
-                guard Self.isDueToOne(error, failure, all) else {
-                    return completion(Array(repeating: .failed(failure), count: items.count))
-                }
-                Task {
-                    var outcomes = Self.noOutcomes(of: items)
-                    await self.runHalves(of: batch, operation, all, sent, into: &outcomes)
-                    completion(Self.finish(outcomes, operation, items, nowMs))
-                }
+            case .success(let rows): run.answered(all, rows.rows.lazy.compactMap(\.ofBatch))
+            case .failure(let error): run.failed(all, RequestError(error), isRefused: error.isOfServer)
+            }
+            if run.isOver { return complete(run) }
+            let started = run
+            Task {
+                var run = started
+                await self.finish(&run, operation, batch, sent)
+                complete(run)
             }
         }
     }
@@ -275,59 +263,29 @@ package final class QueryExecutor: Sendable {
         Array(repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
     }
 
-    /// Runs a range of the batch's members and puts each outcome at its item's place.
-    private func run(
-        _ operation: StoredOperation, _ batch: QueryBatch, _ range: Range<Int>, _ items: [Item],
-        into outcomes: inout [Outcome]
+    /// Runs the statements of a batch that are left.
+    private func finish(
+        _ run: inout BatchRun, _ operation: StoredOperation, _ batch: QueryBatch, _ items: [Item]
     ) async {
-        let parameters = Self.parameters(of: batch, range, items)
-        do {
-            let statement = statements.entry(for: batch.statement, of: operation).multiplexed
-            let onReplica = await replicas?.query(statement, parameters)
-            let rows =
-                if let onReplica { onReplica } else {
-                    try await pool.query(statement, parameters, for: .refresh(count: range.count))
-                }
-            Self.read(rows, batch, range, into: &outcomes)
-        } catch {
-            let failure = RequestError(error)
-            guard Self.isDueToOne(error, failure, range) else {
-                for member in batch.members[range] { outcomes[member] = .failed(failure) }
-                return
-            }
-            await runHalves(of: batch, operation, range, items, into: &outcomes)
-        }
-    }
-
-    /// Halving finds the one that fails without running each alone.
-    private func runHalves(
-        of batch: QueryBatch, _ operation: StoredOperation, _ range: Range<Int>, _ items: [Item],
-        into outcomes: inout [Outcome]
-    ) async {
-        let middle = range.lowerBound + range.count / 2
-        await run(operation, batch, range.lowerBound..<middle, items, into: &outcomes)
-        await run(operation, batch, middle..<range.upperBound, items, into: &outcomes)
-    }
-
-    /// Whether one set of variables may have broken the statement for all.
-    private static func isDueToOne(_ error: PostgresError, _ failure: RequestError, _ range: Range<Int>) -> Bool {
-        guard case .server = error.code else { return false }
-        return !failure.code.isRetryable && range.count > 1
-    }
-
-    private static func read(
-        _ rows: ResultSet, _ batch: QueryBatch, _ range: Range<Int>, into outcomes: inout [Outcome]
-    ) {
-        for row in rows.rows {
-            guard let ordinal = row.ordinal(0), range.contains(range.lowerBound + ordinal - 1) else { continue }
-            let index = batch.members[range.lowerBound + ordinal - 1]
-            if let body = row[2] {
-                guard let digest = row.digest(1) else { continue }
-                outcomes[index] = .result(Result(body: body, digest: digest))
-            } else {
-                outcomes[index] = .unchanged
+        let statement = statements.entry(for: batch.statement, of: operation).multiplexed
+        while let members = run.next() {
+            let parameters = Self.parameters(of: batch, members, items)
+            do {
+                let onReplica = await replicas?.query(statement, parameters)
+                let rows =
+                    if let onReplica { onReplica } else {
+                        try await pool.query(statement, parameters, for: .refresh(count: members.count))
+                    }
+                run.answered(members, rows.rows.lazy.compactMap(\.ofBatch))
+            } catch {
+                run.failed(members, RequestError(error), isRefused: error.isOfServer)
             }
         }
+    }
+
+    /// Puts the outcome of each member at its item's place.
+    private static func place(_ run: BatchRun, _ batch: QueryBatch, into outcomes: inout [Outcome]) {
+        for (index, outcome) in zip(batch.members, run.outcomes) { outcomes[index] = outcome }
     }
 
     private static func parameters(of batch: QueryBatch, _ range: Range<Int>, _ items: [Item]) -> [Parameter] {
@@ -354,7 +312,18 @@ package final class QueryExecutor: Sendable {
     }
 }
 
+extension PostgresError {
+    fileprivate var isOfServer: Bool {
+        if case .server = code { true } else { false }
+    }
+}
+
 extension Row {
+    /// Ordinal, digest and body; nil for a row without an ordinal.
+    fileprivate var ofBatch: BatchRun.Row? {
+        ordinal(0).map { BatchRun.Row(ordinal: $0, digest: digest(1), body: self[2]) }
+    }
+
     /// A number of at most nine digits; nil for anything else.
     fileprivate func ordinal(_ column: Int) -> Int? {
         withBytes(column) { bytes in

@@ -5,8 +5,8 @@ package import Operations
 package protocol ResolverTransport: Sendable {
     /// One request, one answer, at most once: nothing is sent again, since the resolver may have acted.
     /// - Returns: the field's value as JSON text.
-    /// - Throws: `.resolverFailed`; `.timeout`, `.outcomeUnknown` when it may have acted; `.unavailable`, `.limitExceeded`
-    ///   when nothing was sent; each with the path of the field.
+    /// - Throws: `.resolverFailed`; `.timeout`, `.outcomeUnknown` when it may have acted; `.unavailable`,
+    ///   `.limitExceeded` when nothing was sent; each with the path of the field.
     func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8]
 }
 

@@ -2,14 +2,14 @@ package import Catalog
 package import LiveModel
 import Synchronization
 
-/// The catalogs of this node, swapped while it runs: whoever needs one takes it at the beginning of its work and keeps it
-/// to the end.
+/// The catalogs of this node, swapped while it runs: whoever needs one takes it at the beginning of its work and keeps
+/// it to the end.
 ///
 /// Why no refresh is missed while nodes differ: a deployment is first announced, and no request gets it before every
-/// node has loaded it. From then on a node publishes by the rules of all versions together. `generationReached` counts a
-/// node in only when also the last mutation that began by fewer rules has ended, so every mutation that ends later than
-/// the first result of the new version is published by its rules. A node that nobody could ask (paused, cut off) is found
-/// when an outbox row is removed: that refuses while there is a deployment which the publisher has not loaded.
+/// node has loaded it. From then on a node publishes by the rules of all versions together. `generationReached` counts
+/// a node in only when also the last mutation that began by fewer rules has ended, so every mutation that ends later
+/// than the first result of the new version is published by its rules. A node that nobody could ask (paused, cut off)
+/// is found when an outbox row is removed: that refuses while there is a deployment which the publisher has not loaded.
 package final class ServedCatalogs: Sendable {
     package final class Snapshot: Sendable {
         package let set: CatalogSet

@@ -4,11 +4,11 @@ import Operations
 import Postgres
 import QuerySQL
 
-/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check` ends
-/// it. Source: docs/reference/sql-connect.md §5.1.
+/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check`
+/// ends it. Source: docs/reference/sql-connect.md §5.1.
 ///
-/// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones do
-/// not run. With it the first failure undoes everything.
+/// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones
+/// do not run. With it the first failure undoes everything.
 ///
 /// What a custom resolver did nobody can undo. Its fields at the beginning run before the transaction, so that a slow
 /// resolver holds no connection; later ones run inside, at their place. One that may have acted counts as one that has:

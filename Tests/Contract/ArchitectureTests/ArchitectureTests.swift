@@ -1,10 +1,13 @@
+import TestSupport
 import Testing
 
 /// What the folders below `Sources` promise.
 @Suite struct ArchitectureTests {
+    /// Read once for all tests.
+    private static let read = Result { try SourceTree() }
     private let tree: SourceTree
 
-    init() throws { tree = try SourceTree() }
+    init() throws { tree = try Self.read.get() }
 
     @Test func everyModuleStandsInAFolder() {
         #expect(tree.files.count > 500)
@@ -15,12 +18,10 @@ import Testing
         let folders = tree.folderOfModule
         for file in tree.files {
             let own = try #require(SourceTree.folders.firstIndex(of: file.folder))
-            for line in file.code {
-                guard let match = line.firstMatch(of: #/^(?:package |public |@testable )*import (\w+)/#),
-                    let imported = folders[String(match.output.1)],
-                    let rank = SourceTree.folders.firstIndex(of: imported)
+            for module in file.imports {
+                guard let imported = folders[String(module)], let rank = SourceTree.folders.firstIndex(of: imported)
                 else { continue }
-                #expect(rank <= own, "\(file.path) in \(file.folder) imports \(match.output.1) of \(imported)")
+                #expect(rank <= own, "\(file.path) in \(file.folder) imports \(module) of \(imported)")
             }
         }
     }
@@ -33,22 +34,54 @@ import Testing
     ]
 
     @Test func pureModulesHaveNoSocketsClocksTasksOrLocks() {
-        let imports =
-            #/^(?:package |public )*import (NIO\w*|Foundation\w*|Synchronization|Dispatch|Glibc|Logging|Metrics)\b/#
-        let words =
-            #/\b(?:Task|await|async|Mutex|Atomic|DispatchQueue|Thread|ContinuousClock|SuspendingClock|SystemRandomNumberGenerator)\b|\bDate\(\)|\bDate\.now\b|clock_gettime|\.random\(in: (?:(?!using:).)*$|\brandomElement\(\)|\bshuffled\(\)/#
+        let purity = Purity()
         for file in tree.files where ["Languages", "Core"].contains(file.folder) {
             if Self.exceptions.keys.contains(where: file.path.hasSuffix) { continue }
-            for (index, line) in file.code.enumerated() {
-                let isPure = line.firstMatch(of: imports) == nil && line.firstMatch(of: words) == nil
+            for (index, line) in file.code.enumerated() where !line.isEmpty {
+                let isPure = purity.holds(in: line)
                 #expect(isPure, "\(file.path):\(index + 1): \(line)")
             }
         }
+    }
+
+    @Test(arguments: [
+        "package import NIOCore", "import Foundation", "    let value = await next()", "    let lock: Mutex<Int>",
+        "    let now = ContinuousClock.now", "    let now = Date()", "    let one = Int.random(in: 0..<9)",
+        "    let one = all.randomElement()",
+    ])
+    func whatIsNotPureIsFound(line: String) {
+        let isPure = Purity().holds(in: line[...])
+        #expect(!isPure)
+    }
+
+    @Test(arguments: ["import LiveModel", "    let one = Int.random(in: 0..<9, using: &random)", "    var awaited = 1"])
+    func whatIsPureIsLeftAlone(line: String) {
+        let isPure = Purity().holds(in: line[...])
+        #expect(isPure)
     }
 
     @Test func everyExceptionIsNeeded() {
         for path in Self.exceptions.keys {
             #expect(tree.files.contains { $0.path.hasSuffix(path) }, "\(path) is gone")
         }
+    }
+}
+
+/// What a line of a pure module must not have.
+private struct Purity {
+    private let imports =
+        #/^(?:package |public )*import (NIO\w*|Foundation\w*|Synchronization|Dispatch|Glibc|Logging|Metrics)\b/#
+    /// Word boundaries are those of `\w`: by default a dot between letters is none.
+    private let words =
+        #/
+        \b(?:Task|await|async|Mutex|Atomic|DispatchQueue|Thread)\b
+        | \b(?:ContinuousClock|SuspendingClock|SystemRandomNumberGenerator)\b
+        | \bDate\(\) | \bDate\.now\b | clock_gettime
+        | \.random\(in:\ (?:(?!using:).)*$ | \brandomElement\(\) | \bshuffled\(\)
+        /#
+        .wordBoundaryKind(.simple)
+
+    func holds(in line: Substring) -> Bool {
+        line.firstMatch(of: imports) == nil && line.firstMatch(of: words) == nil
     }
 }

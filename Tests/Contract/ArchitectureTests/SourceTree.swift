@@ -13,6 +13,15 @@ struct SourceTree {
         let module: String
         /// Without comments and string literals; as many lines as the file has.
         let code: [Substring]
+
+        /// The modules that it imports.
+        var imports: [Substring] {
+            let starts = ["import ", "package import ", "public import ", "@testable import "]
+            return code.compactMap { line in
+                guard starts.contains(where: line.hasPrefix) else { return nil }
+                return line.firstMatch(of: #/import (\w+)/#)?.output.1
+            }
+        }
     }
 
     let files: [File]

@@ -24,7 +24,8 @@ final class TestRedis: Sendable {
         case tls(asksClients: Bool, certificate: String = "server")
     }
 
-    let directory: String
+    private let folder: TemporaryFolder
+    var directory: String { folder.path }
     /// 0: Unix socket only.
     let port: Int
     private let kind: Port
@@ -39,9 +40,7 @@ final class TestRedis: Sendable {
     struct StartError: Error {}
 
     init(options: [String] = ["--appendonly", "no"], isStarted: Bool = true, port: Port = .none) throws {
-        var template = Array("/tmp/freshet-redis-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw StartError() }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        folder = try TemporaryFolder()
         kind = port
         switch port {
         case .none:
@@ -56,7 +55,7 @@ final class TestRedis: Sendable {
                 ]
         case .tls(let asksClients, let certificate):
             let certificates = try TestCertificates(
-                directory: directory,
+                directory: folder.path,
                 leaves: [
                     "server": "IP:127.0.0.1,DNS:redis.test", "named": "DNS:redis.test", "client": "DNS:client.test",
                 ])
@@ -74,8 +73,7 @@ final class TestRedis: Sendable {
 
     deinit {
         kill()
-        removeData()
-        rmdir(directory)
+        folder.remove()
     }
 
     var socketPath: String { directory + "/socket" }
@@ -119,7 +117,8 @@ final class TestRedis: Sendable {
 
     func start() throws {
         let script = """
-            redis-server --port 0 --unixsocket "$0/socket" --dir "$0" --save "" --daemonize no "$@" >"$0/log" 2>&1 </dev/null &
+            redis-server --port 0 --unixsocket "$0/socket" --dir "$0" --save "" --daemonize no "$@" >"$0/log" 2>&1 \
+            </dev/null &
             echo $!
             read ignored
             kill -9 $! 2>/dev/null

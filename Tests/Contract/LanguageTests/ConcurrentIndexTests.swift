@@ -58,7 +58,10 @@ extension Language {
                     for sql in step.concurrentSQL.dropLast() { try await pool.script(sql) }
                 }
                 try await pool.script(
-                    "DROP INDEX visit_page_idx_visit_one_part; CREATE INDEX visit_page_idx_visit_one_part ON visit_one (at)"
+                    """
+                    DROP INDEX visit_page_idx_visit_one_part; CREATE INDEX visit_page_idx_visit_one_part ON visit_one
+                    (at)
+                    """
                 )
                 let before = try await Self.texts("SELECT oid::text FROM pg_class WHERE relname ~ '_part$'", pool)
                 #expect(before.count == 6)
@@ -101,8 +104,14 @@ extension Language {
                 #expect(
                     run == [
                         #"CREATE INDEX CONCURRENTLY ON "public"."visit_one" USING btree ("page")"#,
-                        #"CREATE INDEX CONCURRENTLY "visit_page_idx_visit Old_part" ON "public"."visit Old" USING btree ("page")"#,
-                        #"CREATE INDEX CONCURRENTLY "visit_page_idx_visit_two_part" ON "public"."visit_two" USING btree ("page")"#,
+                        """
+                        CREATE INDEX CONCURRENTLY "visit_page_idx_visit Old_part" ON "public"."visit Old" USING btree \
+                        ("page")
+                        """,
+                        """
+                        CREATE INDEX CONCURRENTLY "visit_page_idx_visit_two_part" ON "public"."visit_two" USING btree \
+                        ("page")
+                        """,
                         #"CREATE INDEX "visit_page_idx" ON "public"."visit" USING btree ("page")"#,
                     ], "\(run)")
             }
@@ -148,7 +157,11 @@ extension Language {
         /// what it built.
         @Test(arguments: [false, true]) func uniqueIndexesAreReplacedWithoutAGap(isDivided: Bool) async throws {
             let schema = try MigrationOf.schema(
-                #"type Seat @table(key: ["row", "place"]) @unique(fields: ["row", "guest"]) { row: Int! place: Int! guest: String }"#
+                """
+                type Seat @table(key: ["row", "place"]) @unique(fields: ["row", "guest"]) {
+                  row: Int! place: Int! guest: String
+                }
+                """
             )
             let tables = """
                 CREATE TABLE seat (row int, place int, guest text, PRIMARY KEY (row, place))\(isDivided
@@ -204,7 +217,9 @@ extension Language {
         /// Ascending and descending are one to Postgres where it looks for parts, and another definition to the schema.
         @Test func anotherOrderIsAnotherDefinition() async throws {
             let schema = try MigrationOf.schema(
-                #"type Note @table @index(name: "note_a_b_idx", fields: ["a", "b"], order: [ASC, DESC]) { a: Int b: Int }"#
+                """
+                type Note @table @index(name: "note_a_b_idx", fields: ["a", "b"], order: [ASC, DESC]) { a: Int b: Int }
+                """
             )
             let tables = """
                 CREATE TABLE note (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), a int, b int);

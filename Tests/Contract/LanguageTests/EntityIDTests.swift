@@ -65,8 +65,15 @@ extension Language {
 
         @Test func pathsOfObjectsAndLists() async throws {
             let text = """
-                query Q { novel(id: "<m1>") { title narrator { name people_on_mentor { name } } remarks_on_novel { stars author { name } }
-                  novelPrinting_on_novel { binder } } absent: novel(id: "<m5>") { title } none: novels(where: {title: {eq: "-"}}) { id } }
+                query Q {
+                  novel(id: "<m1>") {
+                    title narrator { name people_on_mentor { name } }
+                    remarks_on_novel { stars author { name } }
+                    novelPrinting_on_novel { binder }
+                  }
+                  absent: novel(id: "<m5>") { title }
+                  none: novels(where: {title: {eq: "-"}}) { id }
+                }
                 """
             #expect(
                 try shape(try await run(try operation(text))) == [
@@ -82,7 +89,12 @@ extension Language {
             let other = try entities(
                 try await run(
                     try operation(
-                        "query Q { m: novels(orderBy: [{title: ASC}]) { genre } remarks(orderBy: [{stars: DESC}]) { novel { id } } }"
+                        """
+                        query Q {
+                          m: novels(orderBy: [{title: ASC}]) { genre }
+                          remarks(orderBy: [{stars: DESC}]) { novel { id } }
+                        }
+                        """
                     )))
             let alpha = try #require(one[0]["entityId"]?.stringValue)
             #expect(alpha.utf8.count == 32 && !alpha.contains(LanguageSchema.expand("<m1>")))
@@ -95,20 +107,35 @@ extension Language {
             let keys = try entities(
                 try await run(
                     try operation(
-                        #"query Q { novelMaker(novelId: "<m1>", makerId: "<p1>") { role } person(id: "<p1>") { name } novel(id: "<m1>") { title } }"#
+                        """
+                        query Q {
+                          novelMaker(novelId: "<m1>", makerId: "<p1>") { role }
+                          person(id: "<p1>") { name }
+                          novel(id: "<m1>") { title }
+                        }
+                        """
                     )))
             #expect(Set(keys.compactMap { $0["entityId"]?.stringValue }).count == 3)
         }
 
         @Test func noIdWhereAnAliasHasTheNameOfAnotherField() async throws {
             let text =
-                #"query Q { a: novel(id: "<m1>") { t: title } b: novel(id: "<m1>") { title: genre } c: novel(id: "<m1>") { narrator: title } }"#
+                """
+                query Q {
+                  a: novel(id: "<m1>") { t: title }
+                  b: novel(id: "<m1>") { title: genre }
+                  c: novel(id: "<m1>") { narrator: title }
+                }
+                """
             #expect(try shape(try await run(try operation(text))) == [#"["a"]"#])
         }
 
         @Test func noIdForGroupsDistinctRowsViewsAndNativeSQL() async throws {
             let text = """
-                query Q($d: Boolean) { novels { genre _count } d: novels(distinct: true) { printedYear } v: novels(distinct: $d) { id }
+                query Q($d: Boolean) {
+                  novels { genre _count }
+                  d: novels(distinct: true) { printedYear }
+                  v: novels(distinct: $d) { id }
                   novelStatss { remarkCount novel { title } } _select(sql: "SELECT 'x' AS \\"#\\"") }
                 """
             let result = try await run(try operation(text))
@@ -118,7 +145,11 @@ extension Language {
 
         @Test func whatIsRedactedKeepsNoId() async throws {
             let text =
-                #"query Q { novel(id: "<m1>") { title narrator @redact @check(expr: "this != null", message: "no") { name } } }"#
+                """
+                query Q {
+                  novel(id: "<m1>") { title narrator @redact @check(expr: "this != null", message: "no") { name } }
+                }
+                """
             let result = try await run(try operation(text))
             #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"novel":{"title":"Alpha"}}"#)
             #expect(try shape(result) == [#"["novel"]"#])
@@ -136,7 +167,11 @@ extension Language {
 
         @Test func includedFieldsAndFilterVariables() async throws {
             let text =
-                #"query Q($s: Boolean!, $f: Novel_Filter) { novels(where: $f) { title @skip(if: $s) narrator @include(if: $s) { name } } }"#
+                """
+                query Q($s: Boolean!, $f: Novel_Filter) {
+                  novels(where: $f) { title @skip(if: $s) narrator @include(if: $s) { name } }
+                }
+                """
             let result = try await run(try operation(text), #"{"s": true, "f": {"title": {"eq": "Alpha"}}}"#)
             #expect(try shape(result) == [#"["novels"] 1"#, #"["novels",0,"narrator"]"#])
         }

@@ -91,7 +91,10 @@ extension Language {
             titles("list isNull", "{tags: {isNull: true}}", nil, "Gamma"),
             titles(
                 "and or not",
-                #"{_and: [{genre: {eq: NOIR}}, {_not: {title: {eq: "Gamma"}}}], _or: [{rating: {gt: 8}}, {rating: {lt: 1}}]}"#,
+                """
+                {_and: [{genre: {eq: NOIR}}, {_not: {title: {eq: "Gamma"}}}], _or: [{rating: {gt: 8}},\
+                 {rating: {lt: 1}}]}
+                """,
                 nil, "Alpha"),
             titles("reference", #"{narrator: {name: {eq: "Ada"}}}"#, nil, "Alpha", "Delta 50%_"),
             titles("reference of reference", #"{narrator: {mentor: {name: {eq: "Ada"}}}}"#, nil, "Beta"),
@@ -118,7 +121,13 @@ extension Language {
                 #"{_or: [$f, {title: {eq: "Beta"}}]}"#,
                 (
                     "$f: Novel_Filter!",
-                    #"{"f": {"_or": [{"title": {"pattern": {"like": "g%", "ignoreCase": true}}}, {"views": {"in": ["40"]}}]}}"#
+                    """
+                    {
+                      "f": {
+                        "_or": [{"title": {"pattern": {"like": "g%", "ignoreCase": true}}}, {"views": {"in": ["40"]}}]
+                      }
+                    }
+                    """
                 ),
                 "Beta", "Gamma", "Delta 50%_"),
             titles(
@@ -135,14 +144,29 @@ extension Language {
                 "filter variable with times", "$f",
                 (
                     "$f: Novel_Filter",
-                    #"{"f": {"createdAt": {"gt_time": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}}, "launched": {"le_date": {"on": "1950-02-01", "add": {"months": 1}}}, "awardDates": {"includes_date": {"today": true}}}}"#
+                    """
+                    {
+                      "f": {
+                        "createdAt": {"gt_time": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}},
+                        "launched": {"le_date": {"on": "1950-02-01", "add": {"months": 1}}},
+                        "awardDates": {"includes_date": {"today": true}}
+                      }
+                    }
+                    """
                 ),
                 "Alpha"),
             titles(
                 "filter variable with counts", "$f",
                 (
                     "$f: Novel_Filter",
-                    #"{"f": {"remarks_on_novel": {"exist": {"stars": {"ge": 3}}, "count": {"lt": 2}}, "_not": {"remarks_on_novel": {"count": {"eq": 0}}}}}"#
+                    """
+                    {
+                      "f": {
+                        "remarks_on_novel": {"exist": {"stars": {"ge": 3}}, "count": {"lt": 2}},
+                        "_not": {"remarks_on_novel": {"count": {"eq": 0}}}
+                      }
+                    }
+                    """
                 ),
                 "Beta", "Delta 50%_"),
             titles(
@@ -159,7 +183,14 @@ extension Language {
                 "variable of operators", "{title: $t, printedYear: $y, tags: $l, remarks_on_novel: $r}",
                 (
                     "$t: String_Filter, $y: Int_Filter!, $l: String_ListFilter, $r: Remark_ListFilter",
-                    #"{"t": {"contains": "a", "ne": "Beta"}, "y": {"in": [1950, 1960, 1970]}, "l": null, "r": {"count": {"ge": 1}}}"#
+                    """
+                    {
+                      "t": {"contains": "a", "ne": "Beta"},
+                      "y": {"in": [1950, 1960, 1970]},
+                      "l": null,
+                      "r": {"count": {"ge": 1}}
+                    }
+                    """
                 ),
                 "Alpha", "Delta 50%_"),
             titles(
@@ -169,7 +200,12 @@ extension Language {
                 "variable of a relative time", "{createdAt: {gt_time: $t}, launched: {lt_date: $d}}",
                 (
                     "$t: Timestamp_Relative, $d: Date_Relative",
-                    #"{"t": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"}, "d": {"on": "1950-01-01", "add": {"months": 3}}}"#
+                    """
+                    {
+                      "t": {"now": true, "sub": {"days": 60}, "truncateTo": "MONTH"},
+                      "d": {"on": "1950-01-01", "add": {"months": 3}}
+                    }
+                    """
                 ),
                 "Alpha"),
             titles(

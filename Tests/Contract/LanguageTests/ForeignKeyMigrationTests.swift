@@ -38,7 +38,10 @@ extension Language {
             ], [false, true])
         func anotherDeleteRuleLeavesTheRest(former: String, isConcurrent: Bool) async throws {
             let key =
-                "ALTER TABLE post ADD CONSTRAINT post_author_id_fkey FOREIGN KEY (author_id) REFERENCES author (id)\(former)"
+                """
+                ALTER TABLE post ADD CONSTRAINT post_author_id_fkey FOREIGN KEY (author_id) REFERENCES author
+                (id)\(former)
+                """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables + key) }) { pool in
                 let before = try await Self.definitions(pool)
                 let plan = try await MigrationOf.plan(try Self.schema(), pool)
@@ -176,7 +179,8 @@ extension Language {
             let tables =
                 Self.tables + """
                     DROP TABLE post;
-                    CREATE TABLE post (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), author_id uuid) PARTITION BY HASH (id);
+                    CREATE TABLE post (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), author_id uuid) \
+                    PARTITION BY HASH (id);
                     CREATE TABLE post_all PARTITION OF post FOR VALUES WITH (MODULUS 1, REMAINDER 0);
                     CREATE INDEX post_author_id_idx ON post (author_id)
                     """

@@ -75,9 +75,10 @@ struct GraphQLCoreTests {
     }
 
     private static func run(_ program: String, _ arguments: [String], input: String) throws -> [UInt8] {
-        let file = NSTemporaryDirectory() + "freshet-graphql-\(UInt32.random(in: .min ... .max)).json"
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = folder.path + "/input.json"
         try input.write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
         let process = Process()
         process.executableURL = URL(filePath: program)
         process.arguments = arguments

@@ -59,7 +59,9 @@ extension Language {
         @Test(arguments: [
             (
                 "UNIQUE (row, guest)",
-                "CREATE TABLE stay (n int, g text, CONSTRAINT stay_seat FOREIGN KEY (n, g) REFERENCES seat (row, guest))",
+                """
+                CREATE TABLE stay (n int, g text, CONSTRAINT stay_seat FOREIGN KEY (n, g) REFERENCES seat (row, guest))
+                """,
                 "foreign key \"stay_seat\" of \"stay\" depends on it"
             ),
             ("EXCLUDE USING btree (guest WITH =)", "", "it belongs to an EXCLUDE constraint"),
@@ -182,7 +184,13 @@ extension Language {
 
                 // The schema went back, or has no index of the name any more.
                 let back = try MigrationOf.schema(
-                    "type Visit @table(key: [\"site\", \"at\"]) { site: Int! at: Timestamp! @index(name: \"visit_idx\") page: String }"
+                    """
+                    type Visit @table(key: ["site", "at"]) {
+                      site: Int!
+                      at: Timestamp! @index(name: "visit_idx")
+                      page: String
+                    }
+                    """
                 )
                 for schema in [back, try Self.visit("@index(name: \"visit_else\")")] {
                     let drops = try await MigrationOf.plan(schema, pool).steps.map(\.summary).filter {
@@ -216,7 +224,10 @@ extension Language {
                 let refused = await #expect(throws: IndexBuilds.Refused.self) { try await IndexBuilds.run(step, pool) }
                 #expect(refused?.reason.contains("created with ON ONLY") == true)
                 try await pool.script(
-                    "CREATE INDEX rest ON attic.visit_rest (page); ALTER INDEX visit_page_idx ATTACH PARTITION attic.rest"
+                    """
+                    CREATE INDEX rest ON attic.visit_rest (page); ALTER INDEX visit_page_idx ATTACH PARTITION
+                    attic.rest
+                    """
                 )
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
 

@@ -16,7 +16,8 @@ extension Language {
             for step in plan.steps { try await IndexBuilds.run(step, pool) }
         }
 
-        /// The index that kept a column unique gets other columns: the one that is to keep it so from now on comes first.
+        /// The index that kept a column unique gets other columns: the one that is to keep it so from now on comes
+        /// first.
         @Test(
             arguments: [
                 "CREATE UNIQUE INDEX post_idx ON post (slug)", "ALTER TABLE post ADD CONSTRAINT post_idx UNIQUE (slug)",
@@ -158,7 +159,8 @@ extension Language {
         @Test func foreignKeysComeAfterTheExchange() async throws {
             let schema = try MigrationOf.schema(
                 """
-                type Post @table @unique(fields: ["author"], indexName: "post_uidx") @unique(fields: ["slug"], indexName: "slug_uidx") {
+                type Post @table @unique(fields: ["author"], indexName: "post_uidx") @unique(fields: ["slug"],
+                  indexName: "slug_uidx") {
                   slug: String
                   author: String
                 }
@@ -198,7 +200,10 @@ extension Language {
         @Test func keysAreNotDroppedWithAColumn() async throws {
             let schema = try MigrationOf.schema("type Post @table { slug: String }")
             let tables =
-                "CREATE TABLE post (id uuid DEFAULT gen_random_uuid(), slug text, old text, PRIMARY KEY (id) INCLUDE (old))"
+                """
+                CREATE TABLE post (id uuid DEFAULT gen_random_uuid(), slug text, old text, PRIMARY KEY (id) INCLUDE
+                (old))
+                """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 #expect(try await MigrationOf.plan(schema, pool).drift.map(\.part) == ["old"])
                 let plan = try await MigrationOf.plan(schema, pool, [.drops, .rewrites])
@@ -234,7 +239,9 @@ extension Language {
         ])
         func rulesThatAreLostAreSaid(former: String, message: String) async throws {
             let schema = try MigrationOf.schema(
-                "type Post @table @index(name: \"post_idx\", fields: [\"slug\", \"author\"]) { slug: String author: String }"
+                """
+                type Post @table @index(name: "post_idx", fields: ["slug", "author"]) { slug: String author: String }
+                """
             )
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.post + former) }) { pool in
                 let losses = try await MigrationOf.plan(schema, pool, .rewrites).losses
@@ -270,7 +277,11 @@ extension Language {
         /// The index of a partition goes with that of its table.
         @Test func replicaIdentitiesOfPartitionsAreKept() async throws {
             let schema = try MigrationOf.schema(
-                #"type Visit @table(key: "site") @unique(fields: ["site", "page"], indexName: "visit_idx") { site: Int! page: Int! at: Int! }"#
+                """
+                type Visit @table(key: "site") @unique(fields: ["site", "page"], indexName: "visit_idx") {
+                  site: Int! page: Int! at: Int!
+                }
+                """
             )
             let tables = """
                 CREATE TABLE visit (site int PRIMARY KEY, page int NOT NULL, at int NOT NULL) PARTITION BY LIST (site);
@@ -289,7 +300,10 @@ extension Language {
         @Test func keysMayIncludeColumns() async throws {
             let schema = try MigrationOf.schema("type Post @table { slug: String author: String }")
             let tables =
-                "CREATE TABLE post (id uuid DEFAULT gen_random_uuid(), slug text, author text, PRIMARY KEY (id) INCLUDE (slug))"
+                """
+                CREATE TABLE post (id uuid DEFAULT gen_random_uuid(), slug text, author text, PRIMARY KEY (id) INCLUDE
+                (slug))
+                """
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
                 let plan = try await MigrationOf.plan(schema, pool)
                 #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
@@ -340,7 +354,9 @@ extension Language {
         @Test func searchesOfTablesWithPartitions() async throws {
             func schema(_ language: String) throws -> Schema {
                 try MigrationOf.schema(
-                    "type Visit @table(key: \"site\") { site: Int! page: String @searchable(language: \"\(language)\") }"
+                    """
+                    type Visit @table(key: "site") { site: Int! page: String @searchable(language: "\(language)") }
+                    """
                 )
             }
             let tables = """

@@ -46,7 +46,12 @@ extension Language {
                                 SourceFile(
                                     path: "main.gql",
                                     text:
-                                        "query Q($n: String!) @auth(level: PUBLIC) { greeting(name: $n) users(limit: 1) { id } }"
+                                        """
+                                        query Q($n: String!) @auth(level: PUBLIC) {
+                                          greeting(name: $n)
+                                          users(limit: 1) { id }
+                                        }
+                                        """
                                 )
                             ])
                     ]))

@@ -9,8 +9,8 @@ import SeededRandom
 import Testing
 
 extension Language {
-    /// Random lists against a naive evaluation of the same rows in memory: order, limit, offset, distinct, groups and what
-    /// they count.
+    /// Random lists against a naive evaluation of the same rows in memory: order, limit, offset, distinct, groups and
+    /// what they count.
     @Suite struct ListProperties {
         private struct Row {
             let no: Int
@@ -86,7 +86,10 @@ extension Language {
             let minimum = generator.number(4)
             let terms = order.map { "{\($0.0): \($0.1 ? "DESC" : "ASC")}" }.joined(separator: ", ")
             let text =
-                "things(where: {_or: [{a: {ge: \(minimum)}}, {b: {isNull: true}}]}, orderBy: [\(terms)], limit: \(limit), offset: \(offset), distinct: \(isDistinct))"
+                """
+                things(where: {_or: [{a: {ge: \(minimum)}}, {b: {isNull: true}}]}, orderBy: [\(terms)], \
+                limit: \(limit), offset: \(offset), distinct: \(isDistinct))
+                """
                 + " { \(selected.joined(separator: " ")) }"
             let kept = rows.filter { ($0.a ?? -1) >= minimum || $0.b == nil }
             var texts = sorted(kept, order).map { row in
@@ -105,7 +108,10 @@ extension Language {
             let isByCount = generator.number(2) == 0
             let isDistinct = generator.number(2) == 0
             let text =
-                "things(having: {_distinct: \(isDistinct), a_count: {ge: \(atLeast)}}, orderBy: [\(isByCount ? "{_count: DESC}" : "")], limit: \(limit))"
+                """
+                things(having: {_distinct: \(isDistinct), a_count: {ge: \(atLeast)}}, \
+                orderBy: [\(isByCount ? "{_count: DESC}" : "")], limit: \(limit))
+                """
                 + " { \(grouped.joined(separator: " ")) _count a_count(distinct: true) no_min no_max no_sum b_max }"
             var groups: [[Row]] = grouped.isEmpty ? [rows] : []
             if !grouped.isEmpty {

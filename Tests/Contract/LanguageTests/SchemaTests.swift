@@ -24,8 +24,18 @@ extension Language {
                     #"{"copy_insert":{"filmCode":"a","number":1}}"#),
                 .init(#"mutation M { plain_insert(data: {name: "x"}) }"#, "{\"plain_insert\":{\"id\":\"\(fresh)\"}}"),
                 .init(
-                    #"query Q { picture(code: "a") { title copies_on_film { number } } pictures { code } copy(key: {filmCode: "a", number: 1}) { film { title } } plain(id: "f0000000-0000-4000-8000-00000000000f") { name } }"#,
-                    #"{"picture":{"title":"A","copies_on_film":[{"number":1}]},"pictures":[{"code":"a"}],"copy":{"film":{"title":"A"}},"plain":{"name":"x"}}"#
+                    """
+                    query Q {
+                      picture(code: "a") { title copies_on_film { number } }
+                      pictures { code }
+                      copy(key: {filmCode: "a", number: 1}) { film { title } }
+                      plain(id: "f0000000-0000-4000-8000-00000000000f") { name }
+                    }
+                    """,
+                    """
+                    {"picture":{"title":"A","copies_on_film":[{"number":1}]},"pictures":[{"code":"a"}],\
+                    "copy":{"film":{"title":"A"}},"plain":{"name":"x"}}
+                    """
                 )),
             SchemaRow(
                 "view",
@@ -38,10 +48,25 @@ extension Language {
                 type BigSale @view(name: "big_sale_v", singular: "bigOne", plural: "bigOnes") { amount: Int }
                 """#, sql: "CREATE VIEW big_sale_v AS SELECT amount FROM sale WHERE amount > 5",
                 .init(
-                    #"mutation M { sale_insertMany(data: [{id: "00000000-0000-4000-8000-000000000001", shop: "s", amount: 9}, {id: "00000000-0000-4000-8000-000000000002", shop: "s", amount: 1}]) { amount } }"#,
+                    """
+                    mutation M {
+                      sale_insertMany(
+                        data: [
+                          {id: "00000000-0000-4000-8000-000000000001", shop: "s", amount: 9},
+                          {id: "00000000-0000-4000-8000-000000000002", shop: "s", amount: 1}
+                        ]
+                      ) { amount }
+                    }
+                    """,
                     #"{"sale_insertMany":[{"amount":9},{"amount":1}]}"#),
                 .init(
-                    "query Q { shopTotals(where: {totalAmount: {gt: 5}}) { shop totalAmount } bigOnes { amount } n: bigOnes { _count } }",
+                    """
+                    query Q {
+                      shopTotals(where: {totalAmount: {gt: 5}}) { shop totalAmount }
+                      bigOnes { amount }
+                      n: bigOnes { _count }
+                    }
+                    """,
                     #"{"shopTotals":[{"shop":"s","totalAmount":"10"}],"bigOnes":[{"amount":9}],"n":[{"_count":1}]}"#)),
             SchemaRow(
                 "col",
@@ -71,10 +96,21 @@ extension Language {
                 extend type Novel @index(fields: ["mood"], name: "novels_by_mood")
                 """,
                 .init(
-                    #"mutation M { a: novel_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood } b: novel_insert(data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}) { mood } }"#,
+                    """
+                    mutation M {
+                      a: novel_insert(data: {id: "00000000-0000-4000-8000-000000000001", title: "A"}) { mood }
+                      b: novel_insert(
+                        data: {title: "B", mood: SAD, sequelTo: {id: "00000000-0000-4000-8000-000000000001"}}
+                      ) { mood }
+                    }
+                    """,
                     #"{"a":{"mood":"GLAD"},"b":{"mood":"SAD"}}"#),
                 .init(
-                    "query Q { novels(where: {mood: {eq: SAD}}) { title sequelTo { title novels_on_sequelTo { title } } } }",
+                    """
+                    query Q {
+                      novels(where: {mood: {eq: SAD}}) { title sequelTo { title novels_on_sequelTo { title } } }
+                    }
+                    """,
                     #"{"novels":[{"title":"B","sequelTo":{"title":"A","novels_on_sequelTo":[{"title":"B"}]}}]}"#)),
             SchemaRow(
                 "plurals",
@@ -85,12 +121,39 @@ extension Language {
                 type SignalSettings @table { gate: GateA! color: String }
                 """,
                 .init(
-                    #"mutation M { gateB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n } gateA_insert(data: {id: "00000000-0000-4000-8000-000000000001", n: 1, signalSettingss_on_gate: [{color: "red"}]}) { n } tunnel_insert(data: {aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"}) }"#,
-                    #"{"gateB_insert":{"n":2},"gateA_insert":{"n":1},"tunnel_insert":{"aId":"00000000000040008000000000000001","bId":"00000000000040008000000000000002"}}"#
+                    """
+                    mutation M {
+                      gateB_insert(data: {id: "00000000-0000-4000-8000-000000000002", n: 2}) { n }
+                      gateA_insert(
+                        data: {
+                          id: "00000000-0000-4000-8000-000000000001", n: 1,
+                          signalSettingss_on_gate: [{color: "red"}]
+                        }
+                      ) { n }
+                      tunnel_insert(
+                        data: {
+                          aId: "00000000-0000-4000-8000-000000000001", bId: "00000000-0000-4000-8000-000000000002"
+                        }
+                      )
+                    }
+                    """,
+                    """
+                    {"gateB_insert":{"n":2},"gateA_insert":{"n":1},\
+                    "tunnel_insert":{"aId":"00000000000040008000000000000001",\
+                    "bId":"00000000000040008000000000000002"}}
+                    """
                 ),
                 .init(
-                    "query Q { gateAS { n gateBS_via_Tunnel { n } signalSettingss_on_gate { color } } signalSettingss { color } }",
-                    #"{"gateAS":[{"n":1,"gateBS_via_Tunnel":[{"n":2}],"signalSettingss_on_gate":[{"color":"red"}]}],"signalSettingss":[{"color":"red"}]}"#
+                    """
+                    query Q {
+                      gateAS { n gateBS_via_Tunnel { n } signalSettingss_on_gate { color } }
+                      signalSettingss { color }
+                    }
+                    """,
+                    """
+                    {"gateAS":[{"n":1,"gateBS_via_Tunnel":[{"n":2}],"signalSettingss_on_gate":[{"color":"red"}]}],\
+                    "signalSettingss":[{"color":"red"}]}
+                    """
                 )),
             SchemaRow(
                 "data types of lists",
@@ -103,19 +166,60 @@ extension Language {
                 }
                 """,
                 .init(
-                    #"mutation M { article_insert(data: {keywords: ["a", "b"], codes: ["abc"], ranks: [1], weights: [0.1]}) { keywords codes ranks } }"#,
+                    """
+                    mutation M {
+                      article_insert(data: {keywords: ["a", "b"], codes: ["abc"], ranks: [1], weights: [0.1]}) {
+                        keywords codes ranks
+                      }
+                    }
+                    """,
                     #"{"article_insert":{"keywords":["a","b"],"codes":["abc"],"ranks":[1]}}"#),
                 .init(
-                    #"mutation M { article_updateMany(all: true, data: {keywords_update: {append: ["c"]}, codes_update: {add: ["abc", "xyz"]}, ranks_update: {prepend: [7]}}) }"#,
+                    """
+                    mutation M {
+                      article_updateMany(
+                        all: true,
+                        data: {
+                          keywords_update: {append: ["c"]},
+                          codes_update: {add: ["abc", "xyz"]},
+                          ranks_update: {prepend: [7]}
+                        }
+                      )
+                    }
+                    """,
                     #"{"article_updateMany":1}"#),
                 .init(
-                    #"mutation M { article_updateMany(all: true, data: {keywords_update: {remove: ["c"]}, codes_update: {remove: ["abc"]}, ranks_update: {add: [1, 8]}}) }"#,
+                    """
+                    mutation M {
+                      article_updateMany(
+                        all: true,
+                        data: {
+                          keywords_update: {remove: ["c"]},
+                          codes_update: {remove: ["abc"]},
+                          ranks_update: {add: [1, 8]}
+                        }
+                      )
+                    }
+                    """,
                     #"{"article_updateMany":1}"#),
                 .init(
                     #"mutation M { article_insert(data: {keywords: [], codes: ["abcd"]}) { codes } }"#,
                     "!a value is out of range or malformed"),
                 .init(
-                    #"query Q { articles(where: {keywords: {includes: "b"}, codes: {includesAll: ["xyz"]}, ranks: {excludes: 100000}, weights: {includes: 0.1}}) { keywords codes ranks } none: articles(where: {codes: {includes: "xyz…"}}) { codes } heavy: articles(where: {weights: {excludes: 0.1}}) { codes } }"#,
+                    """
+                    query Q {
+                      articles(
+                        where: {
+                          keywords: {includes: "b"},
+                          codes: {includesAll: ["xyz"]},
+                          ranks: {excludes: 100000},
+                          weights: {includes: 0.1}
+                        }
+                      ) { keywords codes ranks }
+                      none: articles(where: {codes: {includes: "xyz…"}}) { codes }
+                      heavy: articles(where: {weights: {excludes: 0.1}}) { codes }
+                    }
+                    """,
                     #"{"articles":[{"keywords":["a","b"],"codes":["xyz"],"ranks":[7,1,8]}],"none":[],"heavy":[]}"#)),
             SchemaRow(
                 "default",
@@ -134,7 +238,10 @@ extension Language {
                 .init(
                     "mutation M { note_insert(data: {}) { id owner at day mood stars tags serial } }",
                     auth: signedIn("ann"),
-                    "{\"note_insert\":{\"id\":\"\(fresh)\",\"owner\":\"ann\",\"at\":\"2024-02-29T12:34:56.789000Z\",\"day\":\"2024-02-29\",\"mood\":\"GOOD\",\"stars\":3,\"tags\":[\"a\"],\"serial\":\"42\"}}"
+                    """
+                    {"note_insert":{"id":"\(fresh)","owner":"ann","at":"2024-02-29T12:34:56.789000Z",\
+                    "day":"2024-02-29","mood":"GOOD","stars":3,"tags":["a"],"serial":"42"}}
+                    """
                 )),
             SchemaRow(
                 "ref",
@@ -152,14 +259,27 @@ extension Language {
                     #"mutation M { country_insert(data: {code: "x"}) person_insert(data: {nick: "p"}) }"#,
                     #"{"country_insert":{"code":"x"},"person_insert":{"nick":"p"}}"#),
                 .init(
-                    #"mutation M { a: home_insert(data: {no: 1, where: {code: "x"}, keeper: {nick: "p"}}) b: home_insert(data: {no: 2, countryCode: "x", keeperNick: "p"}) { keeperNick } }"#,
+                    """
+                    mutation M {
+                      a: home_insert(data: {no: 1, where: {code: "x"}, keeper: {nick: "p"}})
+                      b: home_insert(data: {no: 2, countryCode: "x", keeperNick: "p"}) { keeperNick }
+                    }
+                    """,
                     #"{"a":{"no":1},"b":{"keeperNick":"p"}}"#),
                 .init(
                     #"mutation M { home_insert(data: {no: 3, countryCode: "none"}) }"#,
                     "!the row refers to one that does not exist"),
                 .init(
-                    #"query Q { country(code: "x") { homes_on_where { no keeper { nick } } } person(nick: "p") { homes_on_keeper { _count } } }"#,
-                    #"{"country":{"homes_on_where":[{"no":1,"keeper":{"nick":"p"}},{"no":2,"keeper":{"nick":"p"}}]},"person":{"homes_on_keeper":[{"_count":2}]}}"#
+                    """
+                    query Q {
+                      country(code: "x") { homes_on_where { no keeper { nick } } }
+                      person(nick: "p") { homes_on_keeper { _count } }
+                    }
+                    """,
+                    """
+                    {"country":{"homes_on_where":[{"no":1,"keeper":{"nick":"p"}},{"no":2,"keeper":{"nick":"p"}}]},\
+                    "person":{"homes_on_keeper":[{"_count":2}]}}
+                    """
                 ),
                 .init(#"mutation M { person_delete(nick: "p") }"#, #"{"person_delete":{"nick":"p"}}"#),
                 .init(
@@ -179,7 +299,12 @@ extension Language {
                 type Permit @table(key: "no") { no: Int! car: Car! @unique }
                 """,
                 .init(
-                    #"mutation M { car_insert(data: {plate: "a", chassis: "c", make: "m", year: 1}) permit_insert(data: {no: 1, car: {plate: "a"}}) }"#,
+                    """
+                    mutation M {
+                      car_insert(data: {plate: "a", chassis: "c", make: "m", year: 1})
+                      permit_insert(data: {no: 1, car: {plate: "a"}})
+                    }
+                    """,
                     #"{"car_insert":{"plate":"a"},"permit_insert":{"no":1}}"#),
                 .init(
                     #"mutation M { car_insert(data: {plate: "b", chassis: "c"}) }"#,
@@ -204,7 +329,11 @@ extension Language {
                 }
                 """,
                 .init(
-                    #"mutation M { log_insert(data: {source: "s", at: "2024-01-01T00:00:00Z", tags: ["x"], data: {a: 1}}) { source } }"#,
+                    """
+                    mutation M {
+                      log_insert(data: {source: "s", at: "2024-01-01T00:00:00Z", tags: ["x"], data: {a: 1}}) { source }
+                    }
+                    """,
                     #"{"log_insert":{"source":"s"}}"#),
                 .init(
                     #"query Q { logs(where: {tags: {includes: "x"}}, orderBy: [{source: ASC}, {at: DESC}]) { data } }"#,
@@ -219,10 +348,21 @@ extension Language {
                 }
                 """#,
                 .init(
-                    #"mutation M { book_insertMany(data: [{no: 1, title: "Die Häuser"}, {no: 2, title: "Garten", blurb: "ohne Haus und Haus"}]) }"#,
+                    """
+                    mutation M {
+                      book_insertMany(
+                        data: [{no: 1, title: "Die Häuser"}, {no: 2, title: "Garten", blurb: "ohne Haus und Haus"}]
+                      )
+                    }
+                    """,
                     #"{"book_insertMany":[{"no":1},{"no":2}]}"#),
                 .init(
-                    #"query Q { books_search(query: "Haus", orderBy: [{no: ASC}]) { no } one: books_search(query: "Garten Haus") { no } }"#,
+                    """
+                    query Q {
+                      books_search(query: "Haus", orderBy: [{no: ASC}]) { no }
+                      one: books_search(query: "Garten Haus") { no }
+                    }
+                    """,
                     #"{"books_search":[{"no":1},{"no":2}],"one":[{"no":2}]}"#)),
             SchemaRow(
                 "default limit",
@@ -232,12 +372,28 @@ extension Language {
                 """,
                 .init("mutation M { root_insert(data: {no: 1}) }", #"{"root_insert":{"no":1}}"#),
                 .init(
-                    "mutation M { leaf_insertMany(data: [\((1...101).map { "{no: \($0), rootNo: 1}" }.joined())]) { __typename } }",
-                    "{\"leaf_insertMany\":[\(Array(repeating: "{\"__typename\":\"Leaf\"}", count: 101).joined(separator: ","))]}"
+                    """
+                    mutation M {
+                      leaf_insertMany(data: [\((1...101).map { "{no: \($0), rootNo: 1}" }.joined())]) { __typename }
+                    }
+                    """,
+                    #"{"leaf_insertMany":["#
+                        + Array(repeating: #"{"__typename":"Leaf"}"#, count: 101).joined(separator: ",")
+                        + "]}"
                 ),
                 .init(
-                    "query Q { leafs { no } root(no: 1) { leafs_on_root { no } } all: leafs(limit: 101, offset: 99) { no } n: leafs { _count } }",
-                    "{\"leafs\":\(hundred),\"root\":{\"leafs_on_root\":\(hundred)},\"all\":[{\"no\":100},{\"no\":101}],\"n\":[{\"_count\":101}]}"
+                    """
+                    query Q {
+                      leafs { no }
+                      root(no: 1) { leafs_on_root { no } }
+                      all: leafs(limit: 101, offset: 99) { no }
+                      n: leafs { _count }
+                    }
+                    """,
+                    """
+                    {"leafs":\(hundred),"root":{"leafs_on_root":\(hundred)},"all":[{"no":100},{"no":101}],\
+                    "n":[{"_count":101}]}
+                    """
                 )),
         ]
 
@@ -281,7 +437,8 @@ extension Language {
                 "Int", "Int", ("-2147483648", "-2147483648"), ("7.0", "7"),
                 ("2147483648", "!variable \"$v\": expected a 32-bit integer")),
             scalar(
-                "Float", "Float", ("1.25", "1.25"), ("3", "3"), (#""1""#, "!variable \"$v\": expected a finite number")),
+                "Float", "Float", ("1.25", "1.25"), ("3", "3"),
+                (#""1""#, #"!variable "$v": expected a finite number"#)),
             scalar("Boolean", "Boolean", ("true", "true"), ("1", "!variable \"$v\": expected true or false")),
             scalar("lists", "[Int!]", ("[3, 1]", "[3,1]"), ("[]", "[]"), ("4", "[4]")),
             scalar(

@@ -19,9 +19,9 @@ struct VectorServer: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
-        let folder = NSTemporaryDirectory() + "freshet-vector-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path
         var options = LocalPostgresOptions.forTests
         options.programFolder = try Self.programFolder()
         let server = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: options)
@@ -66,15 +66,32 @@ extension Trait where Self == VectorServer {
         SchemaRow(
             "vector filters", doc(""), insert,
             .init(
-                "query Q($v: Vector, $l: [Vector!]) { eq: docs(where: {v: {eq: $v}}) { no } ne: docs(where: {v: {ne: $v}}) { no } in: docs(where: {v: {in: [[0, 1, 0]]}}) { no } nin: docs(where: {v: {nin: $l}}) { no } none: docs(where: {v: {isNull: true}}) { no } }",
+                """
+                query Q($v: Vector, $l: [Vector!]) {
+                  eq: docs(where: {v: {eq: $v}}) { no }
+                  ne: docs(where: {v: {ne: $v}}) { no }
+                  in: docs(where: {v: {in: [[0, 1, 0]]}}) { no }
+                  nin: docs(where: {v: {nin: $l}}) { no }
+                  none: docs(where: {v: {isNull: true}}) { no }
+                }
+                """,
                 #"{"v": [1, 0, 0], "l": [[1, 0, 0], [0, 1, 0]]}"#,
                 #"{"eq":[{"no":1}],"ne":[{"no":2},{"no":3}],"in":[{"no":2}],"nin":[{"no":3}],"none":[{"no":4}]}"#)),
         SchemaRow(
             "similarity", doc("@index(type: HNSW, vector_method: COSINE)"), insert,
             .init(
-                "query Q($v: Vector!) { docs_v_similarity(compare: $v, method: COSINE) { no _metadata { distance } } l2: docs_v_similarity(compare: $v, method: L2, within: 1) { no } inner: docs_v_similarity(compare: $v, where: {no: {gt: 1}}, limit: 1) { no } }",
+                """
+                query Q($v: Vector!) {
+                  docs_v_similarity(compare: $v, method: COSINE) { no _metadata { distance } }
+                  l2: docs_v_similarity(compare: $v, method: L2, within: 1) { no }
+                  inner: docs_v_similarity(compare: $v, where: {no: {gt: 1}}, limit: 1) { no }
+                }
+                """,
                 #"{"v": [0, 2, 0]}"#,
-                #"{"docs_v_similarity":[{"no":2,"_metadata":{"distance":0}},{"no":1,"_metadata":{"distance":1}},{"no":3,"_metadata":{"distance":2}}],"l2":[{"no":2}],"inner":[{"no":2}]}"#
+                """
+                {"docs_v_similarity":[{"no":2,"_metadata":{"distance":0}},{"no":1,"_metadata":{"distance":1}},\
+                {"no":3,"_metadata":{"distance":2}}],"l2":[{"no":2}],"inner":[{"no":2}]}
+                """
             )),
         SchemaRow(
             "similarity by default", doc("@index"), insert,
@@ -93,7 +110,15 @@ extension Trait where Self == VectorServer {
                 #"mutation M($t: String!) { doc_insert(data: {no: 1, v_embed: {model: "words", text: $t}}) }"#,
                 #"{"t": "sun and sun"}"#, #"{"doc_insert":{"no":1}}"#),
             .init(
-                #"mutation M { doc_upsert(data: {no: 1, v_embed: {model: "words", text: "sea"}}) doc_insertMany(data: [{no: 2, v_embed: {model: "words", text: "sun sea"}}, {no: 3, v: [9, 9, 9]}, {no: 4}]) doc_upsertMany(data: [{no: 4, v_embed: {model: "words", text: "ski"}}]) }"#,
+                """
+                mutation M {
+                  doc_upsert(data: {no: 1, v_embed: {model: "words", text: "sea"}})
+                  doc_insertMany(
+                    data: [{no: 2, v_embed: {model: "words", text: "sun sea"}}, {no: 3, v: [9, 9, 9]}, {no: 4}]
+                  )
+                  doc_upsertMany(data: [{no: 4, v_embed: {model: "words", text: "ski"}}])
+                }
+                """,
                 #"{"doc_upsert":{"no":1},"doc_insertMany":[{"no":2},{"no":3},{"no":4}],"doc_upsertMany":[{"no":4}]}"#),
             .init(
                 "query Q { docs { no v } }",
@@ -101,31 +126,70 @@ extension Trait where Self == VectorServer {
         SchemaRow(
             "embeddings of updates", doc(""), insert,
             .init(
-                #"mutation M($t: String!) @transaction { doc_update(no: 4, data: {v_embed: {model: "words", text: $t}}) doc_updateMany(where: {no: {lt: 3}}, data: {v_embed: {model: "words", text: "ski"}}) }"#,
+                """
+                mutation M($t: String!) @transaction {
+                  doc_update(no: 4, data: {v_embed: {model: "words", text: $t}})
+                  doc_updateMany(where: {no: {lt: 3}}, data: {v_embed: {model: "words", text: "ski"}})
+                }
+                """,
                 #"{"t": "sea sea"}"#, #"{"doc_update":{"no":4},"doc_updateMany":2}"#),
             .init(
                 "query Q { docs { no v } }",
                 #"{"docs":[{"no":1,"v":[0,0,1]},{"no":2,"v":[0,0,1]},{"no":3,"v":[0,-1,0]},{"no":4,"v":[0,2,0]}]}"#),
             .init(
-                #"mutation M { doc_update(no: 4, data: {v_embed: {model: "words", text: "sun"}}) other: doc_update(no: 1, data: {v_embed: {model: "letters", text: "sun"}}) }"#,
+                """
+                mutation M {
+                  doc_update(no: 4, data: {v_embed: {model: "words", text: "sun"}})
+                  other: doc_update(no: 1, data: {v_embed: {model: "letters", text: "sun"}})
+                }
+                """,
                 #"!there is no model "letters""#),
             .init("query Q { doc(no: 4) { v } }", #"{"doc":{"v":[0,2,0]}}"#)),
         SchemaRow(
             "embeddings of nested rows",
             doc("") + " type Note @table(key: \"no\") { no: Int! doc: Doc! w: Vector @col(size: 3) }",
             .init(
-                #"mutation M($t: String!) { doc_insert(data: {no: 1, v_embed: {model: "words", text: $t}, notes_on_doc: [{no: 7, w_embed: {model: "words", text: "ski"}}, {no: 8}]}) query { notes_w_similarity(compare_embed: {model: "words", text: $t}) { no w doc { v } } } }"#,
+                """
+                mutation M($t: String!) {
+                  doc_insert(
+                    data: {
+                      no: 1,
+                      v_embed: {model: "words", text: $t},
+                      notes_on_doc: [{no: 7, w_embed: {model: "words", text: "ski"}}, {no: 8}]
+                    }
+                  )
+                  query { notes_w_similarity(compare_embed: {model: "words", text: $t}) { no w doc { v } } }
+                }
+                """,
                 #"{"t": "sun"}"#,
                 #"{"doc_insert":{"no":1},"query":{"notes_w_similarity":[{"no":7,"w":[0,0,1],"doc":{"v":[1,0,0]}}]}}"#)),
         SchemaRow(
             "embeddings of steps", doc(""),
             .init(
-                #"mutation M($t: String!) { doc_insert(data: {no: 1, v_embed: {model: "words", text: $t}}) { no v @check(expr: "this[0] == 2.0", message: "other") } doc_update(key: {no_expr: "response.doc_insert.no"}, data: {v_embed: {model: "words", text: "sea"}}) { v } }"#,
+                """
+                mutation M($t: String!) {
+                  doc_insert(data: {no: 1, v_embed: {model: "words", text: $t}}) {
+                    no
+                    v @check(expr: "this[0] == 2.0", message: "other")
+                  }
+                  doc_update(
+                    key: {no_expr: "response.doc_insert.no"},
+                    data: {v_embed: {model: "words", text: "sea"}}
+                  ) { v }
+                }
+                """,
                 #"{"t": "sun sun"}"#, #"{"doc_insert":{"no":1,"v":[2,0,0]},"doc_update":{"v":[0,1,0]}}"#)),
         SchemaRow(
             "similarity to a text", doc("@index(type: HNSW, vector_method: COSINE)"), insert,
             .init(
-                #"query Q($t: String!, $more: Boolean!) { docs_v_similarity(compare_embed: {model: "words", text: $t}, method: COSINE, where: {no: {lt: 3}}) { no } not: docs_v_similarity(compare_embed: {model: "letters", text: $t}) @include(if: $more) { no } }"#,
+                """
+                query Q($t: String!, $more: Boolean!) {
+                  docs_v_similarity(compare_embed: {model: "words", text: $t}, method: COSINE, where: {no: {lt: 3}}) {
+                    no
+                  }
+                  not: docs_v_similarity(compare_embed: {model: "letters", text: $t}) @include(if: $more) { no }
+                }
+                """,
                 #"{"t": "sea sea sun", "more": false}"#, #"{"docs_v_similarity":[{"no":2},{"no":1}]}"#)),
     ]
 

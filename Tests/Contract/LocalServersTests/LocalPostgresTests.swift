@@ -54,11 +54,11 @@ struct LocalPostgresTests {
         server.freeze()
         // A signal takes its moment. Who was just ending has ended, or waits for its parent to notice.
         func isHeld(_ process: pid_t) -> Bool { ["T", "Z", nil].contains(state(process)) }
-        while !family.allSatisfy(isHeld) { try await Task.sleep(for: .milliseconds(1)) }
+        try await waitUntil("every process to stand still") { family.allSatisfy(isHeld) }
         #expect(family.count { state($0) == "T" } > 3)
         server.resume()
         #expect(try sql(server.connectionString, "SELECT 1") == ["1"])
-        while family.contains(where: { state($0) == "T" }) { try await Task.sleep(for: .milliseconds(1)) }
+        try await waitUntil("every process to go on") { !family.contains { state($0) == "T" } }
         await server.stop()
     }
 

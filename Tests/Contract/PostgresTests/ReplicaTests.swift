@@ -199,7 +199,8 @@ import Testing
         let path = folder.path
         _ = try TestCertificates(directory: path, leaves: ["server": "DNS:localhost"])
         let script = """
-            chmod 600 "$0/server.key"; id -u postgres >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && chown postgres "$0/server.key"
+            chmod 600 "$0/server.key"
+            id -u postgres >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && chown postgres "$0/server.key"
             true
             """
         #expect(shell(script, path) == 0)

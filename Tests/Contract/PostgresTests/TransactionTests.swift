@@ -8,7 +8,10 @@ extension OneServer {
         @Test func stepsAreAtomicAndTheFailingOneIsNamed() async throws {
             try await withPool({ $0.writeConnections = 1 }) { (pool) async throws in
                 try await pool.script(
-                    "CREATE TABLE t_atomic (id int PRIMARY KEY, name text NOT NULL CONSTRAINT short CHECK (length(name) < 5))"
+                    """
+                    CREATE TABLE t_atomic (id int PRIMARY KEY, name text NOT NULL CONSTRAINT short CHECK (length(name)
+                    < 5))
+                    """
                 )
                 let insert: Statement = "INSERT INTO t_atomic VALUES ($1::int, $2::text) RETURNING id"
                 let results = try await pool.transaction([
@@ -89,7 +92,10 @@ extension OneServer {
         @Test func manyInFlightDoNotMix() async throws {
             try await withPool { (pool) async throws in
                 try await pool.script(
-                    "CREATE TABLE t_many (id int PRIMARY KEY, n int); INSERT INTO t_many SELECT g, 0 FROM generate_series(0, 9) g"
+                    """
+                    CREATE TABLE t_many (id int PRIMARY KEY, n int); INSERT INTO t_many SELECT g, 0
+                    FROM generate_series(0, 9) g
+                    """
                 )
                 let failures = await withTaskGroup(of: Bool.self) { group in
                     for number in 0..<1000 {

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import NIOHTTP1
 import Synchronization
+import TestSupport
 import Testing
 
 /// Crowds that come at once, and everybody's leave.
@@ -141,12 +142,11 @@ struct AdmissionTests {
         }
     }
 
-    /// Gauges are set now and then: until all say so. Bounded by the test's time limit.
+    /// Waits until these gauges are zero; they are set now and then.
     private func zero(_ admin: AdminClient, _ names: [String]) async throws {
-        while true {
+        try await waitUntil("zero: \(names)") {
             let lines = Set(try await metrics(admin).split(separator: "\n").map(String.init))
-            if names.allSatisfy({ lines.contains("\($0) 0") }) { return }
-            try await Task.sleep(for: .milliseconds(100))
+            return names.allSatisfy { lines.contains("\($0) 0") }
         }
     }
 
@@ -185,6 +185,6 @@ private final class Crowd: Sendable {
     var refusals: [Int64] { state.withLock { $0.refusals } }
 
     func wait(where fits: ([Int: Int]) -> Bool) async throws {
-        while !fits(state.withLock({ $0.shown })) { try await Task.sleep(for: .milliseconds(20)) }
+        try await waitUntil("what is shown to fit") { fits(state.withLock { $0.shown }) }
     }
 }

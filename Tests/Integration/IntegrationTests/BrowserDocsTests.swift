@@ -48,7 +48,8 @@ struct BrowserDocsTests {
                 try await window.evaluate(
                     """
                     run(url, "EditLot", {
-                      id: seen.find(([kind]) => kind == "socket")[1][0].id, category: "Books", description: "from the page"})
+                      id: seen.find(([kind]) => kind == "socket")[1][0].id, category: "Books",
+                      description: "from the page"})
                     """)
                 for kind in ["socket", "events"] {
                     let shown =

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 /// What browsers have of their own, without any library, against `freshet dev`: `EventSource` on `/graphql`.
@@ -7,8 +8,9 @@ import Testing
 struct BrowserStreamTests {
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
     func eventSourceFollowsAndHearsTheEnd() async throws {
-        let folder = NSTemporaryDirectory() + "freshet-browser-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
         let node = try FreshetProcess([
             "dev", SampleProject.path, "--set", "http.port=0", "--set", "admin.port=0", "--set",
             "dev.dataDirectory=\(folder)",
@@ -42,15 +44,20 @@ struct BrowserStreamTests {
                 """
                 fetch("/graphql", {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({
                   operationName: "EditLot", variables: {
-                    id: seen.find(([k]) => k == "subscription")[1][0].id, category: "Books", description: "by EventSource"}})});
+                    id: seen.find(([k]) => k == "subscription")[1][0].id, category: "Books",
+                    description: "by EventSource"}})});
                 """)
             let rows = try await window.value(
                 when:
-                    "seen.filter(([k, d]) => k == 'subscription' && d != 'complete' && d.some((r) => r.description == 'by EventSource')).length"
+                    """
+                    seen.filter(([k, d]) => k == 'subscription' && d != 'complete'
+                      && d.some((r) => r.description == 'by EventSource')).length
+                    """
             )
             #expect(rows == 1)
             #expect(try await window.evaluate("seen.some(([k, d]) => k == 'subscription' && d == 'complete')") == false)
-            // Editors' stream of issues (docs/reference/sql-connect.md §7): a line at once, then open until the node ends.
+            // Editors' stream of issues (docs/reference/sql-connect.md §7): a line at once, then open until the node
+            // ends.
             let issues = try await window.evaluate(
                 """
                 fetch("/emulator/stream_issues").then(async (answer) => {

@@ -2,14 +2,16 @@ import Foundation
 import FreshetClient
 import JSON
 import NIOHTTP1
+import TestSupport
 import Testing
 
 /// `freshet dev` as a new user runs it.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct DevTests {
     private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
-        let folder = NSTemporaryDirectory() + "freshet-dev-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
         return try await body(folder)
     }
 

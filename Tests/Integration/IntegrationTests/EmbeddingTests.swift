@@ -26,11 +26,15 @@ struct EmbeddingTests {
         "connector/operations.gql": """
         query Near($text: String!) @auth(level: PUBLIC)
           @refresh(onMutationExecuted: {operation: "Add"}) @refresh(onMutationExecuted: {operation: "Remove"}) {
-          places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}, method: COSINE, limit: 1) { name }
+          places_v_similarity(
+            compare_embed: {model: "textembedding-gecko@003", text: $text}, method: COSINE, limit: 1
+          ) { name }
         }
         query Perhaps($text: String!, $near: Boolean!) @auth(level: PUBLIC) {
           places(orderBy: {name: ASC}) { name }
-          places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}) @include(if: $near) { name }
+          places_v_similarity(compare_embed: {model: "textembedding-gecko@003", text: $text}) @include(if: $near) {
+            name
+          }
         }
         query All @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Remove"}) { places { name } }
         query Unknown @auth(level: PUBLIC) {
@@ -229,7 +233,8 @@ struct EmbeddingTests {
         }
     }
 
-    /// Whoever has a result is not told of an outage and gets the new one after it, though nothing is kept of what was known.
+    /// Whoever has a result is not told of an outage and gets the new one after it, though nothing is kept of what was
+    /// known.
     @Test func aLiveQueryOutlastsTheServer() async throws {
         try await withNode({ Self.settings("openai", $0) + ["embeddings.cacheEntriesMax=0"] }) { running in
             _ = try await running.add("Beach", "the sea")

@@ -72,7 +72,8 @@ struct GraphQLWSTests {
                         once(`mutation EditLot($id: UUID!, $category: String!, $description: String!) {
                           lot_update(id: $id, data: {category: $category, description: $description})
                         }`, {id: seen.find(([kind]) => kind == "one")[1][0].id, category: "Books",
-                          description: "\(description)"}).then((value) => value.data ? "changed" : JSON.stringify(value))
+                          description: "\(description)"}).then((value) =>
+                          value.data ? "changed" : JSON.stringify(value))
                         """)
                     #expect(answer == "changed")
                 }

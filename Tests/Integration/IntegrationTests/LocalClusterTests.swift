@@ -2,14 +2,16 @@ import Foundation
 import FreshetClient
 import JSON
 import NIOHTTP1
+import TestSupport
 import Testing
 
 /// `freshet cluster`: what deploy/compose runs, as processes of one machine, behind a real HAProxy.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct LocalClusterTests {
     private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
-        let folder = NSTemporaryDirectory() + "freshet-cluster-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
         return try await body(folder)
     }
 

@@ -142,7 +142,9 @@ struct MainJobTests {
 
     /// HS256 with the secret of the test's node.
     private static let ann = """
-        eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbm4iLCJ1c2VyX2lkIjoiYW5uIiwiZXhwIjo0MTAyNDQ0ODAwLCJmaXJlYmFzZSI6eyJzaWduX2luX3Byb3ZpZGVyIjoicGFzc3dvcmQifX0.SIGNATURE
+        eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
+        eyJzdWIiOiJhbm4iLCJ1c2VyX2lkIjoiYW5uIiwiZXhwIjo0MTAyNDQ0ODAwLCJmaXJlYmFzZSI6eyJzaWduX2luX3Byb3Zp\
+        ZGVyIjoicGFzc3dvcmQifX0.SIGNATURE
         """
 
     private func authorization(_ address: ServerAddress) async throws {

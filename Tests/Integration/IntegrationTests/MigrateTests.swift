@@ -76,7 +76,10 @@ struct MigrateTests: SampleProjectTests {
                 try await writer.commit()
                 #expect(try await migrated.contains("create index visit_page_idx"))
                 let valid: Statement =
-                    "SELECT bool_and(indisvalid) AND count(*) = 2 FROM pg_index WHERE indexrelid::regclass::text ~ '^visit_page_idx'"
+                    """
+                    SELECT bool_and(indisvalid) AND count(*) = 2 FROM pg_index
+                    WHERE indexrelid::regclass::text ~ '^visit_page_idx'
+                    """
                 #expect(try await pool.query(valid).rows.first?.bool(0) == true)
             }
         }
@@ -150,7 +153,10 @@ struct MigrateTests: SampleProjectTests {
                 // Granted when the migration has lost.
                 try await writer.execute("LOCK TABLE early IN ROW EXCLUSIVE MODE")
                 let deadlocks: Statement =
-                    "SELECT count(*) = 0 FROM information_schema.columns WHERE table_name = 'early' AND column_name = 'text'"
+                    """
+                    SELECT count(*) = 0 FROM information_schema.columns WHERE table_name = 'early'
+                    AND column_name = 'text'
+                    """
                 #expect(try await pool.query(deadlocks).rows.first?.bool(0) == true)
                 try await writer.commit()
                 #expect(try await migrated.contains("2 changes made"))
@@ -175,7 +181,10 @@ struct MigrateTests: SampleProjectTests {
                 try await wait(
                     pool,
                     until:
-                        "SELECT count(*) > 0 FROM pg_index WHERE indexrelid = to_regclass('early_text_idx') AND NOT indisvalid"
+                        """
+                        SELECT count(*) > 0 FROM pg_index WHERE indexrelid = to_regclass('early_text_idx')
+                        AND NOT indisvalid
+                        """
                 )
                 for further in [[], ["--concurrently"], ["--concurrently", "--force"]] {
                     let refused = try await output(arguments + further, code: 1)
@@ -200,7 +209,10 @@ struct MigrateTests: SampleProjectTests {
                     ["migrate", project, "--set", "postgres.url=\(url)", "--set", "migrate.waitMs=0"], code: 1)
                 #expect(
                     refused.contains(
-                        "another migration was under way for 0 ms (migrate.waitMs): pid \(pid.rows.first?.string(0) ?? ""), freshet-"
+                        """
+                        another migration was under way for 0 ms (migrate.waitMs): pid \
+                        \(pid.rows.first?.string(0) ?? ""), freshet-
+                        """
                     ), "\(refused)")
                 #expect(refused.contains("nothing was changed"))
             }

@@ -32,9 +32,9 @@ struct NginxTests {
 
     @Test(.enabled(if: program != nil, "there is no nginx on this machine"))
     func everyWayToWaitForChangesGoesThroughNginx() async throws {
-        let folder = NSTemporaryDirectory() + "freshet-nginx-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path
         try await Cluster.with { cluster in
             let trusted = "http.trustedProxies=127.0.0.1"
             let api = try await cluster.start(roles: "api,worker", settings: [trusted])

@@ -1,6 +1,7 @@
 import Foundation
 import FreshetClient
 import JSON
+import TestSupport
 import Testing
 
 /// The page of `freshet dev` as people use it: two windows of a real browser.
@@ -8,8 +9,9 @@ import Testing
 struct PageTests {
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
     func aBidAndANewLotInOneWindowShowInTheOther() async throws {
-        let folder = NSTemporaryDirectory() + "freshet-page-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
         let node = try FreshetProcess([
             "dev", SampleProject.path, "--set", "http.port=0", "--set", "admin.port=0", "--set",
             "dev.dataDirectory=\(folder)",
@@ -22,7 +24,8 @@ struct PageTests {
             for window in [bidder, viewer] {
                 let count = try await window.value(
                     when: """
-                        document.querySelector('#state')?.className == 'on' && document.querySelectorAll('#rows tr').length
+                        document.querySelector('#state')?.className == 'on'
+                        && document.querySelectorAll('#rows tr').length
                         """)
                 #expect(count == 10)
             }

@@ -13,6 +13,7 @@ import ProjectFolder
 import RoleMachines
 import Sharding
 import Streams
+import TestSupport
 import Testing
 
 /// Events whose shards were chosen before an operation's splits changed, over a real outbox.
@@ -150,7 +151,10 @@ struct PublisherTests {
         try await with { parts in
             let row = try await parts.commit()
             try await parts.pool.script(
-                "INSERT INTO freshet.deployments (version, origin, project, created_by) VALUES ('x', 'deploy', '{}', 'x')"
+                """
+                INSERT INTO freshet.deployments (version, origin, project, created_by)
+                VALUES ('x', 'deploy', '{}', 'x')
+                """
             )
             parts.publish(row)
             await parts.publisher.drain(withinMs: 20_000)
@@ -163,8 +167,8 @@ struct PublisherTests {
         }
     }
 
-    /// What the former server acknowledged last may be lost though its rows are gone: every shard is told, once for each
-    /// change, and also when the first attempt fails.
+    /// What the former server acknowledged last may be lost though its rows are gone: every shard is told, once for
+    /// each change, and also when the first attempt fails.
     @Test func everyShardIsToldOfAnotherServer() async throws {
         try await with { parts in
             func doubts() async throws -> [Int] {
@@ -199,7 +203,7 @@ struct PublisherTests {
 
             parts.broker.restart(losingData: false)
             let sweeping = Task { await parts.sweeper.run() }
-            while try await doubts() != everywhere(2) { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("a second marker in every shard") { try await doubts() == everywhere(2) }
             sweeping.cancel()
             await sweeping.value
             // No worker can take it for an event, so it runs everything in the shard again.

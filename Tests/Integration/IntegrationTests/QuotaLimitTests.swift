@@ -163,11 +163,9 @@ struct QuotaLimitTests {
             #expect(try await asked() == status)
             locker.signal(SIGINT)
             _ = await locker.waitForExit()
-            var last = try await asked()
-            // Until both have ended; bounded by the test's time limit.
-            while last == status {
-                try await Task.sleep(for: .milliseconds(20))
-                last = try await asked()
+            let last = try await waitFor("the end of both") {
+                let answer = try await asked()
+                return answer == status ? nil : answer
             }
             #expect(last == 200)
         }
@@ -211,8 +209,7 @@ struct QuotaLimitTests {
             #expect(try await asked() == 503, "its mutation runs on")
             locker.signal(SIGINT)
             _ = await locker.waitForExit()
-            // Until it has ended; bounded by the test's time limit.
-            while try await asked() != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            try await waitUntil("the end of the mutation") { try await asked() == 200 }
             let session = try await connect(node.address, "ann")
             session.subscribe("ClosingSoon", ["limit": 3])
             _ = try await session.data()

@@ -2,6 +2,7 @@ import FreshetClient
 import JSON
 import LocalServers
 import NIOHTTP1
+import TestSupport
 import Testing
 
 /// What load balancers are told when Postgres or Redis stays away, and what becomes of those who are connected.
@@ -12,12 +13,10 @@ struct ReadinessTests {
         return (answer.status, try JSONParser.parse(answer.body)["reason"]?.stringValue)
     }
 
-    /// Bounded by the test's time limit.
     private func until(_ address: ServerAddress, _ status: Int) async throws -> String? {
-        while true {
+        try await waitFor("/readyz with \(status)") {
             let answer = try await ready(address)
-            if answer.status == status { return answer.reason }
-            try await Task.sleep(for: .milliseconds(20))
+            return answer.status == status ? .some(answer.reason) : .none
         }
     }
 
@@ -63,8 +62,9 @@ struct ReadinessTests {
             #expect(try await ready(patient.address).status == 200)
             // Nobody can say how far the worker is behind: it does not say that it is not.
             #expect(try await metric(#require(worker.admin), "freshet_cluster_shards") == 16)
-            while try await metric(#require(worker.admin), "freshet_worker_behind_seconds") ?? 0 < 10 {
-                try await Task.sleep(for: .milliseconds(50))
+            let admin = try #require(worker.admin)
+            try await waitUntil("a worker that is 10 s behind") {
+                try await metric(admin, "freshet_worker_behind_seconds") ?? 0 >= 10
             }
             #expect(try await HTTPCall.send(.GET, gateway.address, path: "/healthz").status == 200)
             try await update("without Redis")
@@ -72,8 +72,8 @@ struct ReadinessTests {
             // The same session.
             try await shown("without Redis")
             for node in [gateway, worker] { _ = try await until(node.address, 200) }
-            while try await metric(#require(worker.admin), "freshet_worker_behind_seconds") ?? 10 > 5 {
-                try await Task.sleep(for: .milliseconds(50))
+            try await waitUntil("a worker that has caught up") {
+                try await metric(admin, "freshet_worker_behind_seconds") ?? 10 <= 5
             }
 
             // Postgres: nobody can change anything there, gateways keep what they have.

@@ -1,6 +1,7 @@
 import Foundation
 import FreshetClient
 import JSON
+import TestSupport
 import Testing
 
 /// Custom resolvers through a whole node: a real GraphQL service over HTTP beside a real Postgres.
@@ -16,7 +17,9 @@ struct ResolverTests {
 
         query WithProfile($id: UUID!, $who: String!, $locale: String, $friends: Boolean = false)
           @auth(level: PUBLIC)
-          @refresh(onMutationExecuted: {operation: "Rename", condition: "request.variables.who == mutation.variables.who"}) {
+          @refresh(
+            onMutationExecuted: {operation: "Rename", condition: "request.variables.who == mutation.variables.who"}
+          ) {
           person(id: $who, locale: $locale) { name friends(first: 2) @include(if: $friends) { id } }
           lot(id: $id) { title }
         }
@@ -31,10 +34,10 @@ struct ResolverTests {
     private func withNode(
         _ body: (_ address: ServerAddress, _ lot: JSONValue, _ resolver: FreshetProcess) async throws -> Void
     ) async throws {
-        let folder = NSTemporaryDirectory() + "freshet-resolver-\(UInt32.random(in: .min ... .max))"
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path
         let project = folder + "/project"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.copyItem(atPath: SampleProject.path, toPath: project)
         try FileManager.default.createDirectory(atPath: project + "/people", withIntermediateDirectories: true)
         try Self.schema.write(toFile: project + "/people/people.gql", atomically: true, encoding: .utf8)
@@ -123,8 +126,8 @@ struct ResolverTests {
             #expect(after["data"]?["lot"]?["description"]?.stringValue == "noted")
             #expect(after["data"]?["lot"]?["category"]?.stringValue == "Books")
 
-            // An answer that does not come whole: it may have acted, so nobody takes a repetition for safe, and who follows
-            // is refreshed.
+            // An answer that does not come whole: it may have acted, so nobody takes a repetition for safe, and who
+            // follows is refreshed.
             subscriber.subscribe("WithProfile", ["id": id, "who": "carl"], id: "3")
             _ = try await subscriber.data(id: "3")
             for (name, message) in [

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import TestSupport
 import Testing
 
 /// Who is not let in any more, on nodes of their own.
@@ -86,7 +87,9 @@ struct RevocationTests {
             try await cluster.servers.redis.restart()
             try await admin.wait("revocations") { $0["count"]?.intValue == 1 }
             _ = try await admin.command(["unrevoke", "uid", "ann"])
-            while try await status(second.address, token: ann) != 200 { try await Task.sleep(for: .milliseconds(20)) }
+            try await waitUntil("the second node to let her in") {
+                try await status(second.address, token: ann) == 200
+            }
             #expect(try await status(first.address, token: ann) == 200)
         }
     }
@@ -115,8 +118,9 @@ struct RevocationTests {
 
     @Test func apiKeysLetInToWhatIsPublicWhileTheyAreInTheFile() async throws {
         try await Cluster.with { cluster in
-            let file = FileManager.default.temporaryDirectory.appending(path: "freshet-keys-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: file) }
+            let folder = try TemporaryFolder()
+            defer { folder.remove() }
+            let file = URL(filePath: folder.path + "/keys")
             try Data("one: 0123456789abcdef\ntwo: fedcba9876543210\n".utf8).write(to: file)
             let node = try await cluster.start(
                 roles: "api,worker,gateway",

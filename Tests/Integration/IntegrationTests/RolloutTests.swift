@@ -128,7 +128,8 @@ struct RolloutTests {
         (
             "connector/mutations.gql", "mutation WithdrawLot(",
             """
-            mutation Retitle($id: UUID!, $title: String!, $tagline: String) @auth(level: PUBLIC, insecureReason: "demo") {
+            mutation Retitle($id: UUID!, $title: String!, $tagline: String)
+              @auth(level: PUBLIC, insecureReason: "demo") {
               lot_update(id: $id, data: {title: $title, tagline: $tagline})
             }
 
@@ -290,8 +291,8 @@ struct RolloutTests {
         }
     }
 
-    /// Apps send the texts, or their digests, that they were built with. A new version of an operation does not shut them
-    /// out before its time.
+    /// Apps send the texts, or their digests, that they were built with. A new version of an operation does not shut
+    /// them out before its time.
     @Test func textsOfAFormerVersionAreTakenWhileItIsInService() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(

@@ -1,6 +1,7 @@
 import Foundation
 import FreshetClient
 import JSON
+import TestSupport
 import Testing
 
 /// The surfaces of SQL Connect against one node, by clients that send what the SDKs send.
@@ -30,8 +31,9 @@ struct SQLConnectTests {
     }
 
     @Test func editorsAskTheEmulatorOverGRPC() async throws {
-        let folder = NSTemporaryDirectory() + "freshet-emulator-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
         let node = try FreshetProcess([
             "dev", SampleProject.path, "--set", "http.port=0", "--set", "admin.port=0", "--set",
             "dev.dataDirectory=\(folder)",

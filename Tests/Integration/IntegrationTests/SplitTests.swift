@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import NIOHTTP1
 import Synchronization
+import TestSupport
 import Testing
 
 /// Splits of a hot operation and other orders, given to real processes under load.
@@ -168,19 +169,16 @@ final class Screen: Sendable {
 
     var stepsBack: [String] { state.withLock { $0.stepsBack } }
 
-    /// Waits until something newer than `number` is shown. Bounded by the test's time limit.
+    /// Waits until something newer than `number` is shown.
     func sawMoreThan(_ number: Int) async throws {
-        while (state.withLock { $0.shown.values.max() ?? 0 }) <= number {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await waitUntil("more than \(number)") { state.withLock { $0.shown.values.max() ?? 0 } > number }
     }
 
     /// Waits until exactly this is shown.
     func wait(for truth: [String: Int]) async throws {
-        while state.withLock({ $0.shown }) != truth {
-            let error = state.withLock { $0.error }
-            if let error { throw UnexpectedEnd(output: error) }
-            try await Task.sleep(for: .milliseconds(20))
+        try await waitUntil("\(truth)") {
+            if let error = state.withLock({ $0.error }) { throw UnexpectedEnd(output: error) }
+            return state.withLock { $0.shown } == truth
         }
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import TestSupport
 import Testing
 
 /// Nodes that start before their servers answer.
@@ -65,8 +66,9 @@ struct StartTests {
     }
 
     @Test func itEndsAtOnceWhenNoWaitingHelps() async throws {
-        let folder = NSTemporaryDirectory() + "freshet-it-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
         var options = LocalPostgresOptions.forTests
         options.listensOnLoopback = true
         let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: options)

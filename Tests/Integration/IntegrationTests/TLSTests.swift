@@ -9,14 +9,14 @@ import Testing
 struct TLSTests {
     /// An authority, and a certificate of its for localhost that is made anew with another number.
     private struct Files {
-        let folder: URL
+        private let temporary: TemporaryFolder
+        var folder: URL { URL(filePath: temporary.path) }
         var authority: String { folder.appending(path: "ca.crt").path }
         var certificate: String { folder.appending(path: "server.crt").path }
         var key: String { folder.appending(path: "server.key").path }
 
         init() throws {
-            folder = FileManager.default.temporaryDirectory.appending(path: "freshet-tls-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            temporary = try TemporaryFolder()
             try shell(
                 """
                 openssl ecparam -name prime256v1 -genkey -noout -out ca.key
@@ -24,6 +24,8 @@ struct TLSTests {
                 """)
             try issue(serial: 101)
         }
+
+        func remove() { temporary.remove() }
 
         /// The key comes first, as certificates are renewed.
         func issue(serial: Int) throws {
@@ -53,7 +55,7 @@ struct TLSTests {
     /// One node that has a certificate.
     private func withNode(_ settings: [String], _ body: (Node, Files) async throws -> Void) async throws {
         let files = try Files()
-        defer { try? FileManager.default.removeItem(at: files.folder) }
+        defer { files.remove() }
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
@@ -134,7 +136,8 @@ struct TLSTests {
                     ] + trust)
                 #expect(load.code == 0, "\(transport): \(load)")
             }
-            // The admin port has no TLS of its own; an address behind a proxy has. The public port says that it is not it.
+            // The admin port has no TLS of its own; an address behind a proxy has. The public port says that it is not
+            // it.
             let admin = try await freshet(["admin", "shards", "--url", url] + trust)
             #expect(admin.code == 1 && admin.output.contains("not found"), "\(admin)")
             #expect(try await freshet(["admin", "shards", "--url", url]).output.contains("is not trusted"))
@@ -151,7 +154,7 @@ struct TLSTests {
 
     @Test func aKeyOfAnotherCertificateStopsTheStart() async throws {
         let (files, others) = (try Files(), try Files())
-        defer { for files in [files, others] { try? FileManager.default.removeItem(at: files.folder) } }
+        defer { for files in [files, others] { files.remove() } }
         try await Cluster.with { cluster -> Void in
             await #expect {
                 _ = try await cluster.start(

@@ -169,7 +169,9 @@ struct ToolTests: SampleProjectTests {
                       notes(where: {text: {eq: $text}}) { stars }
                     }
                     query NoteByID($id: UUID!) @auth(level: USER) { note(id: $id) { stars } }
-                    query NotesUnfollowed($text: String!) @auth(level: USER) { notes(where: {text: {eq: $text}}) { stars } }
+                    query NotesUnfollowed($text: String!) @auth(level: USER) {
+                      notes(where: {text: {eq: $text}}) { stars }
+                    }
                     """, to: project + "/connector/queries.gql")
                 _ = try await output(["migrate", project, "--set", "postgres.url=\(url)"])
                 func scans() async throws -> [String] {

@@ -20,8 +20,8 @@ import Testing
         for failure in report.failures { Issue.record("FRESHET_SEED=\(failure.seed): \(failure.violation)") }
     }
 
-    /// Every deliberate mistake, a seed that notices it, and the promise that is seen broken; `make simulate SABOTAGE=all`
-    /// counts from the first.
+    /// Every deliberate mistake, a seed that notices it, and the promise that is seen broken; `make simulate
+    /// SABOTAGE=all` counts from the first.
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]), .epochIgnored: (1, ["no regress"]),
         .epochsByTheClock: (3, ["one owner"]), .databaseChangesUnnoticed: (206, ["convergence"]),
@@ -38,8 +38,8 @@ import Testing
         .replayHole: (393, ["convergence"]),
         .overridesUnconfirmed: (96, ["convergence"]),
     ]
-    /// Mistakes that no seed of the first 500 notices since the simulator runs the machines that ship: the faults that show
-    /// them have become too rare. Unit tests hold what they break: `RoleMachinesTests` and `RefreshTests`.
+    /// Mistakes that no seed of the first 500 notices since the simulator runs the machines that ship: the faults that
+    /// show them have become too rare. Unit tests hold what they break: `RoleMachinesTests` and `RefreshTests`.
     static let unnoticed: Set<Sabotage> = [.epochsNotRecorded, .lateResultsUsed, .settledAhead]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
     private static let noticedWithin: UInt64 = 100

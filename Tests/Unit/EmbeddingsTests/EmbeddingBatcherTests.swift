@@ -343,8 +343,8 @@ import TestSupport
         #expect(told(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
     }
 
-    /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at a
-    /// time.
+    /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at
+    /// a time.
     @Test func everybodyIsToldOnce() throws {
         for seed in 0..<200 * UInt64(FuzzLength.factor) { try everybodyIsToldOnce(seed) }
     }

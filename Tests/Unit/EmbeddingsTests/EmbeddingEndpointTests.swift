@@ -28,7 +28,10 @@ import Testing
                 == #"http://localhost:11434/v1/embeddings {"model":"nomic-embed-text","input":["a \"b\"","ü"]}"#)
         #expect(
             sent(Self.vertex, request)
-                == #"https://eu.example/v1/projects/p/locations/eu/publishers/google/models/gecko@003:predict {"instances":[{"content":"a \"b\""},{"content":"ü"}]}"#
+                == #"""
+                https://eu.example/v1/projects/p/locations/eu/publishers/google/models/gecko@003:predict \#
+                {"instances":[{"content":"a \"b\""},{"content":"ü"}]}
+                """#
         )
         // A model's name stays one segment of the path.
         #expect(

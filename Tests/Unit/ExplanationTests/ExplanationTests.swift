@@ -8,22 +8,32 @@ import Testing
 
 @Suite struct ExplanationTests {
     private static let schema = """
-        type Movie @table { title: String! genre: String year: Int }
-        type Review @table { movie: Movie! text: String author: String }
+        type Novel @table { title: String! genre: String year: Int }
+        type Remark @table { novel: Novel! text: String author: String }
         """
 
     private static let operations = #"""
-        query Movies($genre: String, $year: Int) @auth(level: USER)
+        query Novels($genre: String, $year: Int) @auth(level: USER)
           @refresh(every: {seconds: 30})
-          @refresh(onMutationExecuted: {operation: "SetGenre", condition: "request.variables.genre == mutation.variables.genre && mutation.variables.genre != '' && request.auth.uid != mutation.auth.uid && request.auth.token.org == 'a'"})
+          @refresh(
+            onMutationExecuted: {
+              operation: "SetGenre",
+              condition: "request.variables.genre == mutation.variables.genre && mutation.variables.genre != '' \#
+        && request.auth.uid != mutation.auth.uid && request.auth.token.org == 'a'"
+            }
+          )
           @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(where: {genre: {eq: $genre}, year: {gt: $year}}) { title }
+          novels(where: {genre: {eq: $genre}, year: {gt: $year}}) { title }
         }
-        query One($id: UUID!) @auth(level: PUBLIC) { movie(id: $id) { title reviews_on_movie { text } } }
-        mutation SetGenre($id: UUID!, $genre: String!) @auth(level: USER) { movie_update(id: $id, data: {genre: $genre}) }
-        mutation Add($title: String!) @auth(level: USER) { movie_insert(data: {title: $title}) }
-        mutation AddMany($rows: [Movie_Data!]! @allow(fields: "title")) @auth(level: USER) { movie_insertMany(data: $rows) }
-        mutation Review($movie: UUID!) @auth(level: USER) { review_insert(data: {movieId: $movie}) }
+        query One($id: UUID!) @auth(level: PUBLIC) { novel(id: $id) { title remarks_on_novel { text } } }
+        mutation SetGenre($id: UUID!, $genre: String!) @auth(level: USER) {
+          novel_update(id: $id, data: {genre: $genre})
+        }
+        mutation Add($title: String!) @auth(level: USER) { novel_insert(data: {title: $title}) }
+        mutation AddMany($rows: [Novel_Data!]! @allow(fields: "title")) @auth(level: USER) {
+          novel_insertMany(data: $rows)
+        }
+        mutation Remark($novel: UUID!) @auth(level: USER) { remark_insert(data: {novelId: $novel}) }
         mutation Log @auth(level: USER) { _execute(sql: "SELECT 1") }
         """#
 
@@ -38,7 +48,7 @@ import Testing
     }
 
     @Test func rulesAndTheirIndexes() throws {
-        let text = try explain("Movies").text
+        let text = try explain("Novels").text
         for part in [
             "  auth: USER\n  variables: $genre: String, $year: Int\n",
             "Live query key: operation, version, the variables, whether the user is signed in, auth.uid, auth.token.org\n",
@@ -68,7 +78,16 @@ import Testing
                             SourceFile(
                                 path: "main.gql",
                                 text:
-                                    #"query Near($q: String!) @auth(level: USER) { docs_v_similarity(compare_embed: {model: "m", text: $q}) { id } } mutation Add @auth(level: USER) { doc_insertMany(data: [{v_embed: {model: "m", text: "a"}, w_embed: {model: "m", text: "a"}}]) }"#
+                                    """
+                                    query Near($q: String!) @auth(level: USER) {
+                                      docs_v_similarity(compare_embed: {model: "m", text: $q}) { id }
+                                    }
+                                    mutation Add @auth(level: USER) {
+                                      doc_insertMany(
+                                        data: [{v_embed: {model: "m", text: "a"}, w_embed: {model: "m", text: "a"}}]
+                                      )
+                                    }
+                                    """
                             )
                         ])
                 ]))
@@ -83,43 +102,43 @@ import Testing
     }
 
     @Test func mutationsThatRefreshAndThatDoNot() throws {
-        let movies = try explain("Movies")
-        #expect(movies.refreshing.map(\.other.operation) == ["Add", "SetGenre"])
-        #expect(movies.unnoticed.map { "\($0.other.operation) \($0.tables)" } == [#"AddMany ["movie"]"#])
-        #expect(movies.unrelatedCount == 2)
+        let novels = try explain("Novels")
+        #expect(novels.refreshing.map(\.other.operation) == ["Add", "SetGenre"])
+        #expect(novels.unnoticed.map { "\($0.other.operation) \($0.tables)" } == [#"AddMany ["novel"]"#])
+        #expect(novels.unrelatedCount == 2)
         let one = try explain("One")
         #expect(
             one.refreshing.map { "\($0.other.operation): \($0.reasons)" } == [
-                #"Add: ["it writes rows of movie by key, and the query looks one up by key"]"#,
-                #"AddMany: ["it writes rows of movie by key, and the query looks one up by key"]"#,
-                #"SetGenre: ["it writes rows of movie by key, and the query looks one up by key"]"#,
+                #"Add: ["it writes rows of novel by key, and the query looks one up by key"]"#,
+                #"AddMany: ["it writes rows of novel by key, and the query looks one up by key"]"#,
+                #"SetGenre: ["it writes rows of novel by key, and the query looks one up by key"]"#,
             ])
-        #expect(one.unnoticed.map(\.other.operation) == ["Review"])
-        let review = try explain("Review")
-        #expect(review.refreshing.isEmpty)
-        #expect(review.unnoticed.map(\.other.operation) == ["One"])
+        #expect(one.unnoticed.map(\.other.operation) == ["Remark"])
+        let remark = try explain("Remark")
+        #expect(remark.refreshing.isEmpty)
+        #expect(remark.unnoticed.map(\.other.operation) == ["One"])
     }
 
     @Test func sqlForAllVariablesOrForTheseOnly() throws {
-        let all = try #require(try explain("Movies").sql)
+        let all = try #require(try explain("Novels").sql)
         #expect(all.parameters.map { "\($0.source) \($0.type)" } == ["$genre text", "$year integer"])
         #expect(all.single.contains("\"genre\" = $1::text") && all.single.contains("\"year\" > $2::integer"))
         #expect(all.multiplexed.contains("(SELECT $2::integer[]), (SELECT $3::text[])) WITH ORDINALITY"))
-        let one = try #require(try explain("Movies", ["year": 1999]).sql)
+        let one = try #require(try explain("Novels", ["year": 1999]).sql)
         #expect(one.parameters.map(\.source) == ["$year"])
-        #expect(throws: RequestError.self) { try explain("Movies", ["year": "x"]) }
+        #expect(throws: RequestError.self) { try explain("Novels", ["year": "x"]) }
     }
 
     @Test func stepsOfMutations() throws {
-        #expect(try explain("SetGenre").steps.first?.sql?.contains("UPDATE \"movie\"") == true)
-        #expect(try explain("AddMany").steps.first?.sql?.contains("INSERT INTO \"movie\"") == true)
+        #expect(try explain("SetGenre").steps.first?.sql?.contains("UPDATE \"novel\"") == true)
+        #expect(try explain("AddMany").steps.first?.sql?.contains("INSERT INTO \"novel\"") == true)
         let log = try explain("Log")
         #expect(log.steps.first?.sql?.contains("SELECT 1") == true)
         #expect(log.text.contains("more tables may be touched"))
     }
 
     @Test func jsonHasTheSame() throws {
-        let json = try explain("Movies").json
+        let json = try explain("Novels").json
         #expect(
             json["rules"]?[2]?.description == #"{"rule":"timer","everyMs":30000,"index":"timer"}"#)
         #expect(json["rules"]?[0]?["index"]?.stringValue == "hash")

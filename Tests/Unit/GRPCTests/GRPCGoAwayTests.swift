@@ -101,7 +101,8 @@ import Testing
         #expect(idle.lastStreamIDs == [.maxID, .rootStream] && !idle.server.isActive, "none was looked at")
     }
 
-    /// Frames of calls that nobody looks at count all the same: by the window of the connection and by the header table.
+    /// Frames of calls that nobody looks at count all the same: by the window of the connection and by the header
+    /// table.
     @Test func whatIsRefusedLeavesTheConnectionInOrder() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)

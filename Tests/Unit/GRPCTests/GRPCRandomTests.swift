@@ -8,7 +8,8 @@ import Testing
 
 @testable import GRPC
 
-/// Calls in any order, of any size, read or not, given up or ended by a wrong frame or not: what arrives is what was sent, and nothing is left over.
+/// Calls in any order, of any size, read or not, given up or ended by a wrong frame or not: what arrives is what was
+/// sent, and nothing is left over.
 @Suite struct GRPCRandomTests {
     private struct Model {
         var isInputOver = false

@@ -186,7 +186,8 @@ import Testing
         #expect(pair.seen[id]?.last == "reset 0")
     }
 
-    /// Each in its own time: unary calls whose clients do not end them, one that ends, and one that has still to be read.
+    /// Each in its own time: unary calls whose clients do not end them, one that ends, and one that has still to be
+    /// read.
     @Test func answeredCallsAreResetOneAfterTheOther() throws {
         let pair = try GRPCPair(TestCalls())
         let ids = try (0..<4).map { index in

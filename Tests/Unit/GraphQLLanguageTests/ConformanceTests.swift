@@ -16,7 +16,10 @@ struct GraphQLConformanceTests {
             }
         }
         print(
-            "GraphQL conformance, \(file): \(cases.count - failures.count) passed, \(failures.count) failed of \(cases.count)"
+            """
+            GraphQL conformance, \(file): \(cases.count - failures.count) passed, \
+            \(failures.count) failed of \(cases.count)
+            """
         )
         #expect(failures == [])
     }

@@ -63,7 +63,7 @@ struct PrinterTests {
     @Test func compact() throws {
         let document = try parse(
             """
-            query A ( $id : ID! , $n : Int = 1 ) @d { a : b ( c : "x" , o : { k : [ 1 , 2 ] } ) { d e ... on T { f } ...G } }
+            query A ($id : ID! , $n : Int = 1) @d { a : b (c : "x" , o : { k : [1 , 2] }) { d e ... on T { f } ...G } }
             type T { a : Int b : [ Int ] }
             """)
         #expect(

@@ -2,8 +2,8 @@ import HTTPServer
 import NIOCore
 import Testing
 
-/// Clients that close their side of the connection behind a request (`printf … | nc -N`): what they asked for is answered,
-/// and nothing waits for them any longer.
+/// Clients that close their side of the connection behind a request (`printf … | nc -N`): what they asked for is
+/// answered, and nothing waits for them any longer.
 @Suite(.serialized) struct HalfCloseTests {
     @Test func everythingAskedForIsAnsweredAndThenTheConnectionEnds() async throws {
         try await withServer { port, _, server in

@@ -44,8 +44,8 @@ import Testing
             #"[{"op":"move","from":"/a/0","path":"/a/3"}]"#
         ),
         (
-            #""a":["pppppppppppppppppppp","qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq","rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr","s"]"#,
-            #""a":["qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq","rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr","s","pppppppppppppppppppp","n"]"#,
+            #""a":["pppppppppppppppppppp","qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq","rrrrrrrrrrrrrrrrrrrrrrrrrrrrrr","s"]"#,
+            #""a":["qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq","rrrrrrrrrrrrrrrrrrrrrrrrrrrrrr","s","pppppppppppppppppppp","n"]"#,
             #"[{"op":"move","from":"/a/0","path":"/a/3"},{"op":"add","path":"/a/4","value":"n"}]"#
         ),
         (#""a":{"b":{"c":1}}"#, #""a":{"b":[1]}"#, #"[{"op":"replace","path":"/a/b","value":[1]}]"#),

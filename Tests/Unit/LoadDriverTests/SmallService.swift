@@ -4,8 +4,8 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// A live-query server in a few lines: one table of notes, `List`, `Get` and `Set`, over all three transports. Its server
-/// has one event loop, so that requests come one after the other.
+/// A live-query server in a few lines: one table of notes, `List`, `Get` and `Set`, over all three transports. Its
+/// server has one event loop, so that requests come one after the other.
 final class SmallService: HTTPHandler {
     /// What it does wrong.
     enum Fault: Sendable {

@@ -1,26 +1,13 @@
 import FoundationEssentials
 import SchemaModel
+import TestSupport
 import Testing
 @testable import ProjectFolder
 
-/// A folder of its own, removed at the end.
-private final class TemporaryFolder {
-    let path: String
-
-    init(_ files: [String: String]) throws {
-        path = FileManager.default.temporaryDirectory.path + "/project-\(UUID().uuidString)"
-        var folders: Set<String> = []
-        for (name, text) in files {
-            let file = path + "/" + name
-            let folder = String(file[..<(file.lastIndex(of: "/") ?? file.endIndex)])
-            if folders.insert(folder).inserted {
-                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            }
-            try Data(text.utf8).write(to: URL(filePath: file))
-        }
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+private func folder(of files: [String: String]) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write(files)
+    return folder
 }
 
 private let sound = [
@@ -37,7 +24,7 @@ struct ProjectFolderTests {
     private func problems(_ changes: [String: String?]) throws -> [String] {
         var files = sound
         for (name, text) in changes { files[name] = text }
-        let folder = try TemporaryFolder(files)
+        let folder = try folder(of: files)
         do throws(CatalogError) {
             return try ProjectFolder.load(folder.path).warnings.map {
                 "\($0.severity) \($0.rule) \($0.line):\($0.column)"
@@ -48,7 +35,7 @@ struct ProjectFolderTests {
     }
 
     @Test func loads() throws {
-        let folder = try TemporaryFolder(sound)
+        let folder = try folder(of: sound)
         let project = try ProjectFolder.load(folder.path)
         #expect(project.serviceID == "auctions" && project.location == "eu" && project.seedSQL == "SELECT 1;")
         #expect(
@@ -61,8 +48,8 @@ struct ProjectFolderTests {
     }
 
     @Test func findsTheFolderBelow() throws {
-        let folder = try TemporaryFolder(
-            Dictionary(uniqueKeysWithValues: sound.map { ("dataconnect/" + $0.key, $0.value) }))
+        let folder = try folder(
+            of: Dictionary(uniqueKeysWithValues: sound.map { ("dataconnect/" + $0.key, $0.value) }))
         #expect(try ProjectFolder.load(folder.path).serviceID == "auctions")
     }
 
@@ -110,7 +97,7 @@ struct ProjectFolderTests {
     }
 
     @Test func whatCannotBeReadIsTold() throws {
-        let folder = try TemporaryFolder(sound)
+        let folder = try folder(of: sound)
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/schema/gone.gql", withDestinationPath: folder.path + "/nowhere")
         let error = #expect(throws: CatalogError.self) { try ProjectFolder.load(folder.path) }

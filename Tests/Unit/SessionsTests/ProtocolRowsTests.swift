@@ -4,9 +4,17 @@ import Testing
 
 /// `docs/reference/protocol-rows.md` names existing tests.
 @Suite struct ProtocolRowsTests {
-    /// Every Swift file below Tests as one text.
-    private static func tests() throws -> String {
-        try Repository.files(below: "Tests", ending: ".swift").map { try Repository.text($0) }.joined()
+    /// Names of the functions of all files that have tests.
+    private static func tests() throws -> Set<String> {
+        var names: Set<String> = []
+        for file in Repository.files(below: "Tests", ending: ".swift") {
+            let text = try Repository.text(file)
+            guard text.contains("@Test") else { continue }
+            for rest in text.components(separatedBy: "func ").dropFirst() {
+                names.insert(String(rest.prefix { $0 != "(" && $0 != "<" && $0 != " " }))
+            }
+        }
+        return names
     }
 
     @Test func everyRowNamesATestThatIsThereOrSaysWhyThereIsNone() throws {
@@ -29,7 +37,7 @@ import Testing
                     let program = try Repository.text("Tests/Integration/Python/\(parts[0])")
                     #expect(program.contains("def \(parts[1])("), "\(row[0]): \(name)")
                 } else {
-                    #expect(tests.contains("@Test") && tests.contains("func \(name)("), "\(row[0]): \(name)")
+                    #expect(tests.contains(name), "\(row[0]): \(name)")
                 }
             }
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable internal import Settings
@@ -250,10 +251,9 @@ struct SettingsLoadTests {
 
     @Test("the file is read from disk, or its absence told")
     func fromDisk() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "freshet-settings-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "mine.yaml").path
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path + "/mine.yaml"
         try Data("http: {port: 4}".utf8).write(to: URL(filePath: path))
         #expect(try Settings.load(path: path, environment: [:]).settings.http.port == 4)
         let named = try Settings.load(path: nil, environment: ["FRESHET_CONFIG": path])

@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Settings
+import TestSupport
 import Testing
 
 @testable internal import Tokens
@@ -15,12 +16,15 @@ struct IssuersTests {
     private let start = TokenFactory.nowMs
     private static let pool = "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Ab12"
 
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Files of the test's folder, by what they are called.
     private func files(_ keys: [String: [UInt8]]) throws -> [String: String] {
-        try keys.mapValues { json in
-            let url = FileManager.default.temporaryDirectory.appending(path: "freshet-\(UUID().uuidString).json")
-            try Data(json).write(to: url)
-            return url.path
-        }
+        try folder.write(
+            Dictionary(uniqueKeysWithValues: keys.map { ($0 + ".json", String(decoding: $1, as: UTF8.self)) }))
+        return Dictionary(uniqueKeysWithValues: keys.keys.map { ($0, "\(folder.path)/\($0).json") })
     }
 
     @Test("certificates by key id, as Google publishes them, verify while they are valid")
@@ -174,14 +178,17 @@ struct TestCertificate {
     let key: TokenFactory.Key
 
     init(days: Int) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "freshet-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = URL(filePath: temporary.path)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
             "-c",
-            "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days \(days) -subj /CN=test 2>/dev/null",
+            """
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days \(days) -subj /CN=test \
+            2>/dev/null
+            """,
         ]
         process.currentDirectoryURL = folder
         try process.run()

@@ -3,6 +3,7 @@ import JSON
 import LiveModel
 import Settings
 import Synchronization
+import TestSupport
 import Testing
 
 @testable internal import Tokens
@@ -148,8 +149,9 @@ struct KeyRefreshTests {
 
     @Test("a key file is read, and read again")
     func file() async throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "freshet-keys-\(UUID().uuidString).json")
-        defer { try? FileManager.default.removeItem(at: url) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let url = URL(filePath: folder.path + "/keys.json")
         let verifier = try await TokenVerifier(.firebase(projectId: "demo", source: .file(url.path)))
         let missing = await #expect(throws: TokenSetupError.self) { try await verifier.loadKeys(nowMs: start) }
         #expect(missing?.description.contains(url.path) == true)

@@ -7,6 +7,7 @@ import LocalServers
 import Logging
 import Postgres
 import SchemaMigration
+import TestSupport
 import Testing
 
 /// One private Postgres for all suites of the language, with the schema migrated and the same rows in it. Gone when the
@@ -22,9 +23,9 @@ struct LanguageServer: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
-        let folder = NSTemporaryDirectory() + "freshet-lang-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path
         let server = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: .forTests)
         do {
             let pool = Self.pool(server.connectionString)

@@ -11,8 +11,8 @@ struct QueryRow: Sendable, CustomTestStringConvertible {
     let operation: String
     let variables: String
     let auth: Auth?
-    /// JSON text of `data`, byte for byte, and ` !path: message` for each error beside it; or `!` and the beginning of an
-    /// error's message.
+    /// JSON text of `data`, byte for byte, and ` !path: message` for each error beside it; or `!` and the beginning of
+    /// an error's message.
     let result: String
 
     init(_ name: String, _ operation: String, auth: Auth? = nil, _ result: String) {

@@ -2,8 +2,8 @@ import Execution
 import LiveModel
 import Operations
 
-/// Vectors that count how often a text has each of the words sun, sea and ski: what stands for the embedding server, which
-/// is `EmbeddingTests` of the integration tests' matter.
+/// Vectors that count how often a text has each of the words sun, sea and ski: what stands for the embedding server,
+/// which is `EmbeddingTests` of the integration tests' matter.
 struct WordEmbeddings: EmbeddingTransport {
     private static let words = ["sun", "sea", "ski"]
 

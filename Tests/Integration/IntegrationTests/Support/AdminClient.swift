@@ -2,6 +2,7 @@ import FreshetClient
 import Foundation
 import JSON
 import NIOHTTP1
+import TestSupport
 
 /// A node's admin endpoint, by what the node printed when it was ready.
 struct AdminClient: Sendable {
@@ -28,13 +29,13 @@ struct AdminClient: Sendable {
         return (response.status, try JSONParser.parse(response.body))
     }
 
-    /// Asks until the answer fits. Bounded by the test's time limit.
+    /// Asks until the answer fits.
     @discardableResult
     func wait(_ path: String, where fits: @Sendable (JSONValue) -> Bool) async throws -> JSONValue {
-        while true {
-            let answer = try await get(path)
-            if fits(answer) { return answer }
-            try await Task.sleep(for: .milliseconds(50))
+        var last = JSONValue.null
+        return try await waitFor("/admin/\(path), last \(JSONWriter.compact(last))") {
+            last = try await get(path)
+            return fits(last) ? last : nil
         }
     }
 

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// A headless Chromium, driven over its DevTools protocol.
 final class Browser: Sendable {
@@ -23,8 +24,9 @@ final class Browser: Sendable {
     }
 
     static func with<T>(_ path: String, _ body: (Browser) async throws -> T) async throws -> T {
-        let profile = NSTemporaryDirectory() + "freshet-browser-\(UInt32.random(in: .min ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: profile) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let profile = temporary.path + "/data"
         let process = try FreshetProcess(
             [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -130,7 +132,10 @@ final class Browser: Sendable {
             try await evaluate(
                 """
                 new Promise(resolve => {
-                  const look = () => { const value = (\(expression)); if (value) { observer.disconnect(); resolve(value); } };
+                  const look = () => {
+                    const value = (\(expression));
+                    if (value) { observer.disconnect(); resolve(value); }
+                  };
                   const observer = new MutationObserver(look);
                   observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
                   look();

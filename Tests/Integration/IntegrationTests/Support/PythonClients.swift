@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// The Python programs in `Python/`, run in their virtual environment. The environment is made when it is missing; a test
-/// fails with what the set-up said when that is not possible.
+/// The Python programs in `Python/`, run in their virtual environment. The environment is made when it is missing; a
+/// test fails with what the set-up said when that is not possible.
 enum PythonClients {
     static let folder = Repository.path("Tests/Integration/Python")
 

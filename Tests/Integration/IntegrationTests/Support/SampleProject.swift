@@ -12,9 +12,9 @@ protocol SampleProjectTests {}
 extension SampleProjectTests {
     /// A copy of the sample to edit, gone afterwards.
     func withProject(_ body: (_ project: String, _ folder: String) async throws -> Void) async throws {
-        let folder = NSTemporaryDirectory() + "freshet-tools-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path
         try FileManager.default.copyItem(atPath: SampleProject.path, toPath: folder + "/project")
         try await body(folder + "/project", folder)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import LocalServers
+import TestSupport
 
 /// One private Postgres and one private Redis for a test, in a temporary folder that goes away.
 struct Servers {
@@ -13,9 +14,9 @@ struct Servers {
     static func with<T: Sendable>(
         keepsData: Bool = false, programFolder: String? = nil, _ body: (Servers) async throws -> T
     ) async throws -> T {
-        let folder = NSTemporaryDirectory() + "freshet-it-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path
         var database = LocalPostgresOptions.forTests
         database.programFolder = programFolder
         let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: database)

@@ -60,7 +60,10 @@ struct CompatibilityCheckTests {
         #expect(
             try findings(
                 replacing:
-                    "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {rating: $rating})",
+                    """
+                    $rating: Float) @auth(level: PUBLIC, insecureReason: "test") {\n  novel_update(id: $id, \
+                    data: {rating: $rating})
+                    """,
                 by: ") @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {rating: 1})")
                 == ["error variable-removed main.gql:6:10", "warning operation-text main.gql:6:10"])
         #expect(
@@ -80,9 +83,15 @@ struct CompatibilityCheckTests {
         #expect(
             try findings(
                 replacing:
-                    "$rating: Float) @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {rating: $rating})",
+                    """
+                    $rating: Float) @auth(level: PUBLIC, insecureReason: "test") {\n  novel_update(id: $id, \
+                    data: {rating: $rating})
+                    """,
                 by:
-                    "$rating: Int) @auth(level: PUBLIC, insecureReason: \"test\") {\n  novel_update(id: $id, data: {printedYear: $rating})"
+                    """
+                    $rating: Int) @auth(level: PUBLIC, insecureReason: "test") {\n  novel_update(id: $id, \
+                    data: {printedYear: $rating})
+                    """
             )
                 == ["error variable-type main.gql:6:10", "warning operation-text main.gql:6:10"])
         // A value of an enum that a variable could have.

@@ -32,8 +32,8 @@ import Testing
         #expect(try answer("", nil) == .permissionDenied)
     }
 
-    /// Each level says what its expression says, whatever the token holds; but `USER` takes users of issuers that have no
-    /// anonymous ones.
+    /// Each level says what its expression says, whatever the token holds; but `USER` takes users of issuers that have
+    /// no anonymous ones.
     @Test(arguments: AccessLevel.allCases) func levelsAreTheirExpressions(_ level: AccessLevel) throws {
         let claims: [JSONObject] = [
             [:], ["firebase": .null], ["firebase": "x"], ["firebase": [:]], ["firebase": ["sign_in_provider": .null]],
@@ -67,7 +67,11 @@ import Testing
 
     @Test func rule() throws {
         let operation = try CatalogHarness.operation(
-            "query Q @auth(expr: \"request.time > timestamp('2020-01-01T00:00:00Z')\", insecureReason: \"why not\") { users { id } }"
+            """
+            query Q @auth(expr: "request.time > timestamp('2020-01-01T00:00:00Z')", insecureReason: "why not") {
+              users { id }
+            }
+            """
         )
         #expect(operation.auth.readsRequestTime)
         #expect(operation.auth.insecureReason == "why not")

@@ -1,6 +1,7 @@
 import Catalog
 import GraphQLLanguage
 import JSON
+import LibrarySchema
 import LiveModel
 import QuerySQL
 import SchemaModel
@@ -8,47 +9,15 @@ import Testing
 
 /// Compiles small projects for tests.
 enum CatalogHarness {
-    /// The schema that most tests share: every scalar, a composite key, references, one-to-one and many-to-many.
-    static let schema = """
-        enum Genre { NOIR FARCE EPIC }
-        type Novel @table {
-          id: UUID! @default(expr: "uuidV4()")
-          title: String!
-          printedYear: Int
-          genre: Genre
-          rating: Float
-          views: Int64 @default(value: 0)
-          tags: [String!]
-          extras: Any
-          launched: Date
-          createdAt: Timestamp! @default(expr: "request.time")
-        }
-        type NovelPrinting @table { id: UUID! @default(expr: "uuidV4()") novel: Novel! @unique binder: String }
-        type Maker @table { id: UUID! @default(expr: "uuidV4()") name: String! }
-        type NovelMaker @table(key: ["novel", "maker"]) { novel: Novel! maker: Maker! role: String }
-        type User @table { id: String! name: String email: String }
-        type Remark @table {
-          id: UUID! @default(expr: "uuidV4()")
-          novel: Novel!
-          author: User
-          text: String
-          stars: Int
-        }
-        type Seat @table(key: ["hallId", "number"]) { hallId: String! number: Int! taken: Boolean }
-        type Token @table { id: Int64! @default(sql: "nextval('token_id')") label: String }
-        """
+    /// The schema that most tests share.
+    static let schema = LibrarySchema.compiled
 
     static func compile(_ operations: String, schema: String = schema) throws -> Catalog {
         try compile(["main": operations], schema: schema)
     }
 
     static func compile(_ connectors: [String: String], schema: String) throws -> Catalog {
-        try Catalog.compile(
-            Project(
-                serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
-                connectors: connectors.sorted { $0.key < $1.key }.map {
-                    ConnectorSource(id: $0.key, files: [SourceFile(path: "\($0.key).gql", text: $0.value)])
-                }))
+        try LibrarySchema.compile(connectors, schema: schema)
     }
 
     /// The only operation of a text.

@@ -41,7 +41,12 @@ import Testing
     @Test func textsOfEveryPlace() throws {
         #expect(
             try texts(
-                #"query Q($q: String!) { docs_embedding_similarity(compare_embed: {model: "m", text: $q}) { id } b: docs_other_similarity(compare_embed: {model: "n", text: "fix"}, limit: 1) { id } }"#,
+                """
+                query Q($q: String!) {
+                  docs_embedding_similarity(compare_embed: {model: "m", text: $q}) { id }
+                  b: docs_other_similarity(compare_embed: {model: "n", text: "fix"}, limit: 1) { id }
+                }
+                """,
                 #"{"q": "sea"}"#) == ["m/2 sea", "n/any fix"])
         let data = #"{title: $t, embedding_embed: {model: "m", text: $t}}"#
         for operation in [
@@ -53,21 +58,46 @@ import Testing
         }
         #expect(
             try texts(
-                #"mutation M { doc_insert(data: {title: "t", embedding_embed: {model: "m", text: "a"}, notes_on_doc: [{v_embed: {model: "m", text: "b"}}, {}, {v_embed: {text: "c", model: "m"}}]}) query { docs_embedding_similarity(compare_embed: {model: "m", text: "d"}) { id } } }"#
+                """
+                mutation M {
+                  doc_insert(
+                    data: {
+                      title: "t",
+                      embedding_embed: {model: "m", text: "a"},
+                      notes_on_doc: [{v_embed: {model: "m", text: "b"}}, {}, {v_embed: {text: "c", model: "m"}}]
+                    }
+                  )
+                  query { docs_embedding_similarity(compare_embed: {model: "m", text: "d"}) { id } }
+                }
+                """
             ) == ["m/2 a", "m/3 b", "m/3 c", "m/2 d"])
         #expect(
             try texts(
-                #"mutation M($n: [Note_Data!]! @allow(fields: "v")) { doc_insert(data: {title: "t", embedding_embed: {model: "m", text: "a"}, notes_on_doc: $n}) }"#,
+                """
+                mutation M($n: [Note_Data!]! @allow(fields: "v")) {
+                  doc_insert(data: {title: "t", embedding_embed: {model: "m", text: "a"}, notes_on_doc: $n})
+                }
+                """,
                 #"{"n": [{"v": [1, 2, 3]}]}"#) == ["m/2 a"])
     }
 
     @Test func whatIsLeftOutIsNotAskedFor() throws {
         let query =
-            #"query Q($no: Boolean!, $f: Doc_Filter) { docs_embedding_similarity(where: $f, compare_embed: {model: "m", text: "a"}) @skip(if: $no) { id } docs { id } }"#
+            """
+            query Q($no: Boolean!, $f: Doc_Filter) {
+              docs_embedding_similarity(where: $f, compare_embed: {model: "m", text: "a"}) @skip(if: $no) { id }
+              docs { id }
+            }
+            """
         #expect(try texts(query, #"{"no": true}"#) == [])
         #expect(try texts(query, #"{"no": false, "f": {"title": {"eq": "x"}}}"#) == ["m/2 a"])
         let mutation =
-            #"mutation M($no: Boolean!) { a: doc_insert(data: {title: "t", embedding_embed: {model: "m", text: "a"}}) @skip(if: $no) b: doc_insertMany(data: [{title: "t", other_embed: {model: "m", text: "b"}}]) @include(if: $no) }"#
+            """
+            mutation M($no: Boolean!) {
+              a: doc_insert(data: {title: "t", embedding_embed: {model: "m", text: "a"}}) @skip(if: $no)
+              b: doc_insertMany(data: [{title: "t", other_embed: {model: "m", text: "b"}}]) @include(if: $no)
+            }
+            """
         #expect(try texts(mutation, #"{"no": true}"#) == ["m/any b"])
         #expect(try texts(mutation, #"{"no": false}"#) == ["m/2 a"])
         #expect(try compile("query Q { docs { id } }").hasEmbeddings == false)
@@ -86,7 +116,11 @@ import Testing
 
     @Test func vectorsAreBoundLikeThoseThatAreSent() throws {
         let embedded = try compile(
-            #"query Q($q: String!, $d: Float) { docs_embedding_similarity(compare_embed: {model: "m", text: $q}, within: $d) { id } }"#
+            """
+            query Q($q: String!, $d: Float) {
+              docs_embedding_similarity(compare_embed: {model: "m", text: $q}, within: $d) { id }
+            }
+            """
         )
         let sent = try compile(
             "query Q($q: Vector!, $d: Float) { docs_embedding_similarity(compare: $q, within: $d) { id } }")
@@ -102,7 +136,14 @@ import Testing
 
     @Test func vectorsOfMutations() throws {
         let operation = try compile(
-            #"mutation M($t: String!) { a: doc_insert(data: {title: $t, embedding_embed: {model: "m", text: $t}}) b: doc_insertMany(data: [{title: "t", embedding_embed: {model: "m", text: "xx"}}, {title: "u", embedding: [7, 8]}]) }"#
+            """
+            mutation M($t: String!) {
+              a: doc_insert(data: {title: $t, embedding_embed: {model: "m", text: $t}})
+              b: doc_insertMany(
+                data: [{title: "t", embedding_embed: {model: "m", text: "xx"}}, {title: "u", embedding: [7, 8]}]
+              )
+            }
+            """
         )
         let variables: JSONObject = ["t": "four"]
         let call = try operation.mutationCall(

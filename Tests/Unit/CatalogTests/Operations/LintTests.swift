@@ -55,10 +55,18 @@ import Testing
 
     private static let addRemark = """
 
-        mutation Add($novelId: UUID!, $text: String) @auth(level: USER) { remark_insert(data: {novelId: $novelId, text: $text}) }
-        mutation AddBy($key: Novel_Key!) @auth(level: USER) { remark_insert(data: {novel: $key, authorId_expr: "auth.uid"}) }
-        mutation Upsert($id: UUID!, $novelId: UUID!) @auth(level: USER) { remark_upsert(data: {id: $id, novelId: $novelId}) }
-        mutation Move($id: UUID!, $novelId: UUID!) @auth(level: USER) { remark_update(id: $id, data: {novelId: $novelId}) }
+        mutation Add($novelId: UUID!, $text: String) @auth(level: USER) {
+          remark_insert(data: {novelId: $novelId, text: $text})
+        }
+        mutation AddBy($key: Novel_Key!) @auth(level: USER) {
+          remark_insert(data: {novel: $key, authorId_expr: "auth.uid"})
+        }
+        mutation Upsert($id: UUID!, $novelId: UUID!) @auth(level: USER) {
+          remark_upsert(data: {id: $id, novelId: $novelId})
+        }
+        mutation Move($id: UUID!, $novelId: UUID!) @auth(level: USER) {
+          remark_update(id: $id, data: {novelId: $novelId})
+        }
         mutation Clear($m: UUID!) @auth(level: USER) { remark_deleteMany(where: {novelId: {eq: $m}}) }
         mutation Drop($id: UUID!) @auth(level: USER) { novel_delete(id: $id) }
         """
@@ -103,14 +111,44 @@ import Testing
 
     /// A row may come from, or go to, another novel; a filter may fall out; a list has no filter.
     @Test(arguments: [
-        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Upsert"}) { novel(id: $id) { remarks_on_novel { text } } }"#,
-        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Move"}) { novel(id: $id) { remarks_on_novel { text } } }"#,
-        #"query Q($id: UUID) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { remarks(where: {novelId: {eq: $id}}) { text } }"#,
+        """
+        query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Upsert"}) {
+          novel(id: $id) { remarks_on_novel { text } }
+        }
+        """,
+        """
+        query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Move"}) {
+          novel(id: $id) { remarks_on_novel { text } }
+        }
+        """,
+        """
+        query Q($id: UUID) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+          remarks(where: {novelId: {eq: $id}}) { text }
+        }
+        """,
         #"query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { remarks { text } }"#,
-        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { novel(id: $id) { remarks_on_novel { text } } remarks { _count } }"#,
-        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { novel(id: $id) { remarks_on_novel { text } } _select(sql: "SELECT 1") }"#,
-        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add", condition: "true"}) { novel(id: $id) { remarks_on_novel { text } } }"#,
-        #"query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) { remarks(where: {_or: [{novelId: {eq: $id}}, {stars: {eq: 5}}]}) { text } }"#,
+        """
+        query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+          novel(id: $id) { remarks_on_novel { text } }
+          remarks { _count }
+        }
+        """,
+        """
+        query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+          novel(id: $id) { remarks_on_novel { text } }
+          _select(sql: "SELECT 1")
+        }
+        """,
+        """
+        query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add", condition: "true"}) {
+          novel(id: $id) { remarks_on_novel { text } }
+        }
+        """,
+        """
+        query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+          remarks(where: {_or: [{novelId: {eq: $id}}, {stars: {eq: 5}}]}) { text }
+        }
+        """,
     ])
     func nothingIsDerivedWhereItCouldMissARow(query: String) throws {
         #expect(try broad(query) == [])
@@ -153,7 +191,11 @@ import Testing
         for query in [
             "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { remarks { text } }",
             "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { users { name } }",
-            "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { novels(where: {createdAt: {gt_time: {now: true, sub: {days: 1}}}}) { title remarks_on_novel { text } } }",
+            """
+            query Q @auth(level: USER) @refresh(every: {seconds: 20}) {
+              novels(where: {createdAt: {gt_time: {now: true, sub: {days: 1}}}}) { title remarks_on_novel { text } }
+            }
+            """,
             #"query Q @auth(level: USER) @refresh(every: {seconds: 20}) { _select(sql: "SELECT 1") }"#,
         ] {
             #expect(!(try lints(query + mutation)).contains { $0.contains("refresh-often") }, "\(query)")

@@ -125,7 +125,8 @@ import Testing
         Case(condition: sameUser, queryAuth: auth("ann"), mutationAuth: auth("ann"), holds: true),
         Case(condition: sameUser, queryAuth: auth("ann"), mutationAuth: auth("bob"), holds: false),
         Case(
-            condition: sent, queryAuth: auth("ann"), mutation: ["note": "SENT"], mutationAuth: auth("ann"), holds: true),
+            condition: sent, queryAuth: auth("ann"), mutation: ["note": "SENT"], mutationAuth: auth("ann"), holds: true
+        ),
         Case(
             condition: sent, queryAuth: auth("ann"), mutation: ["note": "LATE"], mutationAuth: auth("ann"), holds: false
         ),

@@ -39,7 +39,10 @@ import Testing
         Row("query Q { novel(id: \"x\") { id } }", "1:21 value-type: expected a UUID"),
         Row("query Q($id: UUID!) { novel(id: $id, key: {id: $id}) { id } }", "1:23 row-target"),
         Row(
-            "query Q { seat(key: {hallId: \"h\"}) { taken } }", "1:21 incomplete-key…the key of Seat is hallId, number"),
+            "query Q { seat(key: {hallId: \"h\"}) { taken } }",
+            """
+            1:21 incomplete-key…the key of Seat is hallId, number
+            """),
         Row(
             "query Q($i: UUID!) { novelMaker(key: {novel: {id: $i}, novelId: $i, maker: {id: $i}}) { role } }",
             "1:38 incomplete-key: \"novelId\" is given more than once"),
@@ -74,10 +77,17 @@ import Testing
             "query Q { novels @skip(if: true) @skip(if: false) { id } }", "1:18 directive-arguments…once",
             "1:34 directive-arguments"),
         Row(
-            "query Q @auth(expr: \"auth.userId == 'x'\") { novels { id } }", "1:21 expression: there is no auth.userId"),
+            """
+            query Q @auth(expr: "auth.userId == 'x'") { novels { id } }
+            """, "1:21 expression: there is no auth.userId"),
         Row("query Q @auth(expr: \"request.auth.tokn.x\") { novels { id } }", "1:21 expression…did you mean \"token\""),
         Row(
-            "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"mutation.auth.role == 'x'\"}) { novels { id } } mutation M { novel_deleteMany(all: true) }",
+            """
+            query Q @refresh(onMutationExecuted: {operation: "M", condition: "mutation.auth.role == 'x'"}) {
+              novels { id }
+            }
+            mutation M { novel_deleteMany(all: true) }
+            """,
             "1:66 refresh-condition: a condition cannot read mutation.auth.role"),
         Row(
             "mutation M { novel_insert(data: {title: \"x\", printedYear_expr: \"'x'\"}) }",
@@ -96,10 +106,16 @@ import Testing
             "query Q { novels(where: {createdAt: {gt_time: {at: null}}}) { id } }",
             "1:52 relative-time: \"at\" cannot be null"),
         Row(
-            "mutation M { novel_update(id: \"00000000000040008000000000000000\", data: {printedYear_update: [{inc: null}]}) }",
-            "1:101 data-update: \"inc\" cannot be null"),
+            """
+            mutation M {
+              novel_update(id: "00000000000040008000000000000000", data: {printedYear_update: [{inc: null}]})
+            }
+            """,
+            "2:90 data-update: \"inc\" cannot be null"),
         Row(
-            "mutation M { novel_update(id: \"00000000000040008000000000000000\", data: {launched_update: [{dec: null}]}) }",
+            """
+            mutation M { novel_update(id: "00000000000040008000000000000000", data: {launched_update: [{dec: null}]}) }
+            """,
             "1:98 data-update: \"dec\" cannot be null"),
         Row("mutation M { novel_deleteMany(where: null) }", "1:38 every-row"),
         Row("mutation M { novel_delete(first: {where: {title: null}}) }", "1:42 every-row: the filter is empty"),
@@ -107,7 +123,9 @@ import Testing
             "mutation M($f: Novel_FirstRow! = {where: null}) { novel_delete(first: $f) }",
             "1:34 every-row: the default of \"$f\" has an empty filter"),
         Row(
-            "mutation M($f: Novel_FirstRow! = {orderBy: {title: ASC}}) { novel_update(first: $f, data: {title: \"x\"}) }",
+            """
+            mutation M($f: Novel_FirstRow! = {orderBy: {title: ASC}}) { novel_update(first: $f, data: {title: "x"}) }
+            """,
             "1:34 every-row"),
         Row(
             "query Q { novels @check(expr: \"response.novel != null\") { id } }",
@@ -135,8 +153,12 @@ import Testing
         Row(
             "query Q($a: String_Pattern = {like: \"a\", regex: \"b\"}) { novels { id } }", "1:30 value-type"),
         Row(
-            "mutation M($a: [Int64_Update!]) { novel_update(id: \"00000000000040008000000000000000\", data: {printedYear_update: $a}) }",
-            "1:115 variable-position…[Int_Update!]"),
+            """
+            mutation M($a: [Int64_Update!]) {
+              novel_update(id: "00000000000040008000000000000000", data: {printedYear_update: $a})
+            }
+            """,
+            "2:83 variable-position…[Int_Update!]"),
         Row(
             "mutation M($a: [Int_Update!]) { novel_update(id: \"00000000000040008000000000000000\", data: {title_update: $a}) }",
             "1:107 data-update: \"title\" cannot be updated"),
@@ -265,11 +287,19 @@ import Testing
             "mutation M { novel_insert(data: {title: \"x\", remarks_on_novel: [{novel: {id_expr: \"uuidV4()\"}}]}) }",
             "1:65 nested-data: \"novelId\" of a nested row"),
         Row(
-            "mutation M($r: [Remark_Data!]! @allow(fields: \"stars novel\")) { novel_insert(data: {title: \"x\", remarks_on_novel: $r}) }",
-            "1:115 nested-data: \"novel\" of a nested row"),
+            """
+            mutation M($r: [Remark_Data!]! @allow(fields: "stars novel")) {
+              novel_insert(data: {title: "x", remarks_on_novel: $r})
+            }
+            """,
+            "2:53 nested-data: \"novel\" of a nested row"),
         Row(
-            "mutation M($r: [Seat_Data!]! @allow(fields: \"number\")) { novel_insert(data: {title: \"x\", remarks_on_novel: $r}) }",
-            "1:108 variable-position"),
+            """
+            mutation M($r: [Seat_Data!]! @allow(fields: "number")) {
+              novel_insert(data: {title: "x", remarks_on_novel: $r})
+            }
+            """,
+            "2:53 variable-position"),
         Row(
             "mutation M { novel_insert(data: {title: \"x\", novelPrinting_on_novel: [{}, {}]}) }",
             "1:46 nested-data…one-to-one"),
@@ -301,7 +331,9 @@ import Testing
             "mutation M($d: [Novel_Data!]! @allow(fields: \"launched_date\", maxCount: 101)) { novel_insertMany(data: $d) }",
             "1:73 allow: \"maxCount\" may be at most 100 with nested rows"),
         Row(
-            "mutation M { novel_update(id: \"\(CatalogHarness.uuidA)\", data: {launched_update: [{inc: {hours: 1}}]}) }",
+            """
+            mutation M { novel_update(id: "\(CatalogHarness.uuidA)", data: {launched_update: [{inc: {hours: 1}}]}) }
+            """,
             "1:99 unknown-input-field: Date_Duration"),
         Row("mutation M @allow { novel_deleteMany(all: true) }", "1:12 unknown-directive: @allow belongs"),
         Row("mutation M { novel_insert(data: {title: \"x\"}) { titel } }", "1:49 unknown-field…did you mean \"title\""),

@@ -8,7 +8,11 @@ import Testing
 @Suite struct RefreshRulesTests {
     private func rules(_ directives: String) throws -> RefreshRules {
         let catalog = try CatalogHarness.compile(
-            "query Q($g: String) \(directives) { users { id } } mutation AddNovel($g: String) { user_insert(data: {id: \"x\", name: $g}) } mutation Drop { user_delete(id: \"x\") }"
+            """
+            query Q($g: String) \(directives) { users { id } }
+            mutation AddNovel($g: String) { user_insert(data: {id: "x", name: $g}) }
+            mutation Drop { user_delete(id: "x") }
+            """
         )
         return try #require(catalog.operation(OperationReference(connector: "main", operation: "Q"))).refresh
     }
@@ -25,8 +29,16 @@ import Testing
     @Test func triggers() throws {
         let rules = try rules(
             """
-            @refresh(onMutationExecuted: {operation: " AddNovel ", condition: "request.variables.g == mutation.variables.g"})
-            @refresh(every: {seconds: 30}, onMutationExecuted: [{operation: "Drop"}, {operation: "AddNovel", condition: "mutation.auth.uid == request.auth.uid"}])
+            @refresh(
+              onMutationExecuted: {operation: " AddNovel ", condition: "request.variables.g == mutation.variables.g"}
+            )
+            @refresh(
+              every: {seconds: 30},
+              onMutationExecuted: [
+                {operation: "Drop"},
+                {operation: "AddNovel", condition: "mutation.auth.uid == request.auth.uid"}
+              ]
+            )
             """)
         #expect(rules.triggers.map(\.mutation.operation) == ["AddNovel", "Drop", "AddNovel"])
         #expect(rules.triggers.map(\.index) == [0, 1, 2])
@@ -53,7 +65,9 @@ import Testing
             ("query Q @refresh(onMutationExecuted: {}) { users { id } }", "needs the name"),
             ("query Q @refresh(onMutationExecuted: {operation: \"Q\"}) { users { id } }", "is a query"),
             (
-                "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"request.time == 1\"}) { users { id } }",
+                """
+                query Q @refresh(onMutationExecuted: {operation: "M", condition: "request.time == 1"}) { users { id } }
+                """,
                 "cannot read request.time"
             ),
             (
@@ -72,11 +86,21 @@ import Testing
             #expect(found.contains { $0.contains(part) }, "\(text): \(found)")
         }
         let unknown = try CatalogHarness.warnings(
-            "query Q @refresh(onMutationExecuted: {operation: \"addUser\"}) { users { id } } mutation AddUser { user_delete(id: \"x\") }"
+            """
+            query Q @refresh(onMutationExecuted: {operation: "addUser"}) { users { id } }
+            mutation AddUser { user_delete(id: "x") }
+            """
         )
         #expect(unknown.count == 1 && unknown[0].contains("did you mean \"AddUser\"?"))
         let variable = try CatalogHarness.warnings(
-            "query Q @refresh(onMutationExecuted: {operation: \"M\", condition: \"mutation.variables.nmae == 1 || request.variables.x == 1\"}) { users { id } } mutation M($name: String) { user_update(id: \"x\", data: {name: $name}) }"
+            """
+            query Q @refresh(
+              onMutationExecuted: {
+                operation: "M", condition: "mutation.variables.nmae == 1 || request.variables.x == 1"
+              }
+            ) { users { id } }
+            mutation M($name: String) { user_update(id: "x", data: {name: $name}) }
+            """
         )
         #expect(variable.count == 2 && variable.contains { $0.contains("did you mean \"name\"?") }, "\(variable)")
     }
@@ -86,13 +110,20 @@ import Testing
             [
                 "main": """
                 query ByKey($id: String!) { user(id: $id) { id } }
-                query List @refresh(onMutationExecuted: {operation: "Write", condition: "mutation.auth.token.org == request.auth.token['team']"}) { users { id } }
+                query List @refresh(
+                  onMutationExecuted: {
+                    operation: "Write", condition: "mutation.auth.token.org == request.auth.token['team']"
+                  }
+                ) { users { id } }
                 query Other { novels { id } }
                 mutation Write($id: String!) { user_update(id: $id, data: {name: "x"}) }
                 mutation Many { user_deleteMany(all: true) }
                 """,
                 "admin":
-                    "mutation Write { user_upsert(data: {id: \"x\"}) } mutation Insert { novel_insert(data: {title: \"t\"}) }",
+                    """
+                mutation Write { user_upsert(data: {id: "x"}) }
+                mutation Insert { novel_insert(data: {title: "t"}) }
+                """,
             ], schema: CatalogHarness.schema)
         func refreshed(_ connector: String, _ name: String) -> [String] {
             catalog.queriesRefreshed(by: OperationReference(connector: connector, operation: name)).map(\.description)

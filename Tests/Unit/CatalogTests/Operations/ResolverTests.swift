@@ -47,30 +47,54 @@ import Testing
     @Test func aFieldBecomesARequest() throws {
         #expect(
             try bodies(
-                #"query Q($id: UUID!, $n: Int) @auth(level: USER) { p: profile(id: $id) { n: name ...F friends(first: $n) { __typename id } } } fragment F on Profile { mood }"#,
+                """
+                query Q($id: UUID!, $n: Int) @auth(level: USER) {
+                  p: profile(id: $id) { n: name ...F friends(first: $n) { __typename id } }
+                }
+                fragment F on Profile { mood }
+                """,
                 #"{"id": "6f1c2d3e00004000800000000000000a", "n": 2}"#
             ) == [
-                #"{"query":"query($a0: ID!, $a1: Int) { p: profile(id: $a0) { n: name mood friends(first: $a1) { __typename id } } }","variables":{"a0":"6f1c2d3e00004000800000000000000a","a1":2}}"#
+                """
+                {"query":"query($a0: ID!, $a1: Int) { p: profile(id: $a0) { n: name mood friends(first: $a1) { \
+                __typename id } } }","variables":{"a0":"6f1c2d3e00004000800000000000000a","a1":2}}
+                """
             ])
     }
 
     @Test func whatWasNotSentIsLeftOut() throws {
         let query =
-            #"query Q($l: String, $m: String!, $no: Boolean!) @auth(level: USER) { profile(id: 7, locale: $l) { name @skip(if: $no) } search(filter: {text: $m, moods: GLAD}) @include(if: $no) { id } }"#
+            """
+            query Q($l: String, $m: String!, $no: Boolean!) @auth(level: USER) {
+              profile(id: 7, locale: $l) { name @skip(if: $no) }
+              search(filter: {text: $m, moods: GLAD}) @include(if: $no) { id }
+            }
+            """
         #expect(
             try bodies(query, #"{"m": "x", "no": false}"#) == [
-                #"{"query":"query($a0: ID!, $a1: String) { profile(id: $a0, locale: $a1) { name @include(if: $a2) } }","variables":{"a0":"7","a2":true}}"#
-                    .replacing("$a1: String)", with: "$a1: String, $a2: Boolean!)")
+                """
+                {"query":"query($a0: ID!, $a1: String) { profile(id: $a0, locale: $a1) { name @include(if: $a2) } }",\
+                "variables":{"a0":"7","a2":true}}
+                """
+                .replacing("$a1: String)", with: "$a1: String, $a2: Boolean!)")
             ])
         #expect(
             try bodies(query, #"{"m": "x", "l": "de", "no": true}"#).last
-                == #"{"query":"query($a0: Filter!) { search(filter: $a0) { id } }","variables":{"a0":{"text":"x","moods":["GLAD"]}}}"#
+                == """
+                {"query":"query($a0: Filter!) { search(filter: $a0) { id } }","variables":{"a0":{"text":"x",\
+                "moods":["GLAD"]}}}
+                """
         )
     }
 
     @Test func mutationsRunStepByStep() throws {
         let operation = try compile(
-            #"mutation M($id: String!) @auth(level: USER) { user_upsert(data: {id: $id}) rename(id: $id, name: "n") { name @check(expr: "this != null", message: "nobody") } }"#
+            """
+            mutation M($id: String!) @auth(level: USER) {
+              user_upsert(data: {id: $id})
+              rename(id: $id, name: "n") { name @check(expr: "this != null", message: "nobody") }
+            }
+            """
         )
         #expect(operation.isStepwise)
         var run = operation.mutationRun(variables: ["id": "a"], auth: nil, nowMs: 0, makeUUID: { "" })
@@ -78,7 +102,10 @@ import Testing
         let call = try #require(run.remoteCall(1))
         #expect(
             String(decoding: call.body, as: UTF8.self)
-                == #"{"query":"mutation($a0: ID!, $a1: String!) { rename(id: $a0, name: $a1) { name } }","variables":{"a0":"a","a1":"n"}}"#
+                == """
+                {"query":"mutation($a0: ID!, $a1: String!) { rename(id: $a0, name: $a1) { name } }",\
+                "variables":{"a0":"a","a1":"n"}}
+                """
         )
         #expect(throws: RequestError(.permissionDenied, "nobody", path: [.key("rename"), .key("name")])) {
             _ = try run.accept(1, Array(#"{"name":null}"#.utf8))
@@ -191,7 +218,11 @@ import Testing
                 .contains("variable-position") == true)
         #expect(
             errors(
-                "query Q($id: UUID = \"6f1c2d3e-0000-4000-8000-00000000000a\") @auth(level: USER) { profile(id: $id) { name } }"
+                """
+                query Q($id: UUID = "6f1c2d3e-0000-4000-8000-00000000000a") @auth(level: USER) {
+                  profile(id: $id) { name }
+                }
+                """
             ) == [])
     }
 

@@ -43,7 +43,11 @@ import Testing
         #expect(rows.lookups.isEmpty)
 
         let times = try CatalogHarness.operation(
-            "query Q($t: Timestamp_Relative!, $d: Timestamp_Duration) { novels(where: {createdAt: {gt_time: $t, lt_time: {now: true, add: $d}}}) { id } }"
+            """
+            query Q($t: Timestamp_Relative!, $d: Timestamp_Duration) {
+              novels(where: {createdAt: {gt_time: $t, lt_time: {now: true, add: $d}}}) { id }
+            }
+            """
         )
         let one = try times.query(#"{"t": {"now": true}}"#)
         let other = try times.query(#"{"t": {"at": "2024-02-28T12:00:00Z", "truncateTo": "DAY"}, "d": {"days": 1}}"#)
@@ -51,7 +55,11 @@ import Testing
         #expect(other.parameters.first == "2024-02-28T00:00:00.000000Z")
 
         let updates = try CatalogHarness.operation(
-            "mutation M($id: UUID!, $u: [Int_Update!], $d: Date_Duration) { novel_update(id: $id, data: {printedYear_update: $u, launched_update: [{inc: $d}]}) }"
+            """
+            mutation M($id: UUID!, $u: [Int_Update!], $d: Date_Duration) {
+              novel_update(id: $id, data: {printedYear_update: $u, launched_update: [{inc: $d}]})
+            }
+            """
         )
         func sql(_ rest: String) throws -> String {
             let id = "00000000000040008000000000000000"
@@ -67,7 +75,11 @@ import Testing
     /// Rows of the same form have one statement; the number of nested rows and what they bring are the form.
     @Test func formsOfRowsShareStatements() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($d: Novel_Data! @allow(fields: \"title printedYear remarks_on_novel { stars }\")) { novel_insert(data: $d) }"
+            """
+            mutation M($d: Novel_Data! @allow(fields: "title printedYear remarks_on_novel { stars }")) {
+              novel_insert(data: $d)
+            }
+            """
         )
         func step(_ data: String) throws -> MutationStep {
             try #require(try operation.mutation("{\"d\": \(data)}").steps.first)
@@ -87,7 +99,11 @@ import Testing
     /// Whatever tables they are of, and however many columns these have.
     @Test func everyRowHasItsOwnGeneratedKey() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($d: [Novel_Data!]! @allow(fields: \"title remarks_on_novel { stars } novelPrinting_on_novel { binder }\")) { novel_insertMany(data: $d) }"
+            """
+            mutation M(
+              $d: [Novel_Data!]! @allow(fields: "title remarks_on_novel { stars } novelPrinting_on_novel { binder }")
+            ) { novel_insertMany(data: $d) }
+            """
         )
         let row = #"{"title": "a", "remarks_on_novel": [{}, {}, {}], "novelPrinting_on_novel": [{}]}"#
         let rows = Array(repeating: row, count: 20).joined(separator: ",")
@@ -109,7 +125,13 @@ import Testing
     ])
     func refusesRows(_ data: String, _ part: String) throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($d: Novel_Data! @allow(fields: \"title, launched launched_date remarks_on_novel { stars } novelPrinting_on_novel { binder }\")) { novel_insert(data: $d) }"
+            """
+            mutation M(
+              $d: Novel_Data! @allow(
+                fields: "title, launched launched_date remarks_on_novel { stars } novelPrinting_on_novel { binder }"
+              )
+            ) { novel_insert(data: $d) }
+            """
         )
         let error = try #require(throws: RequestError.self) {
             try operation.coerce(try CatalogHarness.object("{\"d\": \(data)}"))
@@ -132,7 +154,13 @@ import Testing
     /// Names that look like fields made from another column, or like nested rows, mean the columns of these names.
     @Test func columnsMeanThemselves() throws {
         let insert = try CatalogHarness.operation(
-            "mutation M($d: Event_Data! @allow(fields: \"id event_date x_date n_update based_on_x tags_update event_date_date tickets_on_event { id }\")) { event_insert(data: $d) { id } }",
+            """
+            mutation M(
+              $d: Event_Data! @allow(
+                fields: "id event_date x_date n_update based_on_x tags_update event_date_date tickets_on_event { id }"
+              )
+            ) { event_insert(data: $d) { id } }
+            """,
             schema: Self.events)
         func step(_ data: String) throws -> MutationStep {
             try #require(try insert.mutation("{\"d\": \(data)}").steps.first)
@@ -161,7 +189,11 @@ import Testing
     /// The rows of all variables of one statement, and of every list as its directive says.
     @Test func rowsAreBoundedTogether() throws {
         let operation = try CatalogHarness.operation(
-            "mutation M($a: [Remark_Data!] @allow(fields: \"stars\")) { novel_insertMany(data: [{title: \"x\", remarks_on_novel: $a}, {title: \"y\", remarks_on_novel: $a}]) { id } }"
+            """
+            mutation M($a: [Remark_Data!] @allow(fields: "stars")) {
+              novel_insertMany(data: [{title: "x", remarks_on_novel: $a}, {title: "y", remarks_on_novel: $a}]) { id }
+            }
+            """
         )
         func run(_ count: Int) throws -> MutationCall {
             let rows = Array(repeating: "{}", count: count).joined(separator: ",")
@@ -172,7 +204,11 @@ import Testing
         #expect(error.code == .invalidVariable && error.message.contains("at most 100 rows"), "\(error.message)")
 
         let deep = try CatalogHarness.operation(
-            "mutation M($d: A_Data! @allow(fields: \"id bs_on_a { id cs_on_b { id } }\", maxCount: 2)) { a_insert(data: $d) { id } }",
+            """
+            mutation M($d: A_Data! @allow(fields: "id bs_on_a { id cs_on_b { id } }", maxCount: 2)) {
+              a_insert(data: $d) { id }
+            }
+            """,
             schema:
                 "type A @table { id: String! } type B @table { id: String! a: A } type C @table { id: String! b: B }")
         func coerce(_ count: Int) throws {
@@ -238,7 +274,13 @@ import Testing
         (#"{"o": [{"_count": "ASC"}]}"#, "._count"), (#"{"o": [null]}"#, "[0]"),
         (#"{"o": [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]}"#, "at most 16"),
         (
-            #"{"f": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {}}}}}}}}}}}}"#,
+            """
+            {
+              "f": {
+                "_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {"_not": {}}}}}}}}}}
+              }
+            }
+            """,
             "8 levels"
         ),
     ])

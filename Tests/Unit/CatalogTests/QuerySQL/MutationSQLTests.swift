@@ -19,7 +19,8 @@ import Testing
         #expect(
             step.sql == """
                 WITH w AS (INSERT INTO "novel" AS t1 ("id", "title", "views", "created_at") VALUES \
-                ($1::uuid, $2::text, '0'::bigint, $3::timestamp with time zone) RETURNING replace(t1."id"::text, '-', '') AS "id") \
+                ($1::uuid, $2::text, '0'::bigint, $3::timestamp with time zone) \
+                RETURNING replace(t1."id"::text, '-', '') AS "id") \
                 SELECT row_to_json(w.*)::text FROM w
                 """)
         #expect(
@@ -42,12 +43,18 @@ import Testing
         let operation = try CatalogHarness.operation(
             "mutation M { stock_upsert(data: {id: \"s\", shares_update: {inc: 2}, names_update: {append: [\"x\"]}}) }",
             schema: """
-                type Stock @table { id: String! shares: Int! @default(sql: "1 + 1") names: [String!] @default(value: ["a"]) }
+                type Stock @table {
+                  id: String!
+                  shares: Int! @default(sql: "1 + 1")
+                  names: [String!] @default(value: ["a"])
+                }
                 """)
         #expect(
             try operation.mutation().steps[0].sql == """
-                WITH w AS (INSERT INTO "stock" AS t1 ("id", "shares", "names") VALUES ('s'::text, coalesce((1 + 1)::integer, \
-                '0'::integer) + '2'::integer, coalesce('{"a"}'::text[], '{}') || '{"x"}'::text[]) ON CONFLICT ("id") DO UPDATE \
+                WITH w AS (INSERT INTO "stock" AS t1 ("id", "shares", "names") \
+                VALUES ('s'::text, coalesce((1 + 1)::integer, \
+                '0'::integer) + '2'::integer, coalesce('{"a"}'::text[], '{}') || '{"x"}'::text[]) ON CONFLICT ("id") \
+                DO UPDATE \
                 SET "shares" = t1."shares" + '2'::integer, "names" = coalesce(t1."names", '{}') || '{"x"}'::text[] \
                 RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
                 """)
@@ -109,11 +116,18 @@ import Testing
 
     @Test func changes() throws {
         let step = try step(
-            "mutation M($id: UUID!, $n: Int) { novel_update(id: $id, data: {printedYear_update: [{inc: $n}], tags_update: {append: [\"x\"]}}) }",
+            """
+            mutation M($id: UUID!, $n: Int) {
+              novel_update(id: $id, data: {printedYear_update: [{inc: $n}], tags_update: {append: ["x"]}})
+            }
+            """,
             #"{"id": "\#(a)", "n": 2}"#)
         #expect(
             step.sql.contains(
-                #"SET "printed_year" = t1."printed_year" + $1::integer, "tags" = coalesce(t1."tags", '{}') || '{"x"}'::text[]"#
+                """
+                SET "printed_year" = t1."printed_year" + $1::integer, "tags" = coalesce(t1."tags", \
+                '{}') || '{"x"}'::text[]
+                """
             ))
     }
 
@@ -148,13 +162,17 @@ import Testing
     @Test func insertManyGroupsRowsByColumns() throws {
         let step = try step(
             "mutation M($rows: [Novel_Data!]! @allow(fields: \"id title tags\")) { novel_insertMany(data: $rows) }",
-            #"{"rows": [{"title": "a", "tags": ["x", "y"]}, {"title": "b"}, {"id": "\#(b)", "title": "c", "tags": []}]}"#
+            #"""
+            {"rows": [{"title": "a", "tags": ["x", "y"]}, {"title": "b"}, {"id": "\#(b)", "title": "c", "tags": []}]}
+            """#
         )
         #expect(
             step.sql.hasPrefix(
                 """
-                WITH w1 AS (INSERT INTO "novel" AS t ("id", "title", "views", "tags", "created_at") SELECT u.c1, u.c2, u.c3, \
-                u.c4::text[], u.c5 FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::timestamp with time zone[]) \
+                WITH w1 AS (INSERT INTO "novel" AS t ("id", "title", "views", "tags", "created_at") \
+                SELECT u.c1, u.c2, u.c3, \
+                u.c4::text[], u.c5 FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], \
+                $5::timestamp with time zone[]) \
                 WITH ORDINALITY AS u(c1, c2, c3, c4, c5, o) ORDER BY u.o RETURNING
                 """))
         #expect(step.parameters[5] == #"{"1"}"#)

@@ -59,7 +59,9 @@ import Testing
     @Test func operatorsWithoutValueFallOut() throws {
         let text = """
             query Q($g: Genre, $ids: [UUID!]) {
-              novels(where: {genre: {eq: $g}, _or: [{id: {in: $ids}}, {title: {eq: null}}], _not: {genre: {ne: $g}}}) { id }
+              novels(where: {genre: {eq: $g}, _or: [{id: {in: $ids}}, {title: {eq: null}}], _not: {genre: {ne: $g}}}) {
+                id
+              }
             }
             """
         let head = #"SELECT replace(t1."id"::text, '-', '') AS "id" FROM "novel" t1"#
@@ -69,7 +71,10 @@ import Testing
             try body(text, #"{"g": "NOIR", "ids": null}"#)
                 == list(
                     head
-                        + #" WHERE (t1."genre" = $1::"genre" AND (t1."title" IS NULL) AND NOT (t1."genre" <> $1::"genre"))"#
+                        + """
+                         WHERE (t1."genre" = $1::"genre" AND (t1."title" IS NULL) AND NOT (t1."genre" <> \
+                        $1::"genre"))
+                        """
                         + tail)
                 + #" AS "novels""#)
         #expect(
@@ -92,7 +97,9 @@ import Testing
         #expect(
             try body("query Q { novels { makers_via_NovelMaker(where: {role: {eq: \"x\"}}) { name } } }").contains(
                 list(
-                    #"SELECT t3."name" AS "name" FROM "novel_maker" t2 JOIN "maker" t3 ON t2."maker_id" = t3."id" WHERE"#
+                    """
+                    SELECT t3."name" AS "name" FROM "novel_maker" t2 JOIN "maker" t3 ON t2."maker_id" = t3."id" WHERE
+                    """
                         + #" t2."novel_id" = t1."id" AND t2."role" = 'x'::text ORDER BY t2."novel_id","#
                         + #" t2."maker_id" LIMIT 100"#)))
     }
@@ -109,7 +116,12 @@ import Testing
 
     @Test func multiplexedFormHasParametersAsArrays() throws {
         let call = try CatalogHarness.operation(
-            "query Q($id: UUID!, $tags: [String!]) { novel(id: $id) { title } novels(where: {tags: {includesAll: $tags}}) { id } }"
+            """
+            query Q($id: UUID!, $tags: [String!]) {
+              novel(id: $id) { title }
+              novels(where: {tags: {includesAll: $tags}}) { id }
+            }
+            """
         ).query(#"{"id": "\#(CatalogHarness.uuidA)", "tags": ["a\"b", "c\\d", ""]}"#)
         #expect(call.parameters == [CatalogHarness.uuidA, #"{"a\"b","c\\d",""}"#])
         #expect(call.statement.parameterTypes == [SQLType(name: "uuid"), SQLType(name: "text", isList: true)])
@@ -158,14 +170,24 @@ import Testing
 
     @Test func patternsAreEscapedInTheBoundValue() throws {
         let call = try CatalogHarness.operation(
-            "query Q($t: String) { novels(where: {title: {contains: $t}}) { id } a: novels(where: {title: {startsWith: $t}}) { id } }"
+            """
+            query Q($t: String) {
+              novels(where: {title: {contains: $t}}) { id }
+              a: novels(where: {title: {startsWith: $t}}) { id }
+            }
+            """
         ).query(#"{"t": "50%_\\"}"#)
         #expect(call.parameters == [#"%50\%\_\\%"#, #"50\%\_\\%"#])
     }
 
     @Test func expressionsAreParameters() throws {
         let operation = try CatalogHarness.operation(
-            "query Q($x: String) { user(key: {id_expr: \"auth.uid\"}) { id } users(where: {name: {eq_expr: \"vars.x + '!'\"}}) { id } }"
+            """
+            query Q($x: String) {
+              user(key: {id_expr: "auth.uid"}) { id }
+              users(where: {name: {eq_expr: "vars.x + '!'"}}) { id }
+            }
+            """
         )
         let ann = Auth(uid: "ann", token: JSONObject())
         #expect(try operation.query(#"{"x": "a"}"#, auth: ann).parameters == ["ann", "a!"])
@@ -177,7 +199,11 @@ import Testing
     @Test func skipAndInclude() throws {
         let operation = try CatalogHarness.operation(
             """
-            query Q($a: Boolean!, $id: UUID!) { ...F @include(if: $a) novel(id: $id) { title } never: novels @skip(if: true) { id } }
+            query Q($a: Boolean!, $id: UUID!) {
+              ...F @include(if: $a)
+              novel(id: $id) { title }
+              never: novels @skip(if: true) { id }
+            }
             fragment F on Query { novel(id: $id) { rating } seats @skip(if: $a) { number } }
             """)
         let shown = try operation.query(#"{"a": true, "id": "\#(CatalogHarness.uuidA)"}"#).statement.single

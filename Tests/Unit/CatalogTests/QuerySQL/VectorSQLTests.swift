@@ -22,7 +22,8 @@ import Testing
         let call = try CatalogHarness.operation(
             """
             query Q($v: Vector!, $d: Float) {
-              docs_embedding_similarity(compare: $v, method: INNER_PRODUCT, within: $d, where: {title: {ne: "x"}}, limit: 2) {
+              docs_embedding_similarity(compare: $v, method: INNER_PRODUCT, within: $d, where: {title: {ne: "x"}},
+                limit: 2) {
                 title embedding _metadata { distance }
               }
             }
@@ -31,7 +32,10 @@ import Testing
         #expect(call.parameters == ["0.5", "[1.0,2.5,-3.0]"] || call.parameters == ["[1.0,2.5,-3.0]", "0.5"])
         #expect(
             call.statement.single.contains(
-                #"SELECT t1."title" AS "title", t1."embedding"::text::json AS "embedding", (SELECT row_to_json(r.*) FROM (SELECT (t1."embedding" <#> "#
+                """
+                SELECT t1."title" AS "title", t1."embedding"::text::json AS "embedding", \
+                (SELECT row_to_json(r.*) FROM (SELECT (t1."embedding" <#> 
+                """
             ))
         #expect(call.statement.single.contains(#"t1."embedding" IS NOT NULL AND (t1."embedding" <#> "#))
         #expect(call.statement.multiplexed.contains("::vector[]"))

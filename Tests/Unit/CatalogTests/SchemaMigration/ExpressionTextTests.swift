@@ -10,8 +10,15 @@ struct ExpressionTextTests {
             "to_tsvector('english'::regconfig, COALESCE(title, ''::text))"
         ),
         (
-            #"to_tsvector('german'::regconfig, coalesce("title", '') || ' ' || coalesce("The Body", '') || ' ' || coalesce("c", ''))"#,
-            "to_tsvector('german'::regconfig, (((((COALESCE(title, ''::character varying))::text || ' '::text) || COALESCE(\"The Body\", ''::text)) || ' '::text) || (COALESCE(c, ''::character varying(40)))::text))"
+            """
+            to_tsvector('german'::regconfig, coalesce("title", '') || ' ' || coalesce("The Body", \
+            '') || ' ' || coalesce("c", ''))
+            """,
+            """
+            to_tsvector('german'::regconfig, (((((COALESCE(title, \
+            ''::character varying))::text || ' '::text) || COALESCE("The Body", \
+            ''::text)) || ' '::text) || (COALESCE(c, ''::character varying(40)))::text))
+            """
         ),
     ])
     func printedByPostgres(written: String, printed: String) {

@@ -59,7 +59,11 @@ struct MigrationCreateTests {
         let sql = statements(
             """
             type Tenant @table { n: Int }
-            type Person @table(key: ["tenant", "no"]) { tenant: Tenant! no: Int! boss: Person @ref(fields: ["tenantId", "bossNo"]) bossNo: Int }
+            type Person @table(key: ["tenant", "no"]) {
+              tenant: Tenant! no: Int!
+              boss: Person @ref(fields: ["tenantId", "bossNo"])
+              bossNo: Int
+            }
             """)
         #expect(
             sql.contains {
@@ -133,7 +137,15 @@ struct MigrationPlanTests {
 
     @Test func additions() {
         let plan = plan(
-            "type Novel @table { title: String! @unique mood: Mood binder: Binder! @index(name: \"other\") tagline: String year: Int! @default(value: 1) maker: Maker }",
+            """
+            type Novel @table {
+              title: String! @unique mood: Mood
+              binder: Binder! @index(name: "other")
+              tagline: String
+              year: Int! @default(value: 1)
+              maker: Maker
+            }
+            """,
             rest: "type Binder @table { name: String }\ntype Maker @table { name: String! @unique }",
             moods: "GOOD FINE BAD UGLY")
         #expect(
@@ -319,11 +331,14 @@ struct MigrationDescriptionTests {
         let description = try DatabaseDescription(
             parsing: """
                 {"tables": [{"name": "t", "columns": [{"name": "a", "type": "text", "nullable": true, "default": null}],
-                  "key": ["a"], "indexes": [{"name": "i", "columns": ["a"], "descending": [true], "method": "btree", "unique": true,
+                  "key": ["a"], "indexes": [{"name": "i", "columns": ["a"], "descending": [true], \
+                  "method": "btree", "unique": true,
                     "operatorClasses": ["text_ops"], "expression": null, "predicate": "(a > 'b')", "uses": ["a", "b"],
                     "replicaIdentity": false, "clustered": true}],
-                  "foreignKeys": [{"name": "f", "columns": ["a"], "target": "u", "targetColumns": ["b"], "onDelete": "CASCADE",
-                    "onUpdate": "NO ACTION", "fullMatch": false, "deferrable": true, "deferred": true, "unchecked": false}]}],
+                  "foreignKeys": [{"name": "f", "columns": ["a"], "target": "u", "targetColumns": ["b"], \
+                  "onDelete": "CASCADE",
+                    "onUpdate": "NO ACTION", "fullMatch": false, "deferrable": true, "deferred": true, \
+                    "unchecked": false}]}],
                  "enums": [{"name": "e", "values": ["A", "B"]}]}
                 """)
         #expect(

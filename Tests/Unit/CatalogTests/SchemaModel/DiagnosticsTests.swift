@@ -81,7 +81,10 @@ struct DiagnosticsTests {
         ])
         #expect(
             value.description
-                == #"[{"severity":"warning","rule":"r","message":"m","file":"a.gql","line":1,"column":2,"length":2,"sourceLine":"xyz","help":"h"}]"#
+                == """
+                [{"severity":"warning","rule":"r","message":"m","file":"a.gql","line":1,"column":2,"length":2,\
+                "sourceLine":"xyz","help":"h"}]
+                """
         )
     }
 

@@ -2,10 +2,11 @@ import Catalog
 import Foundation
 import ProjectFolder
 import SchemaModel
+import TestSupport
 import Testing
 
-/// Every rule that the table declares is reported by some fixture: all of them are compiled here, and what they report is
-/// compared with the table. A rule that nothing reports any more is found, and so is one that has no fixture.
+/// Every rule that the table declares is reported by some fixture: all of them are compiled here, and what they report
+/// is compared with the table. A rule that nothing reports any more is found, and so is one that has no fixture.
 @Suite struct EveryRuleTests {
     /// Reported by `freshet check --database` alone, of plans that Postgres made: `ToolTests`.
     private static let needDatabase: Set<String> = ["sequential-scan"]
@@ -75,7 +76,12 @@ import Testing
     private static let folders: [String: [String: String?]] = [
         "check-late": [
             "main/queries.gql":
-                "query Q($id: UUID!) @auth(level: USER) { a: novel(id: $id) { id } b: novel(id: $id) @redact { id @check } }"
+                """
+            query Q($id: UUID!) @auth(level: USER) {
+              a: novel(id: $id) { id }
+              b: novel(id: $id) @redact { id @check }
+            }
+            """
         ],
         "configuration-identifier": ["dataconnect.yaml": "serviceId: a/b\nconnectorDirs: [./main]\n"],
         "configuration-missing": ["main/connector.yaml": "generate: {}\n"],
@@ -122,7 +128,11 @@ import Testing
         ],
         "refresh-too-broad": [
             "main/queries.gql":
-                "query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: \"M\"}) { remarks(where: {novelId: {eq: $id}}) { text } }"
+                """
+            query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "M"}) {
+              remarks(where: {novelId: {eq: $id}}) { text }
+            }
+            """
                 + " mutation M($novelId: UUID!) @auth(level: USER) { remark_insert(data: {novelId: $novelId}) }"
         ],
         "refresh-unrelated": [
@@ -135,13 +145,18 @@ import Testing
         ],
         "missing-index": [
             "main/queries.gql":
-                "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels(where: {printedYear: {gt: 1}}) { id } }"
+                """
+            query Q @auth(level: USER) @refresh(every: {seconds: 30}) {
+              novels(where: {printedYear: {gt: 1}}) { id }
+            }
+            """
         ],
     ]
 
     private func rules(inFolder changes: [String: String?]) throws -> Set<String> {
-        let path = FileManager.default.temporaryDirectory.path + "/rules-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path
         for (name, text) in Self.sound.merging(changes.mapValues { $0 ?? "−" }, uniquingKeysWith: { $1 })
         where text != "−" {
             let file = URL(filePath: path + "/" + name)
@@ -186,9 +201,17 @@ import Testing
             to: "query Q($l: String) @auth(level: USER) { novels(where: {title: {eq: $l}}) { id title } }"),
         "variable-allowance": Upgrade(
             from:
-                "mutation Q($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars text }\")) @auth(level: USER) { novel_insert(data: $d) }",
+                """
+                mutation Q(
+                  $d: Novel_Data! @allow(fields: "title remarks_on_novel { stars text }")
+                ) @auth(level: USER) { novel_insert(data: $d) }
+                """,
             to:
-                "mutation Q($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars }\")) @auth(level: USER) { novel_insert(data: $d) }"
+                """
+                mutation Q($d: Novel_Data! @allow(fields: "title remarks_on_novel { stars }")) @auth(level: USER) {
+                  novel_insert(data: $d)
+                }
+                """
         ),
         "refresh-removed": Upgrade(
             from: "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels { id } }",

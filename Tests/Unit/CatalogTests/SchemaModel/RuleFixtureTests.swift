@@ -22,7 +22,9 @@ import Testing
             ""),
         Refusal(
             "refresh-condition",
-            "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: \"Write\", condition: «\"vars.id == 1\"»})"
+            """
+            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "Write", condition: «"vars.id == 1"»})
+            """
                 + " { novels { id } }" + write, ""),
         Refusal(
             "refresh-interval", "query Q @auth(level: USER) @refresh(every: «{seconds: 5}») { novels { id } }", ""),
@@ -138,12 +140,16 @@ import Testing
     /// A file that does not parse is one error: names that it may have, and uses of others, are no further ones.
     @Test func aFileThatDoesNotParseIsOneError() {
         let sound = """
-            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "InTheOther"}) { novels { ...Far ...Near } }
+            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "InTheOther"}) {
+              novels { ...Far ...Near }
+            }
             fragment Near on Novel { id }
             fragment OnlyUsedThere on Novel { title }
             """
         let broken =
-            "mutation InTheOther @auth(level: USER) { novel_deleteMany(all: true) } fragment Far on Novel { id } query {"
+            """
+            mutation InTheOther @auth(level: USER) { novel_deleteMany(all: true) } fragment Far on Novel { id } query {
+            """
         func rules(_ connector: [String], schema: [String] = [Self.schema]) -> [String] {
             do throws(CatalogError) {
                 let files = { (texts: [String], name: String) in
@@ -165,7 +171,13 @@ import Testing
         #expect(
             rules(
                 [
-                    "query Q { novels { id film { name } } films { name } film(first: {where: {name: {eq: \"a\"}}}) { name } }"
+                    """
+                    query Q {
+                      novels { id film { name } }
+                      films { name }
+                      film(first: {where: {name: {eq: "a"}}}) { name }
+                    }
+                    """
                 ],
                 schema: [Self.schema, "type Film @table { name: String"]) == ["syntax schema1.gql"])
     }

@@ -9,8 +9,8 @@ import Testing
 
     @Test func everyRuleHasItsSentence() throws {
         let call = try Regex(
-            #"(?:\berror|\bwarning|\bwarn|\breport|\bfail|\brefuse|places\.diagnostic)\(\s*(?:nil,\s*|[\w.]+,\s*)?(?:\.(?:error|warning|note),\s*)?"([a-z]+(?:-[a-z]+)*)""#
-        )
+            #"(?:\berror|\bwarning|\bwarn|\breport|\bfail|\brefuse|places\.diagnostic)"#
+                + #"\(\s*(?:nil,\s*|[\w.]+,\s*)?(?:\.(?:error|warning|note),\s*)?"([a-z]+(?:-[a-z]+)*)""#)
         let label = try Regex(#"rule: "([a-z-]+)""#)
         let constant = try Regex(#"static let missingIndex = "([a-z-]+)""#)
         var found: Set<String> = []

@@ -24,9 +24,20 @@ import Testing
         let results = try #require(run["results"]?.arrayValue)
         #expect(
             results.map(\.description) == [
-                #"{"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"m\nh"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"schema/a%20b.gql"},"region":{"startLine":3,"startColumn":5,"endColumn":9}}}]}"#,
-                #"{"ruleId":"no-connectors","ruleIndex":0,"level":"warning","message":{"text":"w"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///x/dataconnect.yaml"}}}]}"#,
-                #"{"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"n"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"c.gql"},"region":{"startLine":1,"startColumn":1,"endColumn":2}}}]}"#,
+                #"""
+                {"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"m\nh"},\#
+                "locations":[{"physicalLocation":{"artifactLocation":{"uri":"schema/a%20b.gql"},\#
+                "region":{"startLine":3,"startColumn":5,"endColumn":9}}}]}
+                """#,
+                """
+                {"ruleId":"no-connectors","ruleIndex":0,"level":"warning","message":{"text":"w"},\
+                "locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///x/dataconnect.yaml"}}}]}
+                """,
+                """
+                {"ruleId":"unknown-field","ruleIndex":1,"level":"error","message":{"text":"n"},\
+                "locations":[{"physicalLocation":{"artifactLocation":{"uri":"c.gql"},\
+                "region":{"startLine":1,"startColumn":1,"endColumn":2}}}]}
+                """,
             ])
     }
 }

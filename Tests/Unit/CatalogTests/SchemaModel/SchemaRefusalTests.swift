@@ -198,7 +198,9 @@ struct SchemaRefusalTests {
             "reference-nullability", "type A @table { b: «B» bId: UUID! }\ntype B @table { n: Int }", "optional, but"),
         Refusal(
             "sql-name-clash",
-            "type «A» @table { b: B @ref(constraintName: \"x\") c: B @ref(constraintName: \"x\") }\ntype B @table { n: Int }",
+            """
+            type «A» @table { b: B @ref(constraintName: "x") c: B @ref(constraintName: "x") }\ntype B @table { n: Int }
+            """,
             "constraint name"),
     ]
 
@@ -215,7 +217,10 @@ struct SchemaRefusalTests {
         Refusal("default-type", "type A @table { a: [Int] @default(value: «[1, \"x\"]») }", "type [Int]"),
         Refusal("default-type", "type A @table { a: Int! @default(value: «null») }", "cannot be null"),
         Refusal(
-            "default-type", "enum E { RED }\ntype A @table { a: E @default(value: «REDD») }", "type E", help: "\"RED\""),
+            "default-type",
+            """
+            enum E { RED }\ntype A @table { a: E @default(value: «REDD») }
+            """, "type E", help: "\"RED\""),
         Refusal("default-sql", "type A @table { a: Int @default(sql: «\"1; DROP TABLE x\"») }", "one expression"),
         Refusal("default-expression", "type A @table { a: Int @default(expr: «\"1 +\"») }", "CEL"),
         Refusal("default-expression", "type A @table { a: Int @default(expr: «\"'x'\"») }", "yields string"),
@@ -291,8 +296,11 @@ struct SchemaRefusalTests {
                 SourceFile(
                     path: "a.gql",
                     text:
-                        "extend type T @index(fields: [\"x\"]) {\n a: Int @col(dataType: \"text\")\n b: T @ref(references: [\"y\"])\n"
-                        + " c: Int @default(value: 1.5) @index(type: GIN)\n d: Int @searchable\n a_max: Int\n}"),
+                        """
+                        extend type T @index(fields: ["x"]) {\n a: Int @col(dataType: "text")\n b: T @ref(references: \
+                        ["y"])\n
+                        """
+                            + " c: Int @default(value: 1.5) @index(type: GIN)\n d: Int @searchable\n a_max: Int\n}"),
                 SourceFile(path: "b.gql", text: "type T @table { n: Int }"),
             ], sink: &sink)
         #expect(

@@ -22,7 +22,11 @@ struct SchemaTableTests {
     @Test func declaredKeyKeepsItsPlace() throws {
         let table = try #require(
             compileSchema(
-                "type User @table(key: \"uid\", name: \"Users\", singular: \"person\", plural: \"people\") { name: String uid: String! }"
+                """
+                type User @table(key: "uid", name: "Users", singular: "person", plural: "people") {
+                  name: String uid: String!
+                }
+                """
             )
             .tables.first)
         #expect(table.key == ["uid"] && table.columns.map(\.field) == ["name", "uid"])
@@ -88,7 +92,10 @@ struct SchemaTableTests {
     @Test func refNamesFieldsTargetsAndConstraint() throws {
         let schema = compileSchema(
             """
-            type Login @table { account: Account! @ref(fields: "login", references: "name", constraintName: "fk") login: String! }
+            type Login @table {
+              account: Account! @ref(fields: "login", references: "name", constraintName: "fk")
+              login: String!
+            }
             type Account @table { name: String! @unique }
             """)
         let reference = try #require(schema.table(ofType: "Login")?.references.first)

@@ -101,7 +101,11 @@ import Testing
         let text = try Self.schema("type Doc @table(key: \"no\") { no: Int! v: Vector @col(size: 3) }").text
         for part in [
             "  v: Vector\n  v_expr: Vector_Expr\n  v_embed: Vector_Embed\n",
-            "  docs_v_similarity(compare: Vector, compare_embed: Vector_Embed, method: VectorSimilarityMethod = INNER_PRODUCT, within: Float, where: Doc_Filter, limit: Int = 100): [Doc!]!\n",
+            """
+              docs_v_similarity(compare: Vector, compare_embed: Vector_Embed, \
+            method: VectorSimilarityMethod = INNER_PRODUCT, within: Float, where: Doc_Filter, \
+            limit: Int = 100): [Doc!]!\n
+            """,
             "input Vector_Embed {\n  model: Vector_Embed_Model!\n",
         ] {
             #expect(text.contains(part), "\(text)")
@@ -120,7 +124,10 @@ import Testing
     @Test func answersQuestions() throws {
         #expect(
             try ask(#"{ __type(name: "Genre") { kind name enumValues { name isDeprecated } } }"#)
-                == #"{"__type":{"kind":"ENUM","name":"Genre","enumValues":[{"name":"NOIR","isDeprecated":false},{"name":"FARCE","isDeprecated":false},{"name":"EPIC","isDeprecated":false}]}}"#
+                == """
+                {"__type":{"kind":"ENUM","name":"Genre","enumValues":[{"name":"NOIR","isDeprecated":false},\
+                {"name":"FARCE","isDeprecated":false},{"name":"EPIC","isDeprecated":false}]}}
+                """
         )
         #expect(
             try ask(
@@ -131,12 +138,19 @@ import Testing
                 }
                 fragment T on __Type { inputFields { name type { kind ofType { name } } defaultValue } }
                 """, ["t": "Seat_ListFilter"])
-                == #"{"a":{"inputFields":[{"name":"count","type":{"kind":"INPUT_OBJECT","ofType":null},"defaultValue":"{gt:0}"},{"name":"exist","type":{"kind":"INPUT_OBJECT","ofType":null},"defaultValue":null}]},"none":null}"#
+                    == """
+                    {"a":{"inputFields":[{"name":"count","type":{"kind":"INPUT_OBJECT","ofType":null},\
+                    "defaultValue":"{gt:0}"},{"name":"exist","type":{"kind":"INPUT_OBJECT","ofType":null},\
+                    "defaultValue":null}]},"none":null}
+                    """
         )
         #expect(
             try ask("{ __schema { queryType { name } mutationType { __typename } directives { name } } __typename }")
                 .hasPrefix(
-                    #"{"__schema":{"queryType":{"name":"Query"},"mutationType":{"__typename":"__Type"},"directives":[{"name":"auth"}"#
+                    """
+                    {"__schema":{"queryType":{"name":"Query"},"mutationType":{"__typename":"__Type"},\
+                    "directives":[{"name":"auth"}
+                    """
                 ))
     }
 

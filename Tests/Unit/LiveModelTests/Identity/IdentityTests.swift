@@ -92,32 +92,32 @@ import Testing
 
 @Suite struct LiveQueryTests {
     @Test func theKeyIsOfTheValueNotOfTheText() {
-        #expect(Fixture.query(["a": 1, "b": 2]).key == Fixture.query(["b": 2, "a": 1]).key)
-        #expect(Fixture.query(["a": 1]) != Fixture.query(["a": "1"]))
-        #expect(Fixture.query(["a": .null]) != Fixture.query([:]))
+        #expect(ModelFixture.query(["a": 1, "b": 2]).key == ModelFixture.query(["b": 2, "a": 1]).key)
+        #expect(ModelFixture.query(["a": 1]) != ModelFixture.query(["a": "1"]))
+        #expect(ModelFixture.query(["a": .null]) != ModelFixture.query([:]))
     }
 
     @Test func everythingThatChangesAResultChangesTheKey() {
-        let base = Fixture.query()
+        let base = ModelFixture.query()
         let others = [
             LiveQuery(
-                operation: OperationReference(connector: "movies2", operation: "ListMovies"), version: base.version,
+                operation: OperationReference(connector: "library2", operation: "ListNovels"), version: base.version,
                 variables: base.variables, auth: nil),
             LiveQuery(
-                operation: OperationReference(connector: "movies", operation: "listMovies"), version: base.version,
+                operation: OperationReference(connector: "library", operation: "listNovels"), version: base.version,
                 variables: base.variables, auth: nil),
             LiveQuery(operation: base.operation, version: Digest(of: [9]), variables: base.variables, auth: nil),
-            Fixture.query(["n": 2]), Fixture.query(auth: .null), Fixture.query(auth: ["uid": "u"]),
+            ModelFixture.query(["n": 2]), ModelFixture.query(auth: .null), ModelFixture.query(auth: ["uid": "u"]),
         ]
         #expect(Set(others + [base]).count == others.count + 1)
     }
 
     @Test func theClaimsComeBackAsAuth() {
-        #expect(Fixture.query().projectedAuth == nil)
-        #expect(Fixture.query(auth: .null).projectedAuth == nil)
-        let query = Fixture.query(auth: ["uid": "u", "token": ["org": 1]])
+        #expect(ModelFixture.query().projectedAuth == nil)
+        #expect(ModelFixture.query(auth: .null).projectedAuth == nil)
+        let query = ModelFixture.query(auth: ["uid": "u", "token": ["org": 1]])
         #expect(query.projectedAuth == Auth(uid: "u", token: ["org": 1]))
-        #expect(Fixture.query(auth: ["token": [:]]).projectedAuth == Auth(uid: "", token: [:]))
+        #expect(ModelFixture.query(auth: ["token": [:]]).projectedAuth == Auth(uid: "", token: [:]))
     }
 
     @Test func jsonBecomesCEL() throws {

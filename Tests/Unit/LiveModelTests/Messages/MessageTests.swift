@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct MutationEventTests {
     private static let event = MutationEvent(
-        id: "id", operation: Fixture.operation, variables: ["a": [1, 2.5, .null], "ü": "\u{1F600}"],
-        auth: ["uid": "u"], keysWritten: [EntityKey(table: "movie", values: ["1", 2])], traceID: "t", committedAtMs: 9)
+        id: "id", operation: ModelFixture.operation, variables: ["a": [1, 2.5, .null], "ü": "\u{1F600}"],
+        auth: ["uid": "u"], keysWritten: [EntityKey(table: "novel", values: ["1", 2])], traceID: "t", committedAtMs: 9)
 
     @Test func roundTrip() throws {
         #expect(try MutationEvent(encoded: Self.event.encoded) == Self.event)
@@ -53,18 +53,18 @@ import Testing
 
 @Suite struct ControlMessageTests {
     static let messages: [ControlMessage] = [
-        .announce(gateway: NodeID("g"), query: Fixture.query(), known: nil),
+        .announce(gateway: NodeID("g"), query: ModelFixture.query(), known: nil),
         .announce(
-            gateway: NodeID("g"), query: Fixture.query(auth: .null),
-            known: KnownResult(digest: Fixture.digest, position: nil)),
+            gateway: NodeID("g"), query: ModelFixture.query(auth: .null),
+            known: KnownResult(digest: ModelFixture.digest, position: nil)),
         .announce(
-            gateway: NodeID("g"), query: Fixture.query(auth: ["uid": "u"]),
-            known: KnownResult(digest: Fixture.digest, position: Fixture.position),
+            gateway: NodeID("g"), query: ModelFixture.query(auth: ["uid": "u"]),
+            known: KnownResult(digest: ModelFixture.digest, position: ModelFixture.position),
             announcement: AnnouncementID(number: 1_732_000_000_000 << 10, requiresFreshRun: true)),
         .announce(
-            gateway: NodeID("g"), query: Fixture.query(), known: nil,
+            gateway: NodeID("g"), query: ModelFixture.query(), known: nil,
             announcement: AnnouncementID(number: 1, reportsTimerRuns: true)),
-        .withdraw(gateway: NodeID("g"), key: Fixture.query().key), .leave(gateway: NodeID("")),
+        .withdraw(gateway: NodeID("g"), key: ModelFixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
         .summary(gateway: NodeID("g"), count: 0, fingerprint: 0, settled: StreamID(ms: 5, sequence: 6)),
     ]
@@ -93,17 +93,20 @@ import Testing
 @Suite struct InboxMessageTests {
     static let messages: [InboxMessage] = [
         .result(
-            shard: ShardID(3), key: Fixture.query().key,
+            shard: ShardID(3), key: ModelFixture.query().key,
             result: LiveResult(
-                position: Fixture.position, digest: Fixture.digest, answer: OperationAnswer(body: [0xff, 0, 10]),
+                position: ModelFixture.position, digest: ModelFixture.digest,
+                answer: OperationAnswer(body: [0xff, 0, 10]),
                 traceID: "t", committedAtMs: 4)
         ),
         .unchangedTick(
-            shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position, answers: 4),
+            shard: ShardID(3), key: ModelFixture.query().key, digest: ModelFixture.digest,
+            position: ModelFixture.position, answers: 4
+        ),
         .result(
-            shard: ShardID(3), key: Fixture.query().key,
+            shard: ShardID(3), key: ModelFixture.query().key,
             result: LiveResult(
-                position: Fixture.position, digest: Fixture.digest,
+                position: ModelFixture.position, digest: ModelFixture.digest,
                 answer: OperationAnswer(
                     body: Array("{}".utf8),
                     errors: [
@@ -111,14 +114,15 @@ import Testing
                         RequestError(.constraintViolation, "so"),
                     ], entities: Array("[]".utf8)))),
         .unchanged(
-            shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest, position: Fixture.position,
+            shard: ShardID(3), key: ModelFixture.query().key, digest: ModelFixture.digest,
+            position: ModelFixture.position,
             epoch: 1_732_000_000_009, answers: 1_732_000_000_000 << 10),
         .failed(
-            shard: ShardID(3), key: Fixture.query().key, position: Fixture.position,
-            error: RequestError(.timeout, "slow", path: [.key("movies")])),
+            shard: ShardID(3), key: ModelFixture.query().key, position: ModelFixture.position,
+            error: RequestError(.timeout, "slow", path: [.key("novels")])),
         .announceAll(shard: ShardID(3), epoch: .max),
         .settled(
-            shard: ShardID(3), epoch: .max, through: StreamID(ms: 5, sequence: 6), except: [Fixture.query().key],
+            shard: ShardID(3), epoch: .max, through: StreamID(ms: 5, sequence: 6), except: [ModelFixture.query().key],
             held: HeldFingerprint(value: .max)),
     ]
 
@@ -128,9 +132,12 @@ import Testing
     }
 
     @Test func anUnknownErrorCodeIsInternal() throws {
-        let position = Fixture.position
+        let position = ModelFixture.position
         let text =
-            #"{"type":"failed","shard":0,"key":"\#(Fixture.digest.hex)","position":"\#(position)","code":"NEW","message":"m","answers":0}"#
+            #"""
+            {"type":"failed","shard":0,"key":"\#(ModelFixture.digest.hex)","position":"\#(position)","code":"NEW",\#
+            "message":"m","answers":0}
+            """#
         let message = try InboxMessage(fields: [("m", Array(text.utf8))])
         guard case .failed(_, _, _, let error, _) = message else { return #expect(Bool(false)) }
         #expect(error.code == .internalError && error.message == "m")

@@ -27,12 +27,12 @@ import Testing
 
 @Suite struct PositionTests {
     @Test func roundTrip() {
-        #expect(Fixture.position.description == "1732000000000.17.1732000000123-4")
-        #expect(Position(Fixture.position.description) == Fixture.position)
-        let placed = Fixture.position.at(placement: 5)
+        #expect(ModelFixture.position.description == "1732000000000.17.1732000000123-4")
+        #expect(Position(ModelFixture.position.description) == ModelFixture.position)
+        let placed = ModelFixture.position.at(placement: 5)
         #expect(placed.description == "1732000000000.17.1732000000123-4.5")
         #expect(Position(placed.description) == placed)
-        #expect(!placed.isOrdered(with: Fixture.position) && placed.isOrdered(with: placed))
+        #expect(!placed.isOrdered(with: ModelFixture.position) && placed.isOrdered(with: placed))
     }
 
     @Test(arguments: [

@@ -3,7 +3,7 @@ import Refresh
 import Testing
 
 @Suite struct IntervalGridTests {
-    private func key(_ number: Int) -> LiveQueryKey { LiveQueryKey(digest: Fixture.digest(number)) }
+    private func key(_ number: Int) -> LiveQueryKey { LiveQueryKey(digest: RefreshFixture.digest(number)) }
 
     @Test(arguments: [1, 100, 1_000, 10_000, 3_600_000] as [Int64])
     func theNextTimeIsAfterNowAndWithinOneInterval(everyMs: Int64) {

@@ -6,7 +6,7 @@ import Testing
 
 /// When runs start: one in flight, the gap, batches, turns, intervals.
 @Suite struct CoalescingTests {
-    private var onM: QueryRules { get throws { Fixture.rules([try Fixture.trigger(nil)]) } }
+    private var onM: QueryRules { get throws { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) } }
 
     @Test func theFirstAnnouncementRunsAndIsAnswered() throws {
         var bench = Bench(["Q": try onM])
@@ -15,7 +15,7 @@ import Testing
         let item = asked.runs[0].items[0]
         #expect(item.position == Position(epoch: Bench.epoch, run: 1, id: bench.lastID))
         #expect(item.knownDigest == nil && item.traceID.isEmpty)
-        let answered = bench.finish(asked.runs[0], Fixture.result(1))
+        let answered = bench.finish(asked.runs[0], RefreshFixture.result(1))
         #expect(answered.summary == [#"g:result {"v":1}"#])
         #expect(answered.positions == [item.position])
         #expect(bench.machine.runsInFlightCount == 0 && bench.machine.dueCount == 0)
@@ -27,7 +27,7 @@ import Testing
         #expect(run.count == 1)
         for _ in 0..<10 { #expect(bench.event().isNothing) }
         bench.nowMs += 100
-        let finished = bench.finish(run[0], Fixture.result(2))
+        let finished = bench.finish(run[0], RefreshFixture.result(2))
         #expect(finished.summary == [#"g:result {"v":2}"#])
         #expect(finished.runs.count == 1)
         #expect(finished.runs[0].items[0].position.id == bench.lastID)
@@ -43,7 +43,7 @@ import Testing
         let first = bench.event().runs[0]
         let startedMs = bench.nowMs
         bench.nowMs += 5
-        _ = bench.finish(first, Fixture.result(2))
+        _ = bench.finish(first, RefreshFixture.result(2))
         #expect(bench.event().isNothing)
         #expect(bench.event().isNothing)
         #expect(bench.machine.nextDeadlineMs == startedMs + 50)
@@ -53,12 +53,12 @@ import Testing
 
     @Test func theTraceIsOfTheOldestUncoveredEvent() throws {
         var bench = Bench.settled(try onM)
-        let first = bench.event(Fixture.event(trace: "one", atMs: 11)).runs[0]
+        let first = bench.event(RefreshFixture.event(trace: "one", atMs: 11)).runs[0]
         #expect(first.items[0].traceID == "one")
-        _ = bench.event(Fixture.event(trace: "two", atMs: 12))
-        _ = bench.event(Fixture.event(trace: "three", atMs: 13))
+        _ = bench.event(RefreshFixture.event(trace: "two", atMs: 12))
+        _ = bench.event(RefreshFixture.event(trace: "three", atMs: 13))
         bench.nowMs += 100
-        let finished = bench.finish(first, Fixture.result(2))
+        let finished = bench.finish(first, RefreshFixture.result(2))
         guard case .result(_, _, let result, _) = finished.sent[0].message else { return #expect(Bool(false)) }
         #expect(result.traceID == "one" && result.committedAtMs == 11)
         #expect(finished.runs[0].items[0].traceID == "two")
@@ -70,7 +70,7 @@ import Testing
         settings.runsMax = 3
         var bench = Bench(["Q": try onM], settings: settings)
         var runs: [RunBatch] = []
-        for number in 0..<100 { runs += bench.announce(Fixture.query("Q", ["n": .int(Int64(number))])).runs }
+        for number in 0..<100 { runs += bench.announce(RefreshFixture.query("Q", ["n": .int(Int64(number))])).runs }
         #expect(runs.map(\.items.count) == [1, 1, 1])
         #expect(bench.machine.dueCount == 97)
         var served = runs.flatMap(\.items).map(\.slot)
@@ -78,7 +78,7 @@ import Testing
             #expect(runs.count <= 3 && bench.machine.runsInFlightCount <= 3)
             let batch = runs.removeFirst()
             #expect(batch.items.count <= 10)
-            let next = bench.finish(batch, Fixture.result(1)).runs
+            let next = bench.finish(batch, RefreshFixture.result(1)).runs
             served += next.flatMap(\.items).map(\.slot)
             runs += next
         }
@@ -90,13 +90,15 @@ import Testing
         var settings = RefreshSettings()
         settings.batchMax = 10
         settings.runsMax = 1
-        var bench = Bench(["Q": try onM, "Cold": Fixture.rules()], settings: settings)
-        var batch = bench.announce(Fixture.query("Q", ["n": -1])).runs[0]
-        for number in 0..<500 { #expect(bench.announce(Fixture.query("Q", ["n": .int(Int64(number))])).isNothing) }
-        #expect(bench.announce(Fixture.query("Cold")).isNothing)
+        var bench = Bench(["Q": try onM, "Cold": RefreshFixture.rules()], settings: settings)
+        var batch = bench.announce(RefreshFixture.query("Q", ["n": -1])).runs[0]
+        for number in 0..<500 {
+            #expect(bench.announce(RefreshFixture.query("Q", ["n": .int(Int64(number))])).isNothing)
+        }
+        #expect(bench.announce(RefreshFixture.query("Cold")).isNothing)
         var turns: [String] = []
         for _ in 0..<3 {
-            let next = bench.finish(batch, Fixture.result(1)).runs
+            let next = bench.finish(batch, RefreshFixture.result(1)).runs
             batch = next[0]
             turns.append(batch.operation.operation)
         }
@@ -105,12 +107,12 @@ import Testing
 
     @Test func anIntervalRunsOnItsGridAndOnceForAll() throws {
         let everyMs: Int64 = 10_000
-        var bench = Bench.settled(Fixture.rules(everyMs: everyMs))
-        _ = bench.announce(from: "g2", known: KnownResult(digest: Fixture.digest(1), position: nil))
+        var bench = Bench.settled(RefreshFixture.rules(everyMs: everyMs))
+        _ = bench.announce(from: "g2", known: KnownResult(digest: RefreshFixture.digest(1), position: nil))
         var runs = 0
         for _ in 0..<6 {
             let due = try #require(bench.machine.nextDeadlineMs)
-            #expect(due == IntervalGrid.next(after: due - 1, everyMs: everyMs, key: Fixture.query().key))
+            #expect(due == IntervalGrid.next(after: due - 1, everyMs: everyMs, key: RefreshFixture.query().key))
             let asked = bench.advance(due - bench.nowMs)
             for batch in asked.runs { _ = bench.finish(batch, .unchanged) }
             runs += asked.runs.count
@@ -119,7 +121,7 @@ import Testing
     }
 
     @Test func anIntervalLongerThanAPauseFiresOnceAfterIt() {
-        var bench = Bench.settled(Fixture.rules(everyMs: 100_000))
+        var bench = Bench.settled(RefreshFixture.rules(everyMs: 100_000))
         #expect(bench.advance(3_600_000).runs.count == 1)
         #expect((bench.machine.nextDeadlineMs ?? 0) > bench.nowMs)
     }
@@ -132,7 +134,7 @@ import Testing
         settings.runsMax = Int.random(in: 1...3, using: &random)
         settings.batchMax = Int.random(in: 1...3, using: &random)
         var bench = Bench(["Q": try onM], settings: settings)
-        let queries = (0..<5).map { Fixture.query("Q", ["n": .int($0)]) }
+        let queries = (0..<5).map { RefreshFixture.query("Q", ["n": .int($0)]) }
         var flying: [(batch: RunBatch, version: Int)] = []
         var version = 0
         var screens: [LiveQueryKey: Int] = [:]
@@ -157,9 +159,9 @@ import Testing
             case 1, 2:
                 guard !flying.isEmpty else { continue }
                 let run = flying.remove(at: Int.random(in: 0..<flying.count, using: &random))
-                let digest = Fixture.digest(run.version)
+                let digest = RefreshFixture.digest(run.version)
                 let outcomes = run.batch.items.map {
-                    $0.knownDigest == digest ? .unchanged : Fixture.result(run.version)
+                    $0.knownDigest == digest ? .unchanged : RefreshFixture.result(run.version)
                 }
                 take(bench.finish(run.batch, outcomes))
             default: take(bench.advance(Int64.random(in: 0...15, using: &random)))
@@ -167,9 +169,9 @@ import Testing
         }
         while !flying.isEmpty || bench.machine.nextDeadlineMs != nil {
             while let run = flying.popLast() {
-                let digest = Fixture.digest(run.version)
+                let digest = RefreshFixture.digest(run.version)
                 let outcomes = run.batch.items.map {
-                    $0.knownDigest == digest ? .unchanged : Fixture.result(run.version)
+                    $0.knownDigest == digest ? .unchanged : RefreshFixture.result(run.version)
                 }
                 take(bench.finish(run.batch, outcomes))
             }

@@ -9,7 +9,7 @@ import Testing
     private static let unavailable = RunOutcome.failed(RequestError(.unavailable, "away"))
     private static let broken = RunOutcome.failed(RequestError(.databaseError, "no such function"))
 
-    private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)]) }
+    private func onM() throws -> QueryRules { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) }
 
     @Test func whoWaitsIsToldOfAPassingFaultAndGetsTheResultLater() throws {
         var bench = Bench(["Q": try onM()])
@@ -17,12 +17,12 @@ import Testing
         #expect(bench.finish(run, Self.unavailable).summary == ["g:failed UNAVAILABLE"])
         let again = bench.advance(bench.machine.settings.retryMinMs)
         #expect(again.runs.count == 1)
-        #expect(bench.finish(again.runs[0], Fixture.result(1)).summary == [#"g:result {"v":1}"#])
+        #expect(bench.finish(again.runs[0], RefreshFixture.result(1)).summary == [#"g:result {"v":1}"#])
     }
 
     @Test func whoHasAResultIsNotToldOfAPassingFault() throws {
         var bench = Bench.settled(try onM())
-        let run = bench.event(Fixture.event(trace: "one")).runs[0]
+        let run = bench.event(RefreshFixture.event(trace: "one")).runs[0]
         #expect(bench.finish(run, Self.unavailable).isNothing)
         let again = bench.advance(bench.machine.settings.retryMinMs).runs
         #expect(again.first?.items.first?.traceID == "one")
@@ -61,14 +61,14 @@ import Testing
         // But for the gap between two runs, an event does not wait.
         let next = try #require(bench.event().runs.first ?? bench.advance(RefreshSettings().coalesceGapMs).runs.first)
         #expect(next.items[0].knownDigest == nil, "the next result brings its body")
-        #expect(bench.finish(next, Fixture.result(1)).summary == [#"g:result {"v":1}"#])
+        #expect(bench.finish(next, RefreshFixture.result(1)).summary == [#"g:result {"v":1}"#])
     }
 
     @Test func afterALastingFaultNobodyIsToldThatTheOldResultHolds() throws {
         var bench = Bench.settled(try onM())
         _ = bench.finish(bench.event().runs[0], Self.broken)
         bench.nowMs += 1_000
-        let asked = bench.announce(from: "g2", known: KnownResult(digest: Fixture.digest(1), position: nil))
+        let asked = bench.announce(from: "g2", known: KnownResult(digest: RefreshFixture.digest(1), position: nil))
         #expect(asked.runs.count == 1 && asked.sent.isEmpty)
     }
 
@@ -76,11 +76,11 @@ import Testing
         var settings = RefreshSettings()
         settings.runsMax = 1
         var bench = Bench(["Q": try onM()], settings: settings)
-        let first = bench.announce(Fixture.query("Q", ["n": 0])).runs[0]
-        _ = bench.announce(Fixture.query("Q", ["n": 1]))
-        _ = bench.announce(Fixture.query("Q", ["n": 2]))
-        let batch = bench.finish(first, Fixture.result(1)).runs[0]
-        let finished = bench.finish(batch, [Self.unavailable, Fixture.result(5)])
+        let first = bench.announce(RefreshFixture.query("Q", ["n": 0])).runs[0]
+        _ = bench.announce(RefreshFixture.query("Q", ["n": 1]))
+        _ = bench.announce(RefreshFixture.query("Q", ["n": 2]))
+        let batch = bench.finish(first, RefreshFixture.result(1)).runs[0]
+        let finished = bench.finish(batch, [Self.unavailable, RefreshFixture.result(5)])
         #expect(finished.summary == ["g:failed UNAVAILABLE", #"g:result {"v":5}"#])
         #expect(bench.advance(100).runs.flatMap(\.items).map(\.slot) == [batch.items[0].slot])
     }
@@ -89,7 +89,7 @@ import Testing
         var bench = Bench.settled(try onM())
         let run = bench.event().runs[0]
         #expect(bench.machine.shardLost(Bench.shard) == 1)
-        #expect(bench.finish(run, Fixture.result(9)).isNothing)
+        #expect(bench.finish(run, RefreshFixture.result(9)).isNothing)
         #expect(bench.event().isNothing && bench.advance(60_000).isNothing)
         #expect(bench.machine.liveQueryCount == 0 && bench.machine.runsInFlightCount == 0)
         #expect(bench.machine.shardLost(Bench.shard) == 0)
@@ -102,24 +102,27 @@ import Testing
         bench.acquire(epoch: Bench.epoch + 1)
         let new = bench.announce().runs[0]
         #expect(new.items[0].position > old.items[0].position)
-        #expect(bench.finish(old, Fixture.result(8)).isNothing)
-        #expect(bench.finish(new, Fixture.result(9)).summary == [#"g:result {"v":9}"#])
+        #expect(bench.finish(old, RefreshFixture.result(8)).isNothing)
+        #expect(bench.finish(new, RefreshFixture.result(9)).summary == [#"g:result {"v":9}"#])
     }
 
     @Test func nothingIsLeftAfterEveryoneLeft() throws {
         let rules = [
-            "Q": Fixture.rules([try Fixture.trigger(nil)], keys: [Fixture.key("1")], everyMs: 5_000),
-            "R": Fixture.rules([try Fixture.trigger("request.variables.n == mutation.variables.n", of: "R")]),
+            "Q": RefreshFixture.rules(
+                [try RefreshFixture.trigger(nil)], keys: [RefreshFixture.key("1")], everyMs: 5_000),
+            "R": RefreshFixture.rules([
+                try RefreshFixture.trigger("request.variables.n == mutation.variables.n", of: "R")
+            ]),
         ]
         var bench = Bench(rules)
         var flying: [RunBatch] = []
         for number in 0..<60 {
-            let query = Fixture.query(number % 2 == 0 ? "Q" : "R", ["n": .int(Int64(number % 20))])
+            let query = RefreshFixture.query(number % 2 == 0 ? "Q" : "R", ["n": .int(Int64(number % 20))])
             flying += bench.announce(query, from: "g\(number % 3)").runs
-            flying += bench.event(Fixture.event("M", ["n": .int(Int64(number % 20))])).runs
+            flying += bench.event(RefreshFixture.event("M", ["n": .int(Int64(number % 20))])).runs
         }
         for gateway in 0..<3 { _ = bench.tell(.leave(gateway: NodeID("g\(gateway)"))) }
-        while !flying.isEmpty { flying += bench.finish(flying.removeFirst(), Fixture.result(1)).runs }
+        while !flying.isEmpty { flying += bench.finish(flying.removeFirst(), RefreshFixture.result(1)).runs }
         #expect(bench.advance(600_000).isNothing)
         #expect(bench.machine.liveQueryCount == 0 && bench.machine.dueCount == 0)
         #expect(bench.machine.runsInFlightCount == 0 && bench.machine.nextDeadlineMs == nil)
@@ -134,30 +137,30 @@ import Testing
     @Test func comingAndGoingDoesNotFillQueueOrTimersWhileRunsAreStuck() throws {
         var settings = RefreshSettings()
         settings.runsMax = 1
-        var bench = Bench(["Q": Fixture.rules(everyMs: 3_600_000)], settings: settings)
-        let stuck = bench.announce(Fixture.query("Q", ["n": -1])).runs[0]
+        var bench = Bench(["Q": RefreshFixture.rules(everyMs: 3_600_000)], settings: settings)
+        let stuck = bench.announce(RefreshFixture.query("Q", ["n": -1])).runs[0]
         for number in 0..<5_000 {
-            let query = Fixture.query("Q", ["n": .int(Int64(number))])
+            let query = RefreshFixture.query("Q", ["n": .int(Int64(number))])
             _ = bench.announce(query)
             _ = bench.tell(.withdraw(gateway: NodeID("g"), key: query.key))
         }
         #expect(bench.machine.dueCount <= 1_100)
-        let survivor = Fixture.query("Q", ["n": -2])
+        let survivor = RefreshFixture.query("Q", ["n": -2])
         _ = bench.announce(survivor)
-        var runs = bench.finish(stuck, Fixture.result(1)).runs
+        var runs = bench.finish(stuck, RefreshFixture.result(1)).runs
         var served: [LiveQueryKey] = []
         while let batch = runs.popLast() {
             served += batch.items.map(\.query.key)
-            runs += bench.finish(batch, Fixture.result(1)).runs
+            runs += bench.finish(batch, RefreshFixture.result(1)).runs
         }
         #expect(served == [survivor.key])
     }
 
     @Test func failingConditionsAreCounted() throws {
-        let trigger = try Fixture.trigger("request.variables.absent == 1")
-        var bench = Bench(["Q": Fixture.rules([trigger])])
+        let trigger = try RefreshFixture.trigger("request.variables.absent == 1")
+        var bench = Bench(["Q": RefreshFixture.rules([trigger])])
         let run = bench.announce().runs[0]
-        _ = bench.finish(run, Fixture.result(1))
+        _ = bench.finish(run, RefreshFixture.result(1))
         _ = bench.event()
         _ = bench.event()
         #expect(bench.machine.conditionErrorCounts == [trigger.id: 2])

@@ -5,10 +5,10 @@ import Testing
 
 /// Who is registered and what each gateway is told.
 @Suite struct InterestTests {
-    private var onM: QueryRules { get throws { Fixture.rules([try Fixture.trigger(nil)]) } }
+    private var onM: QueryRules { get throws { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) } }
 
     private func known(_ number: Int, _ position: Position? = nil) -> KnownResult {
-        KnownResult(digest: Fixture.digest(number), position: position)
+        KnownResult(digest: RefreshFixture.digest(number), position: position)
     }
 
     @Test func aSecondGatewayThatHoldsTheResultCostsNoRun() throws {
@@ -22,7 +22,7 @@ import Testing
         let asked = bench.announce(from: "g2")
         #expect(asked.runs.count == 1 && asked.sent.isEmpty)
         #expect(asked.runs[0].items[0].knownDigest == nil)
-        #expect(bench.finish(asked.runs[0], Fixture.result(1)).summary == [#"g2:result {"v":1}"#])
+        #expect(bench.finish(asked.runs[0], RefreshFixture.result(1)).summary == [#"g2:result {"v":1}"#])
     }
 
     @Test func anEventOfOneShardConcernsThatShardsLiveQueriesAlone() throws {
@@ -32,18 +32,18 @@ import Testing
         bench.machine.shardAcquired(other, epoch: 3, lastEventID: bench.lastID, history: [], nowMs: bench.nowMs)
         #expect(!bench.machine.hasLiveQueries(other))
         let message = ControlMessage.announce(
-            gateway: NodeID("g2"), query: Fixture.query(), known: nil, announcement: AnnouncementID())
+            gateway: NodeID("g2"), query: RefreshFixture.query(), known: nil, announcement: AnnouncementID())
         let first = Asked(bench.machine.controlArrived(other, message, nowMs: bench.nowMs))
         #expect(first.runs.map(\.items.count) == [1] && bench.machine.hasLiveQueries(other))
-        _ = bench.finish(first.runs[0], Fixture.result(1))
+        _ = bench.finish(first.runs[0], RefreshFixture.result(1))
         bench.nowMs += 1_000
         let run = bench.event().runs
         #expect(run.map(\.items.count) == [1])
-        #expect(bench.finish(run[0], Fixture.result(2)).summary == [#"g:result {"v":2}"#])
+        #expect(bench.finish(run[0], RefreshFixture.result(2)).summary == [#"g:result {"v":2}"#])
         bench.nowMs += 1_000
         let later = bench.machine.eventsArrived(
-            other, [EventEntry(id: bench.lastID, event: Fixture.event())], nowMs: bench.nowMs)
-        #expect(bench.finish(Asked(later).runs[0], Fixture.result(2)).summary == [#"g2:result {"v":2}"#])
+            other, [EventEntry(id: bench.lastID, event: RefreshFixture.event())], nowMs: bench.nowMs)
+        #expect(bench.finish(Asked(later).runs[0], RefreshFixture.result(2)).summary == [#"g2:result {"v":2}"#])
         bench.machine.shardLost(other)
         #expect(!bench.machine.hasLiveQueries(other) && bench.event().runs.count == 1)
     }
@@ -51,20 +51,20 @@ import Testing
     @Test func whoComesDuringARunThatBringsNoBodyGetsOneMore() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]
-        #expect(run.items[0].knownDigest == Fixture.digest(1))
+        #expect(run.items[0].knownDigest == RefreshFixture.digest(1))
         #expect(bench.announce(from: "g2").isNothing)
         bench.nowMs += 100
         let finished = bench.finish(run, .unchanged)
         #expect(finished.sent.isEmpty && finished.runs.count == 1)
         #expect(finished.runs[0].items[0].knownDigest == nil)
-        #expect(bench.finish(finished.runs[0], Fixture.result(1)).summary == [#"g2:result {"v":1}"#])
+        #expect(bench.finish(finished.runs[0], RefreshFixture.result(1)).summary == [#"g2:result {"v":1}"#])
     }
 
     @Test func aChangeGoesToEveryGatewayOnce() throws {
         var bench = Bench.settled(try onM)
         _ = bench.announce(from: "g2", known: known(1))
         let run = bench.event().runs[0]
-        let finished = bench.finish(run, Fixture.result(2))
+        let finished = bench.finish(run, RefreshFixture.result(2))
         #expect(finished.summary == [#"g:result {"v":2}"#, #"g2:result {"v":2}"#])
     }
 
@@ -78,15 +78,15 @@ import Testing
         var bench = Bench.settled(try onM)
         #expect(bench.announce(known: known(1)).summary == ["g:unchanged"])
         #expect(bench.machine.liveQueryCount == 1)
-        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query().key))
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query().key))
         #expect(bench.machine.liveQueryCount == 0)
-        #expect(bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query().key)).isNothing)
+        #expect(bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query().key)).isNothing)
     }
 
     @Test func theLastOneToLeaveEndsTheLiveQuery() throws {
         var bench = Bench.settled(try onM)
         _ = bench.announce(from: "g2", known: known(1))
-        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query().key))
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query().key))
         #expect(bench.event().runs.count == 1)
         bench.machine.gatewayGone(NodeID("g2"))
         #expect(bench.machine.liveQueryCount == 0)
@@ -101,7 +101,7 @@ import Testing
         #expect(bench.machine.gatewaysListed(listed.union([NodeID("g")])).gone.isEmpty)
         #expect(bench.machine.gatewaysListed(listed).gone.isEmpty)
         #expect(bench.machine.gatewaysListed(listed).gone == [NodeID("g")])
-        #expect(bench.finish(bench.event().runs[0], Fixture.result(2)).summary == [#"g2:result {"v":2}"#])
+        #expect(bench.finish(bench.event().runs[0], RefreshFixture.result(2)).summary == [#"g2:result {"v":2}"#])
         #expect(bench.machine.gatewaysListed([]).gone.isEmpty)
         #expect(bench.machine.gatewaysListed([]).gone == [NodeID("g2")])
         #expect(bench.machine.liveQueryCount == 0)
@@ -118,7 +118,7 @@ import Testing
 
     @Test func aMatchingSummaryIsQuietAnotherOneAsksForEverything() throws {
         var bench = Bench.settled(try onM)
-        let prefix = Fixture.query().key.digest.prefix
+        let prefix = RefreshFixture.query().key.digest.prefix
         #expect(bench.tell(.summary(gateway: NodeID("g"), count: 1, fingerprint: prefix)).isNothing)
         #expect(bench.tell(.summary(gateway: NodeID("g3"), count: 0, fingerprint: 0)).isNothing)
         #expect(
@@ -133,9 +133,9 @@ import Testing
         var settings = RefreshSettings()
         settings.liveQueriesMax = 1
         var bench = Bench.settled(try onM, settings: settings)
-        #expect(bench.announce(Fixture.query("Q", ["n": 1])).summary == ["g:failed LIMIT_EXCEEDED"])
+        #expect(bench.announce(RefreshFixture.query("Q", ["n": 1])).summary == ["g:failed LIMIT_EXCEEDED"])
         _ = bench.tell(.leave(gateway: NodeID("g")))
-        #expect(bench.announce(Fixture.query("Unknown")).summary == ["g:failed UNAVAILABLE"])
+        #expect(bench.announce(RefreshFixture.query("Unknown")).summary == ["g:failed UNAVAILABLE"])
         #expect(bench.machine.liveQueryCount == 0)
     }
 
@@ -148,20 +148,21 @@ import Testing
     @Test func aMessageThatWasNotSentIsSentAnew() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]
-        _ = bench.finish(run, Fixture.result(2))
-        #expect(Asked(bench.machine.sendFailed(NodeID("g"), [Fixture.query().key], nowMs: bench.nowMs)).isNothing)
+        _ = bench.finish(run, RefreshFixture.result(2))
+        #expect(
+            Asked(bench.machine.sendFailed(NodeID("g"), [RefreshFixture.query().key], nowMs: bench.nowMs)).isNothing)
         let again = bench.advance(bench.machine.settings.retryMinMs)
         #expect(again.runs.count == 1 && again.runs[0].items[0].knownDigest == nil)
-        #expect(bench.finish(again.runs[0], Fixture.result(2)).summary == [#"g:result {"v":2}"#])
+        #expect(bench.finish(again.runs[0], RefreshFixture.result(2)).summary == [#"g:result {"v":2}"#])
     }
 
     @Test func aMessageNotSentDuringARunMakesThatRunBringTheBody() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]
-        _ = bench.machine.sendFailed(NodeID("g"), [Fixture.query().key], nowMs: bench.nowMs)
+        _ = bench.machine.sendFailed(NodeID("g"), [RefreshFixture.query().key], nowMs: bench.nowMs)
         bench.nowMs += 100
         let finished = bench.finish(run, .unchanged)
         #expect(finished.runs.count == 1)
-        #expect(bench.finish(finished.runs[0], Fixture.result(1)).summary == [#"g:result {"v":1}"#])
+        #expect(bench.finish(finished.runs[0], RefreshFixture.result(1)).summary == [#"g:result {"v":1}"#])
     }
 }

@@ -5,10 +5,12 @@ import Testing
 
 /// Announcements that only a later run answers, live queries at two shards, and runs at a pace.
 @Suite struct PaceTests {
-    private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)]) }
+    private func onM() throws -> QueryRules { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) }
 
-    private func known(_ number: Int) -> KnownResult { KnownResult(digest: Fixture.digest(number), position: nil) }
-    private func query(_ number: Int) -> LiveQuery { Fixture.query("Q", ["n": .int(Int64(number))]) }
+    private func known(_ number: Int) -> KnownResult {
+        KnownResult(digest: RefreshFixture.digest(number), position: nil)
+    }
+    private func query(_ number: Int) -> LiveQuery { RefreshFixture.query("Q", ["n": .int(Int64(number))]) }
 
     // MARK: Fresh announcements
 
@@ -34,21 +36,22 @@ import Testing
                 .isNothing)
         // A plain announcement of the same gateway, repeated, takes nothing back.
         #expect(bench.announce(from: "g2", known: known(5), announcement: AnnouncementID(number: 9)).isNothing)
-        let finished = bench.finish(run, Fixture.result(2))
+        let finished = bench.finish(run, RefreshFixture.result(2))
         #expect(finished.summary == [#"g:result {"v":2}"#], "g2 may hold something newer")
         let again = finished.runs + bench.advance(20).runs
         #expect(again.count == 1)
-        #expect(bench.finish(again[0], Fixture.result(3)).summary == [#"g:result {"v":3}"#, #"g2:result {"v":3}"#])
+        #expect(
+            bench.finish(again[0], RefreshFixture.result(3)).summary == [#"g:result {"v":3}"#, #"g2:result {"v":3}"#])
     }
 
     @Test func aFreshAnnouncementIsNotAnsweredByPosition() throws {
         var bench = Bench(["Q": try onM()], isOwner: false)
         bench.acquire(history: [
-            EventEntry(id: Fixture.id(90), event: Fixture.event("Other")),
-            EventEntry(id: Fixture.id(100), event: Fixture.event("Other")),
+            EventEntry(id: RefreshFixture.id(90), event: RefreshFixture.event("Other")),
+            EventEntry(id: RefreshFixture.id(100), event: RefreshFixture.event("Other")),
         ])
-        let position = Position(epoch: 5, run: 1, id: Fixture.id(95))
-        let held = KnownResult(digest: Fixture.digest(1), position: position)
+        let position = Position(epoch: 5, run: 1, id: RefreshFixture.id(95))
+        let held = KnownResult(digest: RefreshFixture.digest(1), position: position)
         #expect(bench.announce(known: held).summary == ["g:unchanged"])
         #expect(
             bench.announce(query(1), known: held, announcement: AnnouncementID(number: 1, requiresFreshRun: true)).runs
@@ -61,24 +64,24 @@ import Testing
         var bench = Bench.settled(try onM(), gateway: "old")
         let other = ShardID(1)
         bench.machine.shardAcquired(
-            other, epoch: 3, lastEventID: Fixture.id(5), history: [], nowMs: bench.nowMs)
+            other, epoch: 3, lastEventID: RefreshFixture.id(5), history: [], nowMs: bench.nowMs)
         func tell(_ message: ControlMessage) -> Asked {
             Asked(bench.machine.controlArrived(other, message, nowMs: bench.nowMs))
         }
         let asked = tell(
             .announce(
-                gateway: NodeID("old"), query: Fixture.query(), known: known(1),
+                gateway: NodeID("old"), query: RefreshFixture.query(), known: known(1),
                 announcement: AnnouncementID(number: 2, requiresFreshRun: true)))
         #expect(asked.runs.count == 1 && bench.machine.liveQueryCount == 2)
         let answer = bench.finish(asked.runs[0], .unchanged)
         #expect(answer.positions.map(\.epoch) == [3])
         // The withdrawal at the former shard, which comes after, leaves the new one alone.
-        _ = bench.tell(.withdraw(gateway: NodeID("old"), key: Fixture.query().key))
+        _ = bench.tell(.withdraw(gateway: NodeID("old"), key: RefreshFixture.query().key))
         #expect(bench.machine.liveQueryCount == 1)
         _ = bench.advance(1_000)
         #expect(bench.event().runs.isEmpty, "the former shard's events concern nobody")
         let events = bench.machine.eventsArrived(
-            other, [EventEntry(id: Fixture.id(6), event: Fixture.event())], nowMs: bench.nowMs)
+            other, [EventEntry(id: RefreshFixture.id(6), event: RefreshFixture.event())], nowMs: bench.nowMs)
         #expect(Asked(events).runs.count == 1)
     }
 
@@ -139,7 +142,7 @@ import Testing
         #expect(flying.count == 3, "with the paced one that makes four")
         // However many newcomers wait, the next statement after the paced one ended is paced again.
         let next = bench.finish(paced[0], .unchanged).runs
-        #expect(next.count == 1 && next[0].items.allSatisfy { $0.knownDigest == Fixture.digest(7) })
+        #expect(next.count == 1 && next[0].items.allSatisfy { $0.knownDigest == RefreshFixture.digest(7) })
         paced = next
     }
 
@@ -150,7 +153,7 @@ import Testing
         var bench = Bench(["Q": try onM()], settings: settings)
         var flying: [RunBatch] = []
         for number in 0..<20 { flying += bench.announce(query(number)).runs }
-        while !flying.isEmpty { flying += bench.finish(flying.removeFirst(), Fixture.result(1)).runs }
+        while !flying.isEmpty { flying += bench.finish(flying.removeFirst(), RefreshFixture.result(1)).runs }
         _ = bench.advance(1_000)
         let asked = Asked(bench.machine.eventsLost(Bench.shard, lastEventID: bench.lastID, nowMs: bench.nowMs))
         #expect(asked.runs.map(\.items.count) == [4])

@@ -7,10 +7,10 @@ import Testing
 /// What gateways hold from before the remembered events is judged by what the stream still has.
 @Suite struct ReplayTests {
     private static let names = (0..<8).map { "Q\($0)" }
-    private static let other = Fixture.event("Other")
+    private static let other = RefreshFixture.event("Other")
 
     private static func touching(_ number: Int) -> MutationEvent {
-        Fixture.event("Other", keys: [Fixture.key("\(number)")])
+        RefreshFixture.event("Other", keys: [RefreshFixture.key("\(number)")])
     }
 
     /// A new owner that remembers ids 90…100; `Qn` looks up the row `n`.
@@ -19,29 +19,29 @@ import Testing
         settings.replayPageMax = 4
         (settings.runsMax, settings.pacedStatementsMax) = (100, 100)
         change(&settings)
-        let rules = names.enumerated().map { ($1, Fixture.rules(keys: [Fixture.key("\($0)")])) }
+        let rules = names.enumerated().map { ($1, RefreshFixture.rules(keys: [RefreshFixture.key("\($0)")])) }
         var bench = Bench(Dictionary(uniqueKeysWithValues: rules), settings: settings, isOwner: false)
-        bench.acquire(history: (90...100).map { EventEntry(id: Fixture.id($0), event: other) })
+        bench.acquire(history: (90...100).map { EventEntry(id: RefreshFixture.id($0), event: other) })
         return bench
     }
 
     private static func known(_ id: UInt64, run: UInt64 = 4) -> KnownResult {
         KnownResult(
-            digest: Fixture.digest(1), position: Position(epoch: 3, run: run, id: Fixture.id(id)))
+            digest: RefreshFixture.digest(1), position: Position(epoch: 3, run: run, id: RefreshFixture.id(id)))
     }
 
     private static func announce(_ number: Int, at id: UInt64, from gateway: String = "g", to bench: inout Bench)
         -> Asked
     {
-        bench.announce(Fixture.query(names[number]), from: gateway, known: known(id))
+        bench.announce(RefreshFixture.query(names[number]), from: gateway, known: known(id))
     }
 
     /// What the page would find in a stream that has the ids `first...`, those of `events` and others.
     private static func read(
         _ page: ReplayPage, first: UInt64, events: [UInt64: MutationEvent?] = [:]
     ) -> [EventEntry] {
-        (first...100).reversed().lazy.filter { Fixture.id($0) < page.before }.prefix(page.limit).map {
-            EventEntry(id: Fixture.id($0), event: events[$0] ?? other)
+        (first...100).reversed().lazy.filter { RefreshFixture.id($0) < page.before }.prefix(page.limit).map {
+            EventEntry(id: RefreshFixture.id($0), event: events[$0] ?? other)
         }
     }
 
@@ -83,7 +83,7 @@ import Testing
         for number in 0..<3 { _ = Self.announce(number, at: 88, to: &bench) }
         let page = bench.advance(50).pages[0]
         let kept = Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs))
-        #expect(kept.positions == Array(repeating: Position(epoch: 3, run: 4, id: Fixture.id(100)), count: 3))
+        #expect(kept.positions == Array(repeating: Position(epoch: 3, run: 4, id: RefreshFixture.id(100)), count: 3))
         #expect(bench.event(Self.touching(1)).runs.map(\.operation.operation) == ["Q1"])
     }
 
@@ -147,7 +147,7 @@ import Testing
         #expect(asked.summary == ["g:unchanged"], "of the first")
         // From the end again: what stands between 89 and the history was not looked at for the second.
         let again = asked.pages[0]
-        #expect(again.before > Fixture.id(90))
+        #expect(again.before > RefreshFixture.id(90))
         let last = Asked(
             bench.machine.replayRead(
                 again, Self.read(again, first: 1, events: [90: Self.touching(1)]), nowMs: bench.nowMs))
@@ -158,8 +158,8 @@ import Testing
         var bench = Self.owner()
         _ = Self.announce(0, at: 85, to: &bench)
         let later = KnownResult(
-            digest: Fixture.digest(1), position: Position(epoch: 3, run: 9, id: Fixture.id(86)))
-        #expect(bench.announce(Fixture.query(Self.names[0]), from: "h", known: later).isNothing)
+            digest: RefreshFixture.digest(1), position: Position(epoch: 3, run: 9, id: RefreshFixture.id(86)))
+        #expect(bench.announce(RefreshFixture.query(Self.names[0]), from: "h", known: later).isNothing)
         let page = bench.advance(50).pages[0]
         let asked = Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs))
         let rest = Asked(
@@ -171,9 +171,9 @@ import Testing
     @Test func anotherGatewayWithoutItMakesItRun() {
         var bench = Self.owner()
         _ = Self.announce(0, at: 85, to: &bench)
-        let asked = bench.announce(Fixture.query(Self.names[0]), from: "h")
+        let asked = bench.announce(RefreshFixture.query(Self.names[0]), from: "h")
         #expect(asked.runs.count == 1)
-        #expect(bench.finish(asked.runs[0], Fixture.result(1)).summary == ["g:unchanged", #"h:result {"v":1}"#])
+        #expect(bench.finish(asked.runs[0], RefreshFixture.result(1)).summary == ["g:unchanged", #"h:result {"v":1}"#])
         #expect(Self.judge(&bench, first: 1).runs.isEmpty)
     }
 
@@ -181,7 +181,7 @@ import Testing
         var bench = Self.owner()
         for number in 0..<2 { _ = Self.announce(number, at: 85, to: &bench) }
         let page = bench.advance(50).pages[0]
-        let lost = Asked(bench.machine.eventsLost(Bench.shard, lastEventID: Fixture.id(100), nowMs: bench.nowMs))
+        let lost = Asked(bench.machine.eventsLost(Bench.shard, lastEventID: RefreshFixture.id(100), nowMs: bench.nowMs))
         #expect(Self.operations(lost.runs) == ["Q0", "Q1"])
         #expect(Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs)).isNothing)
         // Nor is anything from before judged by the stream any more.
@@ -192,7 +192,7 @@ import Testing
         var bench = Self.owner()
         for number in 0..<2 { _ = Self.announce(number, at: 85, to: &bench) }
         let page = bench.advance(50).pages[0]
-        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query(Self.names[0]).key))
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query(Self.names[0]).key))
         #expect(bench.machine.liveQueryCount == 1)
         var asked = Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs))
         asked = Asked(
@@ -207,9 +207,9 @@ import Testing
         for number in 0..<4 { _ = Self.announce(number, at: 60, to: &bench) }
         let page = bench.advance(50).pages[0]
         // One leaves, one is touched, two are asked for by somebody without it.
-        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query(Self.names[0]).key))
+        _ = bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query(Self.names[0]).key))
         _ = bench.event(Self.touching(1))
-        for number in 2..<4 { _ = bench.announce(Fixture.query(Self.names[number]), from: "h") }
+        for number in 2..<4 { _ = bench.announce(RefreshFixture.query(Self.names[number]), from: "h") }
         let asked = Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs))
         #expect(asked.pages.isEmpty)
         // Who comes and goes while a page is read leaves nothing behind that counts.
@@ -217,7 +217,7 @@ import Testing
         for number in 0..<8 {
             _ = Self.announce(number, at: 60, to: &few)
             if number > 0 {
-                _ = few.tell(.withdraw(gateway: NodeID("g"), key: Fixture.query(Self.names[number]).key))
+                _ = few.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query(Self.names[number]).key))
             }
         }
         let alone = few.advance(50)
@@ -228,10 +228,12 @@ import Testing
         var settings = RefreshSettings()
         settings.historyBytesMax = 1_000
         var bench = Bench([:], settings: settings, isOwner: false)
-        bench.acquire(history: (90...100).map { EventEntry(id: Fixture.id($0), event: Self.other, byteCount: 300) })
+        bench.acquire(
+            history: (90...100).map { EventEntry(id: RefreshFixture.id($0), event: Self.other, byteCount: 300) })
         #expect(bench.machine.historyCountMax == 3)
         _ = bench.machine.eventsArrived(
-            Bench.shard, [EventEntry(id: Fixture.id(101), event: Self.other, byteCount: 900)], nowMs: bench.nowMs)
+            Bench.shard, [EventEntry(id: RefreshFixture.id(101), event: Self.other, byteCount: 900)], nowMs: bench.nowMs
+        )
         #expect(bench.machine.historyCountMax == 1)
     }
 
@@ -257,7 +259,7 @@ import Testing
             if id >= 90 { return false }
             return id < first || id < unreadable
                 || events.contains { at, event in
-                    at > id && event?.keysWritten.contains(Fixture.key("\(number)")) == true
+                    at > id && event?.keysWritten.contains(RefreshFixture.key("\(number)")) == true
                 }
         }
         #expect(Self.operations(judged.runs) == touched.map { Self.names[$0] }, "seed \(seed)")

@@ -5,16 +5,18 @@ import Testing
 
 /// What a gateway or client already holds: no run when nothing relevant happened since, a run at any doubt.
 @Suite struct ResumeTests {
-    private static let other = Fixture.event("Other")
+    private static let other = RefreshFixture.event("Other")
 
-    private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)], keys: [Fixture.key("1")]) }
+    private func onM() throws -> QueryRules {
+        RefreshFixture.rules([try RefreshFixture.trigger(nil)], keys: [RefreshFixture.key("1")])
+    }
 
     private func position(_ id: StreamID, epoch: UInt64 = 3, run: UInt64 = 4) -> Position {
         Position(epoch: epoch, run: run, id: id)
     }
 
     private func known(_ position: Position?) -> KnownResult {
-        KnownResult(digest: Fixture.digest(1), position: position)
+        KnownResult(digest: RefreshFixture.digest(1), position: position)
     }
 
     /// A new owner that knows ids 90…100 of the stream.
@@ -22,43 +24,47 @@ import Testing
         _ events: [UInt64: MutationEvent] = [:], rules: QueryRules? = nil, settings: RefreshSettings = .init()
     ) throws -> Bench {
         var bench = Bench(["Q": try rules ?? onM()], settings: settings, isOwner: false)
-        bench.acquire(history: (90...100).map { EventEntry(id: Fixture.id($0), event: events[$0] ?? Self.other) })
+        bench.acquire(
+            history: (90...100).map { EventEntry(id: RefreshFixture.id($0), event: events[$0] ?? Self.other) })
         return bench
     }
 
     @Test func nothingRelevantSinceCostsNoRun() throws {
         for id: UInt64 in [90, 95, 100] {
-            var bench = try owner([90: Fixture.event("M")])
-            let asked = bench.announce(known: known(position(Fixture.id(id))))
+            var bench = try owner([90: RefreshFixture.event("M")])
+            let asked = bench.announce(known: known(position(RefreshFixture.id(id))))
             #expect(asked.runs.isEmpty && asked.summary == ["g:unchanged"], "id \(id)")
             // Ranks as what was read then, and is fresh up to now.
-            #expect(asked.positions == [position(Fixture.id(100))])
-            #expect(bench.event(Fixture.event("M")).runs[0].items[0].knownDigest == Fixture.digest(1))
+            #expect(asked.positions == [position(RefreshFixture.id(100))])
+            #expect(bench.event(RefreshFixture.event("M")).runs[0].items[0].knownDigest == RefreshFixture.digest(1))
         }
     }
 
     @Test func nothingFromBeforeAnotherServerIsBelieved() throws {
-        for (trusted, runs) in [(position(Fixture.id(95)).epoch, 0), (position(Fixture.id(95)).epoch + 1, 1)] {
+        for (trusted, runs) in [
+            (position(RefreshFixture.id(95)).epoch, 0), (position(RefreshFixture.id(95)).epoch + 1, 1),
+        ] {
             var bench = try owner()
             bench.acquire(
-                history: (90...100).map { EventEntry(id: Fixture.id($0), event: Self.other) }, trustedEpoch: trusted)
-            #expect(bench.announce(known: known(position(Fixture.id(95)))).runs.count == runs)
+                history: (90...100).map { EventEntry(id: RefreshFixture.id($0), event: Self.other) },
+                trustedEpoch: trusted)
+            #expect(bench.announce(known: known(position(RefreshFixture.id(95)))).runs.count == runs)
         }
     }
 
     @Test func somethingRelevantSinceRunsWithTheKnownDigest() throws {
-        for event in [Fixture.event("M"), Fixture.event("Other", keys: [Fixture.key("1")])] {
+        for event in [RefreshFixture.event("M"), RefreshFixture.event("Other", keys: [RefreshFixture.key("1")])] {
             var bench = try owner([96: event])
-            let asked = bench.announce(known: known(position(Fixture.id(95))))
-            #expect(asked.runs.first?.items.first?.knownDigest == Fixture.digest(1))
+            let asked = bench.announce(known: known(position(RefreshFixture.id(95))))
+            #expect(asked.runs.first?.items.first?.knownDigest == RefreshFixture.digest(1))
             #expect(bench.finish(asked.runs[0], .unchanged).summary == ["g:unchanged"])
         }
     }
 
     @Test func doubtRuns() throws {
         let doubts: [(String, Position?)] = [
-            ("content only", nil), ("after the stream's end", position(Fixture.id(101))),
-            ("a later epoch", position(Fixture.id(95), epoch: 8)),
+            ("content only", nil), ("after the stream's end", position(RefreshFixture.id(101))),
+            ("a later epoch", position(RefreshFixture.id(95), epoch: 8)),
         ]
         for (why, position) in doubts {
             var bench = try owner()
@@ -69,28 +75,31 @@ import Testing
     /// What a former owner read later, of a commit whose event was yet to come, must stay newer.
     @Test func whatIsFoundFreshDoesNotOutrankWhatWasReadLater() throws {
         var bench = try owner()
-        let asked = bench.announce(known: known(position(Fixture.id(95), run: 4)))
-        #expect(asked.positions[0] < position(Fixture.id(95), run: 5))
+        let asked = bench.announce(known: known(position(RefreshFixture.id(95), run: 4)))
+        #expect(asked.positions[0] < position(RefreshFixture.id(95), run: 5))
         // The same content, read later: who holds it is not told of the earlier reading.
-        let later = bench.announce(from: "h", known: known(position(Fixture.id(95), run: 6)))
-        #expect(later.positions == [position(Fixture.id(100), run: 6)])
+        let later = bench.announce(from: "h", known: known(position(RefreshFixture.id(95), run: 6)))
+        #expect(later.positions == [position(RefreshFixture.id(100), run: 6)])
     }
 
     @Test func aForgedRankIsNotPassedOn() throws {
         var bench = try owner()
-        let asked = bench.announce(known: known(position(Fixture.id(95))))
+        let asked = bench.announce(known: known(position(RefreshFixture.id(95))))
         #expect(asked.summary == ["g:unchanged"])
-        for forged in [position(Fixture.id(95), epoch: .max), position(Fixture.id(95), epoch: Bench.epoch, run: .max)] {
+        for forged in [
+            position(RefreshFixture.id(95), epoch: .max),
+            position(RefreshFixture.id(95), epoch: Bench.epoch, run: .max),
+        ] {
             #expect(bench.announce(known: known(forged)).positions == asked.positions)
         }
         var other = try owner()
-        let forged = position(Fixture.id(95), epoch: Bench.epoch, run: .max)
+        let forged = position(RefreshFixture.id(95), epoch: Bench.epoch, run: .max)
         #expect(other.announce(known: known(forged)).runs.count == 1)
     }
 
     @Test func anIntervalRuns() throws {
-        var bench = try owner(rules: Fixture.rules(everyMs: 60_000))
-        #expect(bench.announce(known: known(position(Fixture.id(99)))).runs.count == 1)
+        var bench = try owner(rules: RefreshFixture.rules(everyMs: 60_000))
+        #expect(bench.announce(known: known(position(RefreshFixture.id(99)))).runs.count == 1)
     }
 
     @Test func theHistoryIsBounded() throws {
@@ -99,7 +108,7 @@ import Testing
         var bench = try owner(settings: settings)
         func announce(_ number: Int, at id: UInt64) -> [String] {
             bench.announce(
-                Fixture.query("Q", ["n": .int(Int64(number))]), known: known(position(Fixture.id(id)))
+                RefreshFixture.query("Q", ["n": .int(Int64(number))]), known: known(position(RefreshFixture.id(id)))
             ).summary
         }
         // Events 97 to 100 tell of everything after 96.
@@ -112,31 +121,32 @@ import Testing
 
     @Test func anUnreadableEventRunsEverythingAndEndsTheHistory() throws {
         var bench = try owner()
-        _ = bench.announce(known: known(position(Fixture.id(95))))
+        _ = bench.announce(known: known(position(RefreshFixture.id(95))))
         #expect(bench.event(nil).runs.count == 1)
-        let late = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(95))))
+        let late = bench.announce(RefreshFixture.query("Q", ["n": 1]), known: known(position(RefreshFixture.id(95))))
         #expect(late.runs.count == 1, "nobody knows what the unreadable event meant")
         let fresh = bench.announce(
-            Fixture.query("Q", ["n": 2]), known: known(position(bench.lastID, epoch: Bench.epoch, run: 1)))
+            RefreshFixture.query("Q", ["n": 2]), known: known(position(bench.lastID, epoch: Bench.epoch, run: 1)))
         #expect(fresh.summary == ["g:unchanged"])
     }
 
     @Test func lostEventsRunEverythingAndEndTheHistory() throws {
         var bench = try owner()
-        _ = bench.announce(known: known(position(Fixture.id(95))))
-        let asked = Asked(bench.machine.eventsLost(Bench.shard, lastEventID: Fixture.id(100), nowMs: bench.nowMs))
+        _ = bench.announce(known: known(position(RefreshFixture.id(95))))
+        let asked = Asked(
+            bench.machine.eventsLost(Bench.shard, lastEventID: RefreshFixture.id(100), nowMs: bench.nowMs))
         #expect(asked.runs.count == 1)
         // Read before the loss: at 100, what was lost came after.
-        let late = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(100))))
+        let late = bench.announce(RefreshFixture.query("Q", ["n": 1]), known: known(position(RefreshFixture.id(100))))
         #expect(late.runs.count == 1)
     }
 
     @Test func aStreamThatBeginsAnewEndsTheHistory() throws {
         var bench = try owner()
         _ = bench.machine.eventsLost(Bench.shard, lastEventID: .zero, nowMs: bench.nowMs)
-        bench.lastID = Fixture.id(200)
+        bench.lastID = RefreshFixture.id(200)
         _ = bench.event(Self.other)
-        let asked = bench.announce(Fixture.query("Q", ["n": 1]), known: known(position(Fixture.id(99))))
+        let asked = bench.announce(RefreshFixture.query("Q", ["n": 1]), known: known(position(RefreshFixture.id(99))))
         #expect(asked.runs.count == 1)
     }
 
@@ -144,18 +154,19 @@ import Testing
         var bench = Bench(["Q": try onM()], isOwner: false)
         bench.lastID = .zero
         bench.acquire()
-        bench.lastID = Fixture.id(200)
+        bench.lastID = RefreshFixture.id(200)
         _ = bench.event(Self.other)
-        #expect(bench.announce(known: known(position(Fixture.id(99)))).runs.count == 1)
+        #expect(bench.announce(known: known(position(RefreshFixture.id(99)))).runs.count == 1)
         let here = position(bench.lastID, epoch: Bench.epoch, run: 1)
-        #expect(bench.announce(Fixture.query("Q", ["n": 1]), known: known(here)).summary == ["g:unchanged"])
+        #expect(bench.announce(RefreshFixture.query("Q", ["n": 1]), known: known(here)).summary == ["g:unchanged"])
     }
 
     @Test func entriesSeenBeforeAreSkipped() throws {
         var bench = Bench.settled(try onM())
         let old = bench.machine.eventsArrived(
-            Bench.shard, [99, 100].map { EventEntry(id: Fixture.id($0), event: Fixture.event()) }, nowMs: bench.nowMs)
+            Bench.shard, [99, 100].map { EventEntry(id: RefreshFixture.id($0), event: RefreshFixture.event()) },
+            nowMs: bench.nowMs)
         #expect(Asked(old).isNothing)
-        #expect(bench.machine.lastEventID(of: Bench.shard) == Fixture.id(100))
+        #expect(bench.machine.lastEventID(of: Bench.shard) == RefreshFixture.id(100))
     }
 }

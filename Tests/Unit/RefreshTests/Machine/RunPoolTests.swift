@@ -6,7 +6,7 @@ import Testing
 /// Queries that wait for other servers have runs of their own.
 @Suite struct RunPoolTests {
     private func rules(asksOtherServers: Bool) throws -> QueryRules {
-        var rules = Fixture.rules([try Fixture.trigger(nil)])
+        var rules = RefreshFixture.rules([try RefreshFixture.trigger(nil)])
         rules.asksOtherServers = asksOtherServers
         return rules
     }
@@ -21,7 +21,7 @@ import Testing
     }
 
     private func query(_ name: String, _ number: Int) -> LiveQuery {
-        Fixture.query(name, ["n": .int(Int64(number))])
+        RefreshFixture.query(name, ["n": .int(Int64(number))])
     }
 
     @Test func othersGoOnWhileAllRunsThatWaitForServersAreTaken() throws {
@@ -33,15 +33,15 @@ import Testing
         var plain = (0..<5).flatMap { bench.announce(query("Q", $0)).runs }
         #expect(plain.map(\.items.count) == [1, 1, 1])
         #expect(bench.machine.runsInFlightCount == 5)
-        plain += bench.finish(plain.removeFirst(), Fixture.result(1)).runs
-        #expect(plain.count == 3 && plain.allSatisfy { $0.operation == Fixture.operation("Q") })
-        for batch in plain { #expect(bench.finish(batch, Fixture.result(1)).runs.isEmpty) }
+        plain += bench.finish(plain.removeFirst(), RefreshFixture.result(1)).runs
+        #expect(plain.count == 3 && plain.allSatisfy { $0.operation == RefreshFixture.operation("Q") })
+        for batch in plain { #expect(bench.finish(batch, RefreshFixture.result(1)).runs.isEmpty) }
         _ = bench.advance(1_000)
         let touched = bench.event().runs
         #expect(touched.flatMap(\.items).count == 5 && touched.count == 1)
         // One of the stuck ends: those that waited run together.
-        let next = bench.finish(stuck[0], Fixture.result(1)).runs
-        #expect(next.map(\.operation) == [Fixture.operation("Near")])
+        let next = bench.finish(stuck[0], RefreshFixture.result(1)).runs
+        #expect(next.map(\.operation) == [RefreshFixture.operation("Near")])
         #expect(next[0].items.count == 4, "three that waited and the first, which the event touched")
     }
 
@@ -53,7 +53,9 @@ import Testing
         remote += bench.announce(query("Remote", 0)).runs
         #expect(remote.count == 2)
         // Turns among them, too.
-        remote = bench.finish(remote[0], Fixture.result(1)).runs + bench.finish(remote[1], Fixture.result(1)).runs
+        remote =
+            bench.finish(remote[0], RefreshFixture.result(1)).runs
+            + bench.finish(remote[1], RefreshFixture.result(1)).runs
         #expect(remote.map(\.operation.operation) == ["Near", "Remote"])
         #expect(bench.machine.dueCount == 6, "no run of the others ended")
     }
@@ -68,19 +70,19 @@ import Testing
         // All three are due when that has ended.
         _ = bench.advance(60_000)
         _ = bench.event()
-        let apart = bench.finish(well[0], Fixture.result(1)).runs
+        let apart = bench.finish(well[0], RefreshFixture.result(1)).runs
         #expect(apart.map { $0.items.map(\.query) } == [[query("Near", 0)]])
-        let next = bench.finish(apart[0], Fixture.result(1)).runs
+        let next = bench.finish(apart[0], RefreshFixture.result(1)).runs
         #expect(next.map(\.items.count) == [2])
         // It is one of them again.
-        _ = bench.finish(next[0], Fixture.result(2))
+        _ = bench.finish(next[0], RefreshFixture.result(2))
         _ = bench.advance(1_000)
         #expect(bench.event().runs.map(\.items.count) == [3])
     }
 
     @Test func withoutACauseLikewise() throws {
         var bench = try bench { $0.pacedStatementsMax = 1 }
-        let known = KnownResult(digest: Fixture.digest(7), position: nil)
+        let known = KnownResult(digest: RefreshFixture.digest(7), position: nil)
         let stuck = (0..<3).flatMap { bench.announce(query("Near", $0), known: known).runs }
         #expect(stuck.count == 1 && bench.machine.pacedCount == 2)
         let plain = bench.announce(query("Q", 0), known: known).runs
@@ -99,7 +101,7 @@ import Testing
             _ = bench.tell(.withdraw(gateway: NodeID("g"), key: query("Near", number).key))
         }
         #expect(bench.machine.dueCount <= RefreshMachine.leftoversMax)
-        for batch in stuck { #expect(bench.finish(batch, Fixture.result(1)).isNothing) }
+        for batch in stuck { #expect(bench.finish(batch, RefreshFixture.result(1)).isNothing) }
         #expect(bench.machine.runsInFlightCount == 0 && bench.machine.dueCount == 0)
     }
 }

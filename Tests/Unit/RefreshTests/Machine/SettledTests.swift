@@ -5,10 +5,10 @@ import Testing
 
 /// How far what a gateway holds is fresh although nothing touched it.
 @Suite struct SettledTests {
-    private static let other = Fixture.event("Other")
+    private static let other = RefreshFixture.event("Other")
     private static let gateway = NodeID("g")
 
-    private func onM() throws -> QueryRules { Fixture.rules([try Fixture.trigger(nil)]) }
+    private func onM() throws -> QueryRules { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) }
 
     private func summary(_ queries: [LiveQuery], settled: StreamID? = .zero) -> ControlMessage {
         .summary(
@@ -17,12 +17,12 @@ import Testing
     }
 
     private func held(_ results: [(LiveQuery, Int)]) -> HeldFingerprint {
-        results.reduce(into: HeldFingerprint()) { $0.insert($1.0.key, Fixture.digest($1.1)) }
+        results.reduce(into: HeldFingerprint()) { $0.insert($1.0.key, RefreshFixture.digest($1.1)) }
     }
 
     @Test func aSummaryThatFitsIsAnsweredOncePerNews() throws {
         var bench = Bench.settled(try onM())
-        let query = Fixture.query()
+        let query = RefreshFixture.query()
         _ = bench.event(Self.other)
         let told = bench.tell(summary([query])).sent.map(\.message)
         #expect(
@@ -45,9 +45,9 @@ import Testing
 
     @Test func whatIsUnderWayIsLeftOut() throws {
         var bench = Bench.settled(try onM())
-        let (quiet, query) = (Fixture.query("R"), Fixture.query())
-        bench = Bench(["Q": try onM(), "R": Fixture.rules()])
-        for query in [query, quiet] { _ = bench.finish(bench.announce(query).runs[0], Fixture.result(1)) }
+        let (quiet, query) = (RefreshFixture.query("R"), RefreshFixture.query())
+        bench = Bench(["Q": try onM(), "R": RefreshFixture.rules()])
+        for query in [query, quiet] { _ = bench.finish(bench.announce(query).runs[0], RefreshFixture.result(1)) }
         bench.nowMs += 1_000
         let run = bench.event().runs[0]
         let told = bench.tell(summary([query, quiet])).sent.map(\.message)
@@ -64,7 +64,7 @@ import Testing
         // Nor does what could not be sent.
         bench.nowMs += 60_000
         let again = Asked(bench.machine.timeReached(nowMs: bench.nowMs)).runs[0]
-        _ = bench.finish(again, Fixture.result(2))
+        _ = bench.finish(again, RefreshFixture.result(2))
         _ = bench.machine.sendFailed(Self.gateway, [query.key], nowMs: bench.nowMs)
         _ = bench.event(Self.other)
         #expect(bench.tell(summary([query, quiet])).summary == ["g:settled \(bench.lastID) except 1"])
@@ -74,17 +74,17 @@ import Testing
         var bench = Bench(["Q": try onM()])
         let run = bench.announce().runs[0]
         _ = bench.event(Self.other)
-        #expect(bench.tell(summary([Fixture.query()])).isNothing)
-        _ = bench.finish(run, Fixture.result(1))
-        #expect(bench.tell(summary([Fixture.query()])).summary == ["g:settled \(bench.lastID) except 0"])
+        #expect(bench.tell(summary([RefreshFixture.query()])).isNothing)
+        _ = bench.finish(run, RefreshFixture.result(1))
+        #expect(bench.tell(summary([RefreshFixture.query()])).summary == ["g:settled \(bench.lastID) except 0"])
     }
 
     @Test func tooManyExceptionsAreNoAnswer() throws {
         var settings = RefreshSettings()
         settings.settledExceptionsMax = 0
-        var bench = Bench(["Q": try onM(), "R": Fixture.rules()], settings: settings)
-        let queries = [Fixture.query(), Fixture.query("R")]
-        for query in queries { _ = bench.finish(bench.announce(query).runs[0], Fixture.result(1)) }
+        var bench = Bench(["Q": try onM(), "R": RefreshFixture.rules()], settings: settings)
+        let queries = [RefreshFixture.query(), RefreshFixture.query("R")]
+        for query in queries { _ = bench.finish(bench.announce(query).runs[0], RefreshFixture.result(1)) }
         bench.nowMs += 1_000
         let run = bench.event().runs[0]
         #expect(bench.tell(summary(queries)).isNothing)
@@ -96,17 +96,17 @@ import Testing
         var bench = Bench.settled(try onM())
         for _ in 0..<5 { _ = bench.event(Self.other) }
         let held = KnownResult(
-            digest: Fixture.digest(1), position: Position(epoch: Bench.epoch, run: 1, id: bench.lastID))
+            digest: RefreshFixture.digest(1), position: Position(epoch: Bench.epoch, run: 1, id: bench.lastID))
         #expect(bench.announce(known: held).positions == [held.position])
     }
 
     @Test func aShardOfVeryManyIsNotLookedAt() throws {
         var settings = RefreshSettings()
         settings.settledLiveQueriesMax = 1
-        var bench = Bench(["Q": try onM(), "R": Fixture.rules()], settings: settings)
-        _ = bench.finish(bench.announce().runs[0], Fixture.result(1))
-        #expect(bench.tell(summary([Fixture.query()])).sent.count == 1)
-        _ = bench.finish(bench.announce(Fixture.query("R")).runs[0], Fixture.result(1))
-        #expect(bench.tell(summary([Fixture.query(), Fixture.query("R")])).isNothing)
+        var bench = Bench(["Q": try onM(), "R": RefreshFixture.rules()], settings: settings)
+        _ = bench.finish(bench.announce().runs[0], RefreshFixture.result(1))
+        #expect(bench.tell(summary([RefreshFixture.query()])).sent.count == 1)
+        _ = bench.finish(bench.announce(RefreshFixture.query("R")).runs[0], RefreshFixture.result(1))
+        #expect(bench.tell(summary([RefreshFixture.query(), RefreshFixture.query("R")])).isNothing)
     }
 }

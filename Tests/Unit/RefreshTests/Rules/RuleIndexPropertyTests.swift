@@ -40,7 +40,7 @@ import Testing
     }
 
     private static func key(_ random: inout SeededRandom) -> EntityKey {
-        Fixture.key(String(Int.random(in: 0..<4, using: &random)))
+        RefreshFixture.key(String(Int.random(in: 0..<4, using: &random)))
     }
 
     private struct Naive {
@@ -82,7 +82,7 @@ import Testing
             let count = Int.random(in: 0...3, using: &random)
             let text = (0..<count).map { _ in Self.parts.randomElement(using: &random) ?? "true" }
             triggers.append(
-                try Fixture.trigger(
+                try RefreshFixture.trigger(
                     count == 0 ? nil : text.joined(separator: " && "),
                     on: Bool.random(using: &random) ? "M" : "N", number: number))
         }
@@ -93,7 +93,7 @@ import Testing
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
                 next += 1
-                let rules = Fixture.rules(
+                let rules = RefreshFixture.rules(
                     triggers.filter { _ in Bool.random(using: &random) },
                     keys: (0..<Int.random(in: 0...2, using: &random)).map { _ in Self.key(&random) },
                     variables: Self.variables(&random), auth: Self.auth(&random))
@@ -104,7 +104,7 @@ import Testing
                 index.remove(slot)
                 naive.rules[slot] = nil
             default:
-                let event = Fixture.event(
+                let event = RefreshFixture.event(
                     Bool.random(using: &random) ? "M" : "N", Self.variables(&random), auth: Self.auth(&random),
                     keys: (0..<Int.random(in: 0...2, using: &random)).map { _ in Self.key(&random) })
                 let found = index.match(event)

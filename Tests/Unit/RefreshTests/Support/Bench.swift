@@ -9,7 +9,7 @@ struct Bench {
 
     var machine: RefreshMachine
     var nowMs: Int64 = 1_000_000
-    var lastID = Fixture.id(100)
+    var lastID = RefreshFixture.id(100)
 
     /// - Parameter rules: by operation name; others are unknown.
     init(_ rules: [String: QueryRules], settings: RefreshSettings = .init(), isOwner: Bool = true) {
@@ -30,7 +30,7 @@ struct Bench {
     }
 
     mutating func announce(
-        _ query: LiveQuery = Fixture.query(), from gateway: String = "g", known: KnownResult? = nil,
+        _ query: LiveQuery = RefreshFixture.query(), from gateway: String = "g", known: KnownResult? = nil,
         announcement: AnnouncementID = AnnouncementID()
     ) -> Asked {
         tell(.announce(gateway: NodeID(gateway), query: query, known: known, announcement: announcement))
@@ -40,7 +40,7 @@ struct Bench {
         Asked(machine.controlArrived(Self.shard, message, nowMs: nowMs))
     }
 
-    mutating func event(_ event: MutationEvent? = Fixture.event()) -> Asked {
+    mutating func event(_ event: MutationEvent? = RefreshFixture.event()) -> Asked {
         lastID = lastID.successor ?? .max
         return Asked(machine.eventsArrived(Self.shard, [EventEntry(id: lastID, event: event)], nowMs: nowMs))
     }
@@ -62,7 +62,7 @@ struct Bench {
     static func settled(_ rules: QueryRules, settings: RefreshSettings = .init(), gateway: String = "g") -> Bench {
         var bench = Bench(["Q": rules], settings: settings)
         let first = bench.announce(from: gateway)
-        _ = bench.finish(first.runs[0], Fixture.result(1))
+        _ = bench.finish(first.runs[0], RefreshFixture.result(1))
         _ = bench.advance(1_000)
         return bench
     }

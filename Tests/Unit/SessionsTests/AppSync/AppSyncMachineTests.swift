@@ -3,7 +3,7 @@ import LiveModel
 import Sessions
 import Testing
 
-/// Case 38 of the table of edge cases: acknowledgement with `connectionTimeoutMs`, `ka`, `start_ack` before data, `stop`
+/// AppSync's real-time protocol: acknowledgement with `connectionTimeoutMs`, `ka`, `start_ack` before data, `stop`
 /// answered by `complete`, the ways of authorization. Sources: AWS AppSync developer guide, amplify-swift, gql 4.4.
 @Suite struct AppSyncMachineTests {
     private static let ack = #"{"type":"connection_ack","payload":{"connectionTimeoutMs":300000}}"#
@@ -26,7 +26,10 @@ import Testing
     private func start(_ id: String, token: String? = nil) -> String {
         let authorization = token.map { #"{"host":"h","Authorization":"\#($0)"}"# } ?? #"{"host":"h","x-api-key":"k"}"#
         return
-            #"{"id":"\#(id)","type":"start","payload":{"data":"{\"query\":\"subscription A { a }\",\"operationName\":\"A\",\"variables\":{\"n\":1}}","extensions":{"authorization":\#(authorization)}}}"#
+            #"""
+            {"id":"\#(id)","type":"start","payload":{"data":"{\"query\":\"subscription A { a }\",\#
+            \"operationName\":\"A\",\"variables\":{\"n\":1}}","extensions":{"authorization":\#(authorization)}}}
+            """#
     }
 
     @Test func theAcknowledgementNamesTheTimeOutAndKeepAlivesFollow() {
@@ -59,7 +62,10 @@ import Testing
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         #expect(
             actionTexts(machine.rejected(RequestError(.unauthenticated, "forged"))) == [
-                #"{"type":"connection_error","payload":{"errors":[{"errorType":"UnauthorizedException","errorCode":401,"message":"forged"}]}}"#,
+                """
+                {"type":"connection_error","payload":{"errors":[{"errorType":"UnauthorizedException","errorCode":401,\
+                "message":"forged"}]}}
+                """,
                 "close 4403 Forbidden",
             ])
     }

@@ -38,7 +38,10 @@ import Testing
             "multipart/mixed;deferSpec=20220824,application/graphql-response+json,application/json")
         #expect(apollo.single == .graphQLResponse && apollo.stream == nil)
         let urql = AcceptedAnswer(
-            "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"
+            """
+            application/graphql-response+json, application/graphql+json, application/json, text/event-stream, \
+            multipart/mixed
+            """
         )
         #expect(urql.single == .graphQLResponse && urql.stream == .graphQLSSE && !urql.prefersStream)
     }

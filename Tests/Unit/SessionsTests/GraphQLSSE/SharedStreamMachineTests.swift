@@ -2,7 +2,7 @@ import LiveModel
 import Sessions
 import Testing
 
-/// graphql-sse's single connection mode: case 33 of the table of edge cases.
+/// The single connection mode of graphql-sse.
 @Suite struct SharedStreamMachineTests {
     private static let envelope = ResultEnvelope.data(Array(#"{"a":1}"#.utf8))
     private static let text =

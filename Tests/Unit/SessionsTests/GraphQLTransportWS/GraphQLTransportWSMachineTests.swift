@@ -3,8 +3,8 @@ import LiveModel
 import Sessions
 import Testing
 
-/// The cases that the protocol's own test suites define, by their number in the table of edge cases, and every close
-/// code. Source: enisdenjo/graphql-ws PROTOCOL.md and its server tests.
+/// The cases that the protocol's own test suites define, and every close code. Source: enisdenjo/graphql-ws,
+/// PROTOCOL.md and its server tests.
 @Suite struct GraphQLTransportWSMachineTests {
     private static let ack = #"{"type":"connection_ack"}"#
 
@@ -34,7 +34,7 @@ import Testing
 
     // MARK: Initialisation
 
-    @Test func case1AnAcceptedInitIsAcknowledgedWithoutPayload() {
+    @Test func anAcceptedInitIsAcknowledgedWithoutPayload() {
         var machine = machine()
         #expect(
             receive(&machine, #"{"type":"connection_init","payload":{"authToken":"t"}}"#) == ["authenticate t"])
@@ -43,25 +43,25 @@ import Testing
     }
 
     @Test(arguments: ["", #","payload":{}"#, #","payload":null"#])
-    func case36ApolloSendsAnEmptyPayloadOrNone(payload: String) {
+    func anInitMayHaveAnEmptyPayloadOrNone(payload: String) {
         var machine = machine()
         #expect(receive(&machine, "{\"type\":\"connection_init\"\(payload)}") == ["authenticate -"])
     }
 
-    @Test func case2ARefusedInitClosesWith4403() {
+    @Test func aRefusedInitClosesWith4403() {
         var machine = machine()
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         #expect(actionTexts(machine.rejected(RequestError(.unauthenticated, "no"))) == ["close 4403 Forbidden"])
         #expect(machine.authenticated().isEmpty)
     }
 
-    @Test func case3NoInitInTimeClosesWith4408() {
+    @Test func noInitInTimeClosesWith4408() {
         var machine = machine()
         #expect(actionTexts(machine.initTimedOut()) == ["close 4408 Connection initialisation timeout"])
         #expect(machine.initTimedOut().isEmpty)
     }
 
-    @Test func case4ASlowJudgementDoesNotCount() {
+    @Test func timeSpentOnAuthenticationDoesNotCountAsMissingInit() {
         var machine = machine()
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         #expect(machine.initTimedOut().isEmpty)
@@ -69,7 +69,7 @@ import Testing
         #expect(machine.initTimedOut().isEmpty)
     }
 
-    @Test func case5ASecondInitClosesWith4429() {
+    @Test func aSecondInitClosesWith4429() {
         var pending = machine()
         _ = receive(&pending, #"{"type":"connection_init"}"#)
         #expect(receive(&pending, #"{"type":"connection_init"}"#) == ["close 4429 Too many initialisation requests"])
@@ -77,7 +77,7 @@ import Testing
         #expect(code(receive(&acknowledged, #"{"type":"connection_init"}"#)) == 4429)
     }
 
-    @Test func case6APingIsAnsweredWithItsPayloadAtAnyTime() {
+    @Test func aPingIsAnsweredWithItsPayloadAtAnyTime() {
         var machine = machine()
         #expect(receive(&machine, #"{"type":"ping"}"#) == [#"{"type":"pong"}"#])
         #expect(receive(&machine, #"{"type":"ping","payload":{"a":[1]}}"#) == [#"{"type":"pong","payload":{"a":[1]}}"#])
@@ -86,13 +86,13 @@ import Testing
         #expect(receive(&machine, #"{"type":"ping","payload":null}"#) == [#"{"type":"pong"}"#])
     }
 
-    @Test func case7APongIsIgnored() {
+    @Test func aPongIsIgnored() {
         var machine = machine()
         #expect(receive(&machine, #"{"type":"pong"}"#).isEmpty)
         #expect(receive(&machine, #"{"type":"pong","payload":{}}"#).isEmpty)
     }
 
-    @Test func case8SubscribingBeforeTheAcknowledgementClosesWith4401() {
+    @Test func subscribingBeforeTheAcknowledgementClosesWith4401() {
         var fresh = machine()
         #expect(receive(&fresh, subscribe("1")) == ["close 4401 Unauthorized"])
         var pending = machine()
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Operations
 
-    @Test func case9AQueryIsOneNextAndOneComplete() {
+    @Test func aQueryIsOneNextAndOneComplete() {
         var machine = ready()
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
         #expect(machine.isActive("1") && machine.operationCount == 1)
@@ -130,13 +130,14 @@ import Testing
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"], "the id is free again")
     }
 
-    @Test func case10ALiveQueryIsManyNexts() throws {
+    @Test func aLiveQueryIsManyNexts() throws {
         var machine = ready()
         let id = "a\"b"
         _ = receive(&machine, #"{"id":"a\"b","type":"subscribe","payload":{"query":"{a}"}}"#)
         #expect(machine.isActive(id))
         let result = LiveResult(
-            position: Fixture.position(1), digest: Fixture.digest(1), answer: OperationAnswer(body: Array("{}".utf8)))
+            position: SessionFixture.position(1), digest: SessionFixture.digest(1),
+            answer: OperationAnswer(body: Array("{}".utf8)))
         let format = GraphQLTransportWSMachine.format
         let text = format.prefix(id: id) + format.rest(of: result)
         let message = try JSONValue(parsing: text)
@@ -144,7 +145,7 @@ import Testing
         #expect(message["payload"]?["data"]?.objectValue?.isEmpty == true)
     }
 
-    @Test func case11And13And14And16AClientsCompleteIsFollowedBySilence() {
+    @Test func aCompleteOfTheClientIsFollowedBySilence() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
         _ = receive(&machine, subscribe("2"))
@@ -155,24 +156,27 @@ import Testing
         #expect(!machine.isActive("1") && machine.isActive("2"))
     }
 
-    @Test func case12And17ErrorsEndTheOperationAloneAndFreeItsId() {
+    @Test func errorsEndTheirOperationAloneAndFreeItsId() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
         #expect(
             actionTexts(machine.failed(id: "1", [RequestError(.operationNotFound, "no such operation")])) == [
-                #"{"id":"1","type":"error","payload":[{"message":"no such operation","extensions":{"code":"OPERATION_NOT_FOUND"}}]}"#
+                """
+                {"id":"1","type":"error","payload":[{"message":"no such operation",\
+                "extensions":{"code":"OPERATION_NOT_FOUND"}}]}
+                """
             ])
         #expect(machine.failed(id: "1", []).isEmpty, "no complete and no second error")
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
     }
 
-    @Test func case15ADuplicateIdClosesWith4409() {
+    @Test func aDuplicateIdClosesWith4409() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
         #expect(receive(&machine, subscribe("1")) == ["close 4409 Subscriber for 1 already exists"])
     }
 
-    @Test func case15LongIdsAreRefusedAndFitTheCloseFrame() {
+    @Test func longIdsAreRefusedAndFitTheCloseFrame() {
         var machine = ready()
         let id = String(repeating: "ü", count: 128)
         var other = ready()
@@ -184,7 +188,7 @@ import Testing
         #expect(reason.utf8.count <= 123)
     }
 
-    @Test func case18AnErrorOfOneRefreshGoesOn() throws {
+    @Test func anErrorOfOneRefreshEndsNothing() throws {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
         let sent = actionTexts(machine.refreshFailed(id: "1", [RequestError(.timeout, "slow")]))
@@ -194,7 +198,7 @@ import Testing
         #expect(machine.isActive("1"))
     }
 
-    @Test func case19And20NothingHappensAfterTheEnd() {
+    @Test func nothingHappensAfterTheEnd() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))
         #expect(actionTexts(machine.close(1001, "Going away")) == ["close 1001 Going away"])
@@ -218,34 +222,34 @@ import Testing
         #"{"type":"subscribe","id":"1","payload":{"query":"{a}","extensions":"x"}}"#,
         #"{"type":"complete"}"#, #"{"type":"complete","id":""}"#, #"{"type":"ping","payload":1}"#,
     ])
-    func case21InvalidMessagesCloseWith4400(text: String) {
+    func invalidMessagesCloseWith4400(text: String) {
         var machine = ready()
         #expect(code(receive(&machine, text)) == 4400, "\(text)")
     }
 
     @Test(arguments: ["connection_ack", "next", "error"])
-    func case22TypesOfTheServerCloseWith4400(type: String) {
+    func messageTypesOfTheServerCloseWith4400(type: String) {
         var machine = ready()
         #expect(code(receive(&machine, "{\"type\":\"\(type)\",\"id\":\"1\"}")) == 4400)
     }
 
-    @Test func case21InvalidPayloadsOfTheInitCloseWith4400() {
+    @Test func invalidPayloadsOfTheInitCloseWith4400() {
         var machine = machine()
         #expect(code(receive(&machine, #"{"type":"connection_init","payload":"x"}"#)) == 4400)
     }
 
-    @Test func case23CompletingAnUnknownIdIsIgnored() {
+    @Test func completingAnUnknownIdIsIgnored() {
         var machine = ready()
         #expect(receive(&machine, #"{"type":"complete","id":"9"}"#).isEmpty)
         var fresh = self.machine()
         #expect(receive(&fresh, #"{"type":"complete","id":"9"}"#).isEmpty)
     }
 
-    @Test func case24TheSubprotocolIsTheNewOne() {
+    @Test func theSubprotocolIsTheNewOne() {
         #expect(GraphQLTransportWSMachine.subprotocol == "graphql-transport-ws")
     }
 
-    @Test func case25APersistedQueryMayHaveAnEmptyText() {
+    @Test func aPersistedQueryMayHaveAnEmptyText() {
         var machine = ready()
         let text =
             #"{"id":"1","type":"subscribe","payload":{"query":"","operationName":"A","extensions":{"connector":"c"}}}"#
@@ -253,7 +257,7 @@ import Testing
         #expect(actions == [.start(id: "1", OperationRequest(connector: "c", operationName: "A"), .byText)])
     }
 
-    @Test func case36ApolloSaysGoodbyeWithTheOldMessage() {
+    @Test func terminateOfTheOldProtocolEndsTheSession() {
         var machine = ready()
         #expect(receive(&machine, #"{"type":"connection_terminate"}"#) == ["close 1000 Normal Closure"])
     }

@@ -3,8 +3,8 @@ import LiveModel
 import Sessions
 import Testing
 
-/// The cases of the older protocol's own test suite, by their number in the table of edge cases. Source:
-/// apollographql/subscriptions-transport-ws `src/test/tests.ts`.
+/// The cases of the older protocol's own test suite. Source: apollographql/subscriptions-transport-ws,
+/// `src/test/tests.ts`.
 @Suite struct GraphQLWSMachineTests {
     private static let ka = #"{"type":"ka"}"#
 
@@ -27,7 +27,7 @@ import Testing
         #"{"id":"\#(id)","type":"start","payload":{"query":"{a}","operationName":"A"}}"#
     }
 
-    @Test func case29TheAcknowledgementIsFollowedByAKeepAlive() {
+    @Test func theAcknowledgementIsFollowedByAKeepAlive() {
         var machine = machine()
         #expect(
             receive(&machine, #"{"type":"connection_init","payload":{"headers":{"authorization":"Bearer t"}}}"#)
@@ -37,7 +37,7 @@ import Testing
         #expect(actionTexts(machine.keepAliveDue()) == [Self.ka])
     }
 
-    @Test func case26ARefusedInitIsToldAndCloses() {
+    @Test func aRefusedInitIsAConnectionErrorAndCloses() {
         var machine = machine()
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         #expect(
@@ -63,7 +63,7 @@ import Testing
         #expect(receive(&machine, start("1")).isEmpty, "replaces the one that waits")
     }
 
-    @Test func case27WhatIsNotUnderstoodIsAnsweredAndTheSocketStays() {
+    @Test func anUnknownMessageIsAnsweredAndTheSocketStays() {
         var machine = ready()
         #expect(
             receive(&machine, "HI") == [#"{"type":"connection_error","payload":{"message":"Message must be JSON"}}"#])
@@ -73,12 +73,12 @@ import Testing
     }
 
     @Test(arguments: ["toString", "__proto__", "constructor", "9"])
-    func case28StoppingAnUnknownIdIsIgnored(id: String) {
+    func stoppingAnUnknownIdIsIgnored(id: String) {
         var machine = ready()
         #expect(receive(&machine, #"{"id":"\#(id)","type":"stop"}"#).isEmpty)
     }
 
-    @Test func case30AnInvalidOperationIsOneErrorObject() throws {
+    @Test func anInvalidOperationIsOneErrorObject() throws {
         var machine = ready()
         _ = receive(&machine, start("1"))
         let texts = actionTexts(machine.failed(id: "1", [RequestError(.operationNotFound, "none")]))
@@ -89,21 +89,21 @@ import Testing
         #expect(receive(&machine, #"{"id":"2","type":"start","payload":{"query":1}}"#)[0].contains(#""type":"error""#))
     }
 
-    @Test func case31AStopIsAnsweredAndThenThereIsSilence() {
+    @Test func aStopIsAnsweredByCompleteAndThenThereIsSilence() {
         var machine = ready()
         _ = receive(&machine, start("1"))
         #expect(receive(&machine, #"{"id":"1","type":"stop"}"#) == ["stop 1", #"{"id":"1","type":"complete"}"#])
         #expect(receive(&machine, #"{"id":"1","type":"stop"}"#).isEmpty)
     }
 
-    @Test func case32AReusedIdReplacesTheOperation() {
+    @Test func aReusedIdReplacesTheOperation() {
         var machine = ready(operationsMax: 1)
         #expect(receive(&machine, start("1")) == ["start 1 A"])
         #expect(receive(&machine, start("1")) == ["stop 1", "start 1 A"])
         #expect(machine.operationCount == 1)
     }
 
-    @Test func case18AnErrorOfOneRefreshGoesOn() {
+    @Test func anErrorOfOneRefreshEndsNothing() {
         var machine = ready()
         _ = receive(&machine, start("1"))
         let sent = actionTexts(machine.refreshFailed(id: "1", [RequestError(.timeout, "slow")]))

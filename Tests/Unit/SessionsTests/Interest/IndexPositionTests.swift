@@ -6,7 +6,7 @@ import Testing
 /// A live query changes its shard while it is followed.
 @Suite struct IndexPositionTests {
     private final class Place: Sendable {
-        let place = Mutex(ShardRoute(Fixture.shard))
+        let place = Mutex(ShardRoute(SessionFixture.shard))
         func set(_ shard: Int, version: UInt64) { place.withLock { $0 = ShardRoute(ShardID(shard), version: version) } }
     }
 
@@ -35,7 +35,8 @@ import Testing
 
     private func result(_ number: Int, _ run: UInt64, shard: Int, epoch: UInt64 = 1, answers: UInt64) -> InboxMessage {
         .result(
-            shard: ShardID(shard), key: Fixture.query().key, result: Fixture.live(number, run, epoch: epoch),
+            shard: ShardID(shard), key: SessionFixture.query().key,
+            result: SessionFixture.live(number, run, epoch: epoch),
             answers: answers)
     }
 
@@ -46,17 +47,17 @@ import Testing
     /// Holding result 1 of run 50 under epoch 9 of shard 0.
     private func moved() throws -> (machine: InterestMachine, announcement: UInt64) {
         var machine = machine()
-        let first = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
+        let first = try announced(try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions)
         _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
         place.set(3, version: 77)
         let actions = machine.placesChanged(nowMs: 2)
         let (shard, known, announcement) = try announced(actions)
         #expect(shard == 3 && announcement.requiresFreshRun && announcement.number > first.announcement.number)
-        #expect(known == Fixture.known(1), "the digest travels, the position means nothing there")
+        #expect(known == SessionFixture.known(1), "the digest travels, the position means nothing there")
         guard case .withdraw(_, let key)? = told(actions).first(where: { $0.shard == 0 })?.message else {
             throw Missing()
         }
-        #expect(key == Fixture.query().key && machine.movedCount == 1)
+        #expect(key == SessionFixture.query().key && machine.movedCount == 1)
         return (machine, announcement.number)
     }
 
@@ -87,9 +88,9 @@ import Testing
         var (machine, announcement) = try moved()
         let answer = machine.inboxArrived(
             .unchanged(
-                shard: ShardID(3), key: Fixture.query().key, digest: Fixture.digest(1),
-                position: Fixture.position(1, epoch: 2), epoch: 2, answers: announcement), nowMs: 3)
-        #expect(delivered(answer).first?.position == Fixture.position(1, epoch: 2).at(placement: 77))
+                shard: ShardID(3), key: SessionFixture.query().key, digest: SessionFixture.digest(1),
+                position: SessionFixture.position(1, epoch: 2), epoch: 2, answers: announcement), nowMs: 3)
+        #expect(delivered(answer).first?.position == SessionFixture.position(1, epoch: 2).at(placement: 77))
         #expect(machine.awaitingCount == 0)
     }
 
@@ -103,7 +104,7 @@ import Testing
         _ = machine.inboxArrived(result(3, 1, shard: 3, epoch: 5, answers: announcement), nowMs: 10_002)
         #expect(machine.awaitingCount == 0)
         let later = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 6), nowMs: 10_003))
-        #expect(!later.announcement.requiresFreshRun && later.known?.position == Fixture.position(1, epoch: 5))
+        #expect(!later.announcement.requiresFreshRun && later.known?.position == SessionFixture.position(1, epoch: 5))
     }
 
     @Test func interestIsCountedWhereItIs() throws {
@@ -116,47 +117,49 @@ import Testing
 
     @Test func aTagOfAnotherPlaceIsNeverAnsweredFromWhatIsHere() throws {
         var machine = machine()
-        let first = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
+        let first = try announced(try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions)
         _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
         // Seen at another place, with a smaller and with a greater position: nobody can tell which is newer.
         for run in [UInt64(1), 99] {
-            let seen = Fixture.known(2, Fixture.position(run, epoch: 9).at(placement: 77))
-            let start = try machine.subscribed(hub: 1, Fixture.query(), known: seen, nowMs: 2)
+            let seen = SessionFixture.known(2, SessionFixture.position(run, epoch: 9).at(placement: 77))
+            let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: seen, nowMs: 2)
             let announcement = try announced(start.actions).announcement
             #expect(
                 start.immediate == nil && announcement.requiresFreshRun && start.fromAnnouncement == announcement.number
             )
         }
         // Without anything seen, what is here is handed over at once, also meanwhile.
-        #expect(try machine.subscribed(hub: 1, Fixture.query(), known: nil, nowMs: 3).immediate != nil)
+        #expect(try machine.subscribed(hub: 1, SessionFixture.query(), known: nil, nowMs: 3).immediate != nil)
         // The first tag of a live query nobody follows here travels without its position, and wants a run.
         var other = self.machine()
-        let seen = Fixture.known(2, Fixture.position(1, epoch: 9).at(placement: 77))
-        let started = try announced(try other.subscribed(hub: 0, Fixture.query(), known: seen, nowMs: 2).actions)
-        #expect(started.announcement.requiresFreshRun && started.known == Fixture.known(2))
+        let seen = SessionFixture.known(2, SessionFixture.position(1, epoch: 9).at(placement: 77))
+        let started = try announced(try other.subscribed(hub: 0, SessionFixture.query(), known: seen, nowMs: 2).actions)
+        #expect(started.announcement.requiresFreshRun && started.known == SessionFixture.known(2))
     }
 
     /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
     @Test func whoSawMoreAtTheFormerPlaceWaitsForARunThatStartsAfterwards() throws {
         var (machine, announcement) = try moved()
-        let ahead = Fixture.known(2, Fixture.position(51, epoch: 9))
-        let start = try machine.subscribed(hub: 1, Fixture.query(), known: ahead, nowMs: 3)
+        let ahead = SessionFixture.known(2, SessionFixture.position(51, epoch: 9))
+        let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: ahead, nowMs: 3)
         let later = try announced(start.actions).announcement
         #expect(
             start.immediate == nil && later.requiresFreshRun && later.number > announcement
                 && start.fromAnnouncement == later.number)
         // Who saw less gets what is held; whatever the new place sends was read after that.
-        let behind = Fixture.known(0, Fixture.position(49, epoch: 9))
-        let second = try machine.subscribed(hub: 1, Fixture.query(), known: behind, nowMs: 4)
+        let behind = SessionFixture.known(0, SessionFixture.position(49, epoch: 9))
+        let second = try machine.subscribed(hub: 1, SessionFixture.query(), known: behind, nowMs: 4)
         #expect(second.immediate != nil && second.fromAnnouncement == 0)
     }
 
     @Test func asksOfALaterProcessComeAfterThoseOfAnEarlier() throws {
         var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAnnouncement: 1_000) { _ in
-            ShardRoute(Fixture.shard)
+            ShardRoute(SessionFixture.shard)
         }
-        let announcement = try announced(try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0).actions)
-            .announcement
+        let announcement = try announced(
+            try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions
+        )
+        .announcement
         #expect(announcement.number == 1_001)
         #expect(machine.inboxArrived(result(1, 1, shard: 0, answers: 1_000), nowMs: 1).isEmpty, "a former process's")
         #expect(delivered(machine.inboxArrived(result(1, 2, shard: 0, answers: 1_001), nowMs: 2)).count == 1)
@@ -164,12 +167,12 @@ import Testing
 
     @Test func aSessionTakesOnlyWhatWasRunAfterItCame() {
         var table = SubscriptionTable<String>()
-        let key = Fixture.query().key
-        let seen = Fixture.known(1, Fixture.position(90, epoch: 9))
+        let key = SessionFixture.query().key
+        let seen = SessionFixture.known(1, SessionFixture.position(90, epoch: 9))
         _ = table.insert("moved", id: "1", key: key, known: seen, fromAnnouncement: 5)
         _ = table.insert("plain", id: "1", key: key, known: nil)
         func take(_ number: Int, _ run: UInt64, answers: UInt64) -> [String] {
-            var result = Fixture.live(number, run)
+            var result = SessionFixture.live(number, run)
             result.position.placement = 77
             return table.take(.result(result), key: key, answers: answers).map(\.subscription.session).sorted()
         }

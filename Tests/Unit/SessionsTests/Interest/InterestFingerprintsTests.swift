@@ -32,12 +32,12 @@ import Testing
 
     @Test(arguments: 0..<20) func sumsAndDeadlinesAreThoseOfAWalk(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(Fixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
         var model = Model()
         var nowMs: Int64 = 0
         var run: UInt64 = 0
         for step in 0..<400 {
-            let query = Fixture.query(Int.random(in: 0..<12, using: &random))
+            let query = SessionFixture.query(Int.random(in: 0..<12, using: &random))
             let hub = Int.random(in: 0..<3, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0, 1:
@@ -56,7 +56,7 @@ import Testing
                 #expect(actions.isEmpty)
             case 3:
                 run += 1
-                _ = machine.inboxArrived(Fixture.result(step, run, query: query), nowMs: nowMs)
+                _ = machine.inboxArrived(SessionFixture.result(step, run, query: query), nowMs: nowMs)
                 model.entries[query.key]?.bytes = "\(step)".utf8.count
                 model.entries[query.key]?.repeatAtMs = nil
                 model.entries[query.key]?.retries = 0

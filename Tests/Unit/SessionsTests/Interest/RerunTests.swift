@@ -5,10 +5,10 @@ import Testing
 
 /// Clients that ask for a run, and those that want to hear of each tick.
 @Suite struct RerunTests {
-    private let key = Fixture.query().key
+    private let key = SessionFixture.query().key
 
     private func machine() -> InterestMachine {
-        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(Fixture.shard) }
+        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
     }
 
     private func announcements(_ actions: [InterestMachine.Action]) -> [AnnouncementID] {
@@ -17,21 +17,23 @@ import Testing
 
     private func unchanged(_ run: UInt64, answers: UInt64) -> InboxMessage {
         .unchanged(
-            shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run),
-            epoch: Fixture.position(run).epoch, answers: answers)
+            shard: SessionFixture.shard, key: key, digest: SessionFixture.digest(1),
+            position: SessionFixture.position(run),
+            epoch: SessionFixture.position(run).epoch, answers: answers)
     }
 
     private func ticked(_ run: UInt64) -> InboxMessage {
         .unchangedTick(
-            shard: Fixture.shard, key: key, digest: Fixture.digest(1), position: Fixture.position(run), answers: .max)
+            shard: SessionFixture.shard, key: key, digest: SessionFixture.digest(1),
+            position: SessionFixture.position(run), answers: .max)
     }
 
     @Test func aRunThatIsAskedForIsAFreshOne() throws {
         var machine = machine()
         let nobodys = machine.rerun(key, nowMs: 0)
         #expect(nobodys == nil)
-        _ = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
-        _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        _ = machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 1)
         let rerun = machine.rerun(key, nowMs: 2)
         let (announcement, actions) = try #require(rerun)
         #expect(announcements(actions) == [AnnouncementID(number: announcement, requiresFreshRun: true)])
@@ -48,11 +50,12 @@ import Testing
         let asking = table.insert("asking", id: "1", key: key, known: nil)
         _ = table.insert("other", id: "1", key: key, known: nil)
         #expect(!table.isServed(asking))
-        _ = table.take(.result(Fixture.live(1, 1)), key: key, answers: 1)
+        _ = table.take(.result(SessionFixture.live(1, 1)), key: key, answers: 1)
         #expect(table.isServed(asking))
         table.owe(asking, from: 5)
         func taken(_ run: UInt64, answers: UInt64) -> [String] {
-            table.take(.result(Fixture.live(1, run)), key: key, answers: answers).map(\.subscription.session).sorted()
+            table.take(.result(SessionFixture.live(1, run)), key: key, answers: answers).map(\.subscription.session)
+                .sorted()
         }
         #expect(taken(2, answers: 4) == [])
         #expect(taken(3, answers: 5) == ["asking"])
@@ -62,35 +65,37 @@ import Testing
     @Test func aChangeAnswersToo() {
         var table = SubscriptionTable<String>()
         let asking = table.insert("asking", id: "1", key: key, known: nil)
-        _ = table.take(.result(Fixture.live(1, 1)), key: key, answers: 1)
+        _ = table.take(.result(SessionFixture.live(1, 1)), key: key, answers: 1)
         table.owe(asking, from: 5)
-        #expect(table.take(.result(Fixture.live(2, 2)), key: key, answers: 5).count == 1)
-        #expect(table.take(.result(Fixture.live(2, 3)), key: key, answers: 6).isEmpty)
+        #expect(table.take(.result(SessionFixture.live(2, 2)), key: key, answers: 5).count == 1)
+        #expect(table.take(.result(SessionFixture.live(2, 3)), key: key, answers: 6).isEmpty)
     }
 
     @Test func ticksGoToThoseWhoWantThem() throws {
         var table = SubscriptionTable<String>()
         _ = table.insert("hears", id: "1", key: key, known: nil, reportsTimerRuns: true)
         _ = table.insert("not", id: "1", key: key, known: nil)
-        _ = table.take(.result(Fixture.live(1, 1)), key: key)
-        #expect(table.take(.unchangedTick(Fixture.live(1, 2)), key: key).map(\.subscription.session) == ["hears"])
-        #expect(table.take(.unchangedTick(Fixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
+        _ = table.take(.result(SessionFixture.live(1, 1)), key: key)
+        #expect(
+            table.take(.unchangedTick(SessionFixture.live(1, 2)), key: key).map(\.subscription.session) == ["hears"])
+        #expect(table.take(.unchangedTick(SessionFixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
     }
 
     @Test func theOwnerIsToldWhoWantsTicksOnceSomebodyDoes() throws {
         var machine = machine()
-        let plain = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
+        let plain = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
         #expect(announcements(plain.actions).map(\.reportsTimerRuns) == [false])
-        _ = machine.inboxArrived(Fixture.result(1, 1), nowMs: 1)
-        let first = try machine.subscribed(hub: 0, Fixture.query(), known: nil, reportsTimerRuns: true, nowMs: 2)
+        _ = machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 1)
+        let first = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, reportsTimerRuns: true, nowMs: 2)
         #expect(first.immediate != nil && announcements(first.actions).map(\.reportsTimerRuns) == [true])
-        let second = try machine.subscribed(hub: 1, Fixture.query(), known: nil, reportsTimerRuns: true, nowMs: 3)
+        let second = try machine.subscribed(
+            hub: 1, SessionFixture.query(), known: nil, reportsTimerRuns: true, nowMs: 3)
         #expect(announcements(second.actions).isEmpty)
         let actions = machine.inboxArrived(ticked(2), nowMs: 4)
         guard case .deliver(let hubs, _, .unchangedTick(let result), _)? = actions.first else {
             return #expect(Bool(false))
         }
-        #expect(hubs == [0, 1] && result.position == Fixture.position(2))
+        #expect(hubs == [0, 1] && result.position == SessionFixture.position(2))
         let late = machine.inboxArrived(ticked(1), nowMs: 5)
         #expect(late.isEmpty)
     }

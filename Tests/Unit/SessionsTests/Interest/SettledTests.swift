@@ -8,10 +8,10 @@ import Testing
     private let through = StreamID(ms: 90, sequence: 1)
 
     private func holding(_ results: [(query: Int, result: Int)]) throws -> InterestMachine {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(Fixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
         for (query, result) in results {
-            _ = try machine.subscribed(hub: 0, Fixture.query(query), known: nil, nowMs: 0)
-            _ = machine.inboxArrived(Fixture.result(result, 5, query: Fixture.query(query)), nowMs: 1)
+            _ = try machine.subscribed(hub: 0, SessionFixture.query(query), known: nil, nowMs: 0)
+            _ = machine.inboxArrived(SessionFixture.result(result, 5, query: SessionFixture.query(query)), nowMs: 1)
         }
         return machine
     }
@@ -20,16 +20,17 @@ import Testing
         _ results: [(query: Int, result: Int)], except: [Int] = [], epoch: UInt64 = 1
     ) -> InboxMessage {
         .settled(
-            shard: Fixture.shard, epoch: epoch, through: through, except: except.map { Fixture.query($0).key },
+            shard: SessionFixture.shard, epoch: epoch, through: through,
+            except: except.map { SessionFixture.query($0).key },
             held: results.reduce(into: HeldFingerprint()) {
-                $0.insert(Fixture.query($1.query).key, Fixture.digest($1.result))
+                $0.insert(SessionFixture.query($1.query).key, SessionFixture.digest($1.result))
             })
     }
 
     /// Up to where each result is fresh, as told to a new owner.
     private func freshness(_ machine: inout InterestMachine) -> [Int: StreamID] {
         var found: [Int: StreamID] = [:]
-        for action in machine.inboxArrived(.announceAll(shard: Fixture.shard, epoch: 9), nowMs: 2) {
+        for action in machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 9), nowMs: 2) {
             guard case .tell(_, .announce(_, let query, let known, _)) = action, let position = known?.position,
                 case .int(let number)? = query.variables["n"]
             else { continue }
@@ -62,48 +63,52 @@ import Testing
     @Test func exceptionsStay() throws {
         var machine = try holding([(1, 1), (2, 2)])
         _ = machine.inboxArrived(settled([(2, 2)], except: [1]), nowMs: 2)
-        #expect(freshness(&machine) == [1: Fixture.position(5).id, 2: through])
+        #expect(freshness(&machine) == [1: SessionFixture.position(5).id, 2: through])
     }
 
     @Test func whoHoldsSomethingElseBelievesNothing() throws {
         for claimed in [[(1, 1), (2, 3)], [(1, 2), (2, 1)], [(1, 1)], [(1, 1), (2, 2), (3, 3)], []] {
             var machine = try holding([(1, 1), (2, 2)])
             _ = machine.inboxArrived(settled(claimed.map { (query: $0.0, result: $0.1) }), nowMs: 2)
-            #expect(freshness(&machine) == [1: Fixture.position(5).id, 2: Fixture.position(5).id], "\(claimed)")
+            #expect(
+                freshness(&machine) == [1: SessionFixture.position(5).id, 2: SessionFixture.position(5).id],
+                "\(claimed)")
         }
     }
 
     @Test func whatWaitsForAnAnswerCountsOnNeitherSide() throws {
         var machine = try holding([(1, 1)])
         _ = try machine.subscribed(
-            hub: 0, Fixture.query(2), known: Fixture.known(2, Fixture.position(5)), nowMs: 1)
+            hub: 0, SessionFixture.query(2), known: SessionFixture.known(2, SessionFixture.position(5)), nowMs: 1)
         _ = machine.inboxArrived(settled([(1, 1)]), nowMs: 2)
-        #expect(freshness(&machine) == [1: through, 2: Fixture.position(5).id])
+        #expect(freshness(&machine) == [1: through, 2: SessionFixture.position(5).id])
     }
 
     @Test func aConfirmedClaimMovesOnToo() throws {
         var machine = try holding([])
-        _ = try machine.subscribed(hub: 0, Fixture.query(), known: Fixture.known(1, Fixture.position(5)), nowMs: 1)
-        _ = machine.inboxArrived(Fixture.unchanged(1, 5), nowMs: 1)
+        _ = try machine.subscribed(
+            hub: 0, SessionFixture.query(), known: SessionFixture.known(1, SessionFixture.position(5)), nowMs: 1)
+        _ = machine.inboxArrived(SessionFixture.unchanged(1, 5), nowMs: 1)
         _ = machine.inboxArrived(settled([(0, 1)]), nowMs: 2)
         #expect(freshness(&machine) == [0: through])
     }
 
     @Test func nothingGoesBack() throws {
         var machine = try holding([])
-        _ = try machine.subscribed(hub: 0, Fixture.query(), known: nil, nowMs: 0)
-        var late = Fixture.live(1, 5)
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        var late = SessionFixture.live(1, 5)
         late.position = Position(epoch: 1, run: 5, id: StreamID(ms: 200, sequence: 0))
         _ = machine.inboxArrived(
-            .result(shard: Fixture.shard, key: Fixture.query().key, result: late, answers: .max), nowMs: 1)
+            .result(shard: SessionFixture.shard, key: SessionFixture.query().key, result: late, answers: .max), nowMs: 1
+        )
         _ = machine.inboxArrived(settled([(0, 1)]), nowMs: 2)
         #expect(freshness(&machine) == [0: StreamID(ms: 200, sequence: 0)])
     }
 
     @Test func aFormerOwnerIsNotHeard() throws {
         var machine = try holding([(1, 1)])
-        _ = machine.inboxArrived(.announceAll(shard: Fixture.shard, epoch: 8), nowMs: 2)
+        _ = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 8), nowMs: 2)
         _ = machine.inboxArrived(settled([(1, 1)]), nowMs: 2)
-        #expect(freshness(&machine) == [1: Fixture.position(5).id])
+        #expect(freshness(&machine) == [1: SessionFixture.position(5).id])
     }
 }

@@ -3,7 +3,7 @@ import Sessions
 import Testing
 
 @Suite struct SubscriptionTableTests {
-    private let key = Fixture.query().key
+    private let key = SessionFixture.query().key
 
     private func take(_ table: inout SubscriptionTable<String>, _ delivery: InterestMachine.Delivery) -> [String] {
         var names: [String] = []
@@ -17,43 +17,43 @@ import Testing
         var table = SubscriptionTable<String>()
         _ = table.insert("a", id: "1", key: key, known: nil)
         _ = table.insert("a", id: "2", key: key, known: nil)
-        _ = table.insert("b", id: "1", key: key, known: Fixture.known(1, Fixture.position(1)))
-        #expect(take(&table, .result(Fixture.live(1, 2))) == ["a/1", "a/2"])
-        #expect(take(&table, .result(Fixture.live(1, 3))).isEmpty, "the same content is no news")
-        #expect(take(&table, .result(Fixture.live(2, 4))) == ["a/1", "a/2", "b/1"])
+        _ = table.insert("b", id: "1", key: key, known: SessionFixture.known(1, SessionFixture.position(1)))
+        #expect(take(&table, .result(SessionFixture.live(1, 2))) == ["a/1", "a/2"])
+        #expect(take(&table, .result(SessionFixture.live(1, 3))).isEmpty, "the same content is no news")
+        #expect(take(&table, .result(SessionFixture.live(2, 4))) == ["a/1", "a/2", "b/1"])
     }
 
     @Test func nothingOlderThanWhatTheClientHolds() {
         var table = SubscriptionTable<String>()
-        let handle = table.insert("a", id: "1", key: key, known: Fixture.known(1, Fixture.position(5)))
-        #expect(table.deliver(.result(Fixture.live(2, 4)), to: handle) == false)
-        #expect(table.deliver(.result(Fixture.live(2, 6)), to: handle) == true)
-        #expect(take(&table, .result(Fixture.live(1, 5))).isEmpty)
+        let handle = table.insert("a", id: "1", key: key, known: SessionFixture.known(1, SessionFixture.position(5)))
+        #expect(table.deliver(.result(SessionFixture.live(2, 4)), to: handle) == false)
+        #expect(table.deliver(.result(SessionFixture.live(2, 6)), to: handle) == true)
+        #expect(take(&table, .result(SessionFixture.live(1, 5))).isEmpty)
     }
 
     @Test func contentWithoutPositionIsComparedByContent() {
         var table = SubscriptionTable<String>()
-        let handle = table.insert("a", id: "1", key: key, known: Fixture.known(1))
-        #expect(table.deliver(.result(Fixture.live(1, 1)), to: handle) == false)
-        #expect(table.deliver(.result(Fixture.live(2, 2)), to: handle) == true)
+        let handle = table.insert("a", id: "1", key: key, known: SessionFixture.known(1))
+        #expect(table.deliver(.result(SessionFixture.live(1, 1)), to: handle) == false)
+        #expect(table.deliver(.result(SessionFixture.live(2, 2)), to: handle) == true)
     }
 
     @Test func unchangedMovesThePositionOnlyForward() {
         var table = SubscriptionTable<String>()
-        let handle = table.insert("a", id: "1", key: key, known: Fixture.known(1, Fixture.position(5)))
-        let digest = Fixture.digest(1)
-        #expect(table.deliver(.unchanged(digest: digest, position: Fixture.position(3)), to: handle) == false)
-        #expect(table.deliver(.result(Fixture.live(2, 4)), to: handle) == false)
-        #expect(table.deliver(.unchanged(digest: digest, position: Fixture.position(9)), to: handle) == false)
-        #expect(table.deliver(.result(Fixture.live(2, 8)), to: handle) == false)
-        #expect(table.deliver(.result(Fixture.live(2, 10)), to: handle) == true)
+        let handle = table.insert("a", id: "1", key: key, known: SessionFixture.known(1, SessionFixture.position(5)))
+        let digest = SessionFixture.digest(1)
+        #expect(table.deliver(.unchanged(digest: digest, position: SessionFixture.position(3)), to: handle) == false)
+        #expect(table.deliver(.result(SessionFixture.live(2, 4)), to: handle) == false)
+        #expect(table.deliver(.unchanged(digest: digest, position: SessionFixture.position(9)), to: handle) == false)
+        #expect(table.deliver(.result(SessionFixture.live(2, 8)), to: handle) == false)
+        #expect(table.deliver(.result(SessionFixture.live(2, 10)), to: handle) == true)
     }
 
     @Test func afterAFailureTheSameResultIsNews() {
         var table = SubscriptionTable<String>()
-        let handle = table.insert("a", id: "1", key: key, known: Fixture.known(1, Fixture.position(1)))
+        let handle = table.insert("a", id: "1", key: key, known: SessionFixture.known(1, SessionFixture.position(1)))
         #expect(take(&table, .failed(RequestError(.timeout, "slow"))) == ["a/1"])
-        #expect(table.deliver(.result(Fixture.live(1, 2)), to: handle) == true)
+        #expect(table.deliver(.result(SessionFixture.live(1, 2)), to: handle) == true)
     }
 
     @Test func removalLeavesNothing() {
@@ -63,10 +63,10 @@ import Testing
         #expect(first != second && table.count == 2)
         #expect(table.remove(first) == true)
         #expect(table.remove(first) == false)
-        #expect(take(&table, .result(Fixture.live(1, 1))) == ["a/1"])
+        #expect(take(&table, .result(SessionFixture.live(1, 1))) == ["a/1"])
         #expect(table.remove(second) == true)
         #expect(table.count == 0)
-        #expect(table.deliver(.result(Fixture.live(2, 2)), to: second) == false)
-        #expect(take(&table, .result(Fixture.live(3, 3))).isEmpty)
+        #expect(table.deliver(.result(SessionFixture.live(2, 2)), to: second) == false)
+        #expect(take(&table, .result(SessionFixture.live(3, 3))).isEmpty)
     }
 }

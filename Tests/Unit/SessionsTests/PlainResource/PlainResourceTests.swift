@@ -3,24 +3,24 @@ import Sessions
 import Testing
 
 @Suite struct EntityTagTests {
-    private let digest = Fixture.digest(1)
-    private let key = LiveQueryKey(digest: Fixture.digest(7))
+    private let digest = SessionFixture.digest(1)
+    private let key = LiveQueryKey(digest: SessionFixture.digest(7))
 
     @Test func textAndValueRoundTrip() {
-        for position in [nil, Fixture.position(17, epoch: 1732)] {
+        for position in [nil, SessionFixture.position(17, epoch: 1732)] {
             let tag = EntityTag(KnownResult(digest: digest, position: position), of: key)
             #expect(EntityTag(ifNoneMatch: tag.description) == tag)
             #expect(EntityTag(bare: tag.bare) == tag)
             #expect(tag.description == "\"\(tag.bare)\"")
         }
-        let tag = EntityTag(KnownResult(digest: digest, position: Fixture.position(17, epoch: 1732)), of: key)
+        let tag = EntityTag(KnownResult(digest: digest, position: SessionFixture.position(17, epoch: 1732)), of: key)
         #expect(tag.bare == "\(digest.hex)@1732.17.17-0@\(key.digest.hex.prefix(16))")
     }
 
     /// A client that came back as another user kept the former user's result.
     @Test func aPositionCountsForItsOwnLiveQuery() {
-        let known = KnownResult(digest: digest, position: Fixture.position(17))
-        let other = LiveQueryKey(digest: Fixture.digest(8))
+        let known = KnownResult(digest: digest, position: SessionFixture.position(17))
+        let other = LiveQueryKey(digest: SessionFixture.digest(8))
         #expect(EntityTag(known, of: key).known(of: key) == known)
         #expect(EntityTag(known, of: key).known(of: other) == KnownResult(digest: digest, position: nil))
     }
@@ -29,7 +29,7 @@ import Testing
         let mine = "\"\(digest.hex)\""
         for header in [
             mine, "W/\(mine)", "  \(mine) ", "\"other\", \(mine)", "\"\",W/ \"x\",\t\(mine)",
-            "\(mine), \"\(Fixture.digest(2).hex)\"",
+            "\(mine), \"\(SessionFixture.digest(2).hex)\"",
         ] {
             #expect(
                 EntityTag(ifNoneMatch: header)?.known(of: key) == KnownResult(digest: digest, position: nil),

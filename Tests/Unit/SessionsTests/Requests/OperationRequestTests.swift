@@ -5,18 +5,18 @@ import Testing
 
 @Suite struct OperationRequestTests {
     @Test func allParametersAreRead() throws {
-        let known = KnownResult(digest: Fixture.digest(1), position: Fixture.position(3))
-        let tag = EntityTag(known, of: LiveQueryKey(digest: Fixture.digest(2)))
+        let known = KnownResult(digest: SessionFixture.digest(1), position: SessionFixture.position(3))
+        let tag = EntityTag(known, of: LiveQueryKey(digest: SessionFixture.digest(2)))
         let request = try OperationRequest(graphQL: [
             "query": "query A { a }", "operationName": "A", "variables": ["x": 1], "unknown": true,
             "extensions": [
-                "connector": "movies", "resume": .string(tag.bare), "clientLibrary": ["name": "x"],
+                "connector": "auctions", "resume": .string(tag.bare), "clientLibrary": ["name": "x"],
             ],
         ])
         #expect(
             request
                 == OperationRequest(
-                    connector: "movies", operationName: "A", document: "query A { a }", variables: ["x": 1],
+                    connector: "auctions", operationName: "A", document: "query A { a }", variables: ["x": 1],
                     resume: tag))
     }
 

@@ -32,7 +32,10 @@ import Testing
         let plain = try request(#"{"query":"{ a }"}"#, .executeGraphql)
         #expect(plain.query == "{ a }" && plain.auth == nil && !plain.isImpersonated && plain.variables.isEmpty)
         let somebody = try request(
-            #"{"operationName":"Q","variables":{"n":1},"extensions":{"impersonate":{"authClaims":{"sub":"ann","email":"e"}}}}"#,
+            """
+            {"operationName":"Q","variables":{"n":1},"extensions":{"impersonate":{"authClaims":{"sub":"ann",\
+            "email":"e"}}}}
+            """,
             .impersonateQuery)
         #expect(somebody.auth == Auth(uid: "ann", token: ["sub": "ann", "email": "e"]) && somebody.variables["n"] == 1)
         let nobody = try request(

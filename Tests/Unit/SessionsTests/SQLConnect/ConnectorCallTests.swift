@@ -5,13 +5,13 @@ import Testing
 
 /// Names, paths and texts of the REST surface. Source: docs/reference/sql-connect.md §1.
 @Suite struct ConnectorCallTests {
-    private static let path = "/v1/projects/p/locations/us-central1/services/movies/connectors/default"
+    private static let path = "/v1/projects/p/locations/us-central1/services/auctions/connectors/default"
 
     @Test(arguments: [("executeQuery", ConnectorCall.Method.executeQuery), ("executeMutation", .executeMutation)])
     func paths(_ text: String, _ method: ConnectorCall.Method) throws {
         let call = try #require(ConnectorCall(path: Self.path + ":" + text))
         #expect(call.method == method)
-        #expect(call.name == ConnectorName(location: "us-central1", service: "movies", connector: "default"))
+        #expect(call.name == ConnectorName(location: "us-central1", service: "auctions", connector: "default"))
     }
 
     @Test(arguments: [
@@ -25,35 +25,41 @@ import Testing
     }
 
     @Test func aWrongNameIsToldWhatIsRight() {
-        let here = ServiceIdentity(service: "movies", location: "us-central1", connectors: ["a", "b"])
+        let here = ServiceIdentity(service: "auctions", location: "us-central1", connectors: ["a", "b"])
         func refusal(_ location: String, _ service: String, _ connector: String) -> String? {
             here.refusal(of: ConnectorName(location: location, service: service, connector: connector))?.message
         }
-        #expect(refusal("us-central1", "movies", "a") == nil)
-        #expect(refusal("us-central1", "films", "a") == #"there is no service "films" here, only "movies""#)
+        #expect(refusal("us-central1", "auctions", "a") == nil)
+        #expect(refusal("us-central1", "sales", "a") == #"there is no service "sales" here, only "auctions""#)
         #expect(
-            refusal("eu", "movies", "a") == #"service "movies" is in location "us-central1", not in "eu""#)
+            refusal("eu", "auctions", "a") == #"service "auctions" is in location "us-central1", not in "eu""#)
         #expect(
-            refusal("us-central1", "movies", "c") == #"service "movies" has no connector "c" (it has "a", "b")"#)
+            refusal("us-central1", "auctions", "c") == #"service "auctions" has no connector "c" (it has "a", "b")"#)
         #expect(here.refusal(location: "us-central1", service: nil) == nil)
     }
 
     @Test func answers() {
         func text(_ answer: OperationAnswer) -> String { String(decoding: answer.sqlConnectObject, as: UTF8.self) }
-        let body = Array(#"{"movie":null}"#.utf8)
-        #expect(text(OperationAnswer(body: body)) == #"{"data":{"movie":null}}"#)
+        let body = Array(#"{"lot":null}"#.utf8)
+        #expect(text(OperationAnswer(body: body)) == #"{"data":{"lot":null}}"#)
         #expect(
-            text(OperationAnswer(body: body, entities: Array(#"[{"path":["movie"],"entityId":"e"}]"#.utf8)))
-                == #"{"data":{"movie":null},"extensions":{"dataConnect":[{"path":["movie"],"entityId":"e"}]}}"#)
+            text(OperationAnswer(body: body, entities: Array(#"[{"path":["lot"],"entityId":"e"}]"#.utf8)))
+                == #"{"data":{"lot":null},"extensions":{"dataConnect":[{"path":["lot"],"entityId":"e"}]}}"#)
         // Message and path are always there.
         #expect(
             text(OperationAnswer(failed: [RequestError(.invalidVariable, "no")]))
-                == #"{"data":null,"errors":[{"message":"no","path":[],"extensions":{"code":"INVALID_ARGUMENT","debugDetails":"INVALID_VARIABLE"}}]}"#
+                == """
+                {"data":null,"errors":[{"message":"no","path":[],\
+                "extensions":{"code":"INVALID_ARGUMENT","debugDetails":"INVALID_VARIABLE"}}]}
+                """
         )
-        let error = RequestError(.permissionDenied, "no", path: [.key("movies"), .index(1), .key("title")])
+        let error = RequestError(.permissionDenied, "no", path: [.key("auctions"), .index(1), .key("title")])
         #expect(
             text(OperationAnswer(body: body, errors: [error]))
-                == #"{"data":{"movie":null},"errors":[{"message":"no","path":["movies",1,"title"],"extensions":{"code":"PERMISSION_DENIED"}}]}"#
+                == """
+                {"data":{"lot":null},"errors":[{"message":"no","path":["auctions",1,"title"],\
+                "extensions":{"code":"PERMISSION_DENIED"}}]}
+                """
         )
     }
 
@@ -64,7 +70,10 @@ import Testing
         #expect(text(.unauthenticated) == #"{"code":16,"message":"unauthenticated: m","details":[]}"#)
         #expect(
             text(.permissionDenied)
-                == #"{"code":7,"message":"unauthorized: you are not authorized to perform this operation (m)","details":[]}"#
+                == """
+                {"code":7,"message":"unauthorized: you are not authorized to perform this operation (m)",\
+                "details":[]}
+                """
         )
         #expect(text(.operationNotFound) == #"{"code":5,"message":"m","details":[]}"#)
         #expect(text(.unavailable) == #"{"code":14,"message":"m","details":[]}"#)

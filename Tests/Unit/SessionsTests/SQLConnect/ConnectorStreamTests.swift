@@ -6,12 +6,12 @@ import Testing
 /// One stream over WebSocket, row by row. Source: docs/reference/sql-connect.md §2 and §8.
 @Suite struct ConnectorStreamTests {
     private typealias Machine = ConnectorStreamMachine<StreamJSON>
-    private static let name = "projects/p/locations/us-central1/services/movies/connectors/default"
+    private static let name = "projects/p/locations/us-central1/services/auctions/connectors/default"
 
     private func machine(operationsMax: Int = 10, bearer: String? = nil) -> Machine {
         Machine(
             SessionOpening(credentials: Credentials(bearer: bearer), operationsMax: operationsMax),
-            service: ServiceIdentity(service: "movies", location: "us-central1", connectors: ["default", "admin"]))
+            service: ServiceIdentity(service: "auctions", location: "us-central1", connectors: ["default", "admin"]))
     }
 
     private func receive(_ machine: inout Machine, _ text: String) -> [String] {
@@ -28,10 +28,13 @@ import Testing
     private func error(_ id: String, _ message: String, _ code: String, _ details: String? = nil) -> String {
         let details = details.map { #","debugDetails":"\#($0)""# } ?? ""
         return
-            #"{"result":{"requestId":"\#(id)","data":null,"errors":[{"message":"\#(message)","path":[],"extensions":{"code":"\#(code)"\#(details)}}]}}"#
+            #"""
+            {"result":{"requestId":"\#(id)","data":null,"errors":[{"message":"\#(message)","path":[],\#
+            "extensions":{"code":"\#(code)"\#(details)}}]}}
+            """#
     }
 
-    private func subscribe(_ id: String, _ operation: String = "GetMovie") -> String {
+    private func subscribe(_ id: String, _ operation: String = "GetLot") -> String {
         #"{"requestId":"\#(id)","subscribe":{"operationName":"\#(operation)","variables":{"id":"m1"}}}"#
     }
 
@@ -42,9 +45,14 @@ import Testing
         var machine = machine()
         #expect(machine.opened().isEmpty)
         let frame =
-            #"{"requestId":"1","subscribe":{"operationName":"GetMovie","variables":{"id":"m1"}},"name":"\#(Self.name)","headers":{"x-firebase-gmpid":"1:123:web:abc","X-Goog-Api-Client":"gl-js/ fire/12.18.0","X-Firebase-Auth-Token":"idtoken","X-Client-Version":"web/12.18.0"}}"#
+            #"""
+            {"requestId":"1","subscribe":{"operationName":"GetLot","variables":{"id":"m1"}},\#
+            "name":"\#(Self.name)","headers":{"x-firebase-gmpid":"1:123:web:abc",\#
+            "X-Goog-Api-Client":"gl-js/ fire/12.18.0","X-Firebase-Auth-Token":"idtoken",\#
+            "X-Client-Version":"web/12.18.0"}}
+            """#
         #expect(receive(&machine, frame) == ["authenticate idtoken"])
-        #expect(actionTexts(machine.authenticated()) == ["start 1 GetMovie follow"])
+        #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow"])
     }
 
     /// Flutter has neither id nor kind in it, iOS an id, Android the id "init".
@@ -55,7 +63,7 @@ import Testing
             receive(&machine, #"{\#(id)"name":"\#(Self.name)","headers":{"x-firebase-auth-token":"t"}}"#)
                 == ["authenticate t"])
         #expect(machine.authenticated().isEmpty)
-        #expect(receive(&machine, subscribe("a")) == ["start a GetMovie follow"])
+        #expect(receive(&machine, subscribe("a")) == ["start a GetLot follow"])
     }
 
     @Test func signedOutClientsBeginAtOnce() {
@@ -68,10 +76,10 @@ import Testing
 
     @Test func aWrongNameIsToldUnderEachID() {
         for (name, message) in [
-            ("projects/p/locations/us-central1/services/movies/connectors/x", "no connector \\\"x\\\""),
-            ("projects/p/locations/eu/services/movies/connectors/default", "not in \\\"eu\\\""),
+            ("projects/p/locations/us-central1/services/auctions/connectors/x", "no connector \\\"x\\\""),
+            ("projects/p/locations/eu/services/auctions/connectors/default", "not in \\\"eu\\\""),
             ("projects/p/locations/us-central1/services/films/connectors/default", "no service \\\"films\\\" here"),
-            ("movies", "must be projects/P"),
+            ("auctions", "must be projects/P"),
         ] {
             var machine = machine()
             #expect(receive(&machine, #"{"name":"\#(name)"}"#) == [])
@@ -87,7 +95,7 @@ import Testing
 
     // MARK: Ids
 
-    @Test(arguments: ["1", "getMovie_a8Kd0-{x}", "8F2A|0", "ü\u{1F600}", #"a\"b\\c"#, ""])
+    @Test(arguments: ["1", "getLot_a8Kd0-{x}", "8F2A|0", "ü\u{1F600}", #"a\"b\\c"#, ""])
     func idsComeBackByteForByte(_ id: String) {
         var machine = bound()
         _ = receive(&machine, #"{"requestId":"\#(id)","execute":{"operationName":"A"}}"#)
@@ -101,7 +109,7 @@ import Testing
     @Test func theSameIDOnANewSocket() {
         for _ in 0..<2 {
             var machine = bound()
-            #expect(receive(&machine, subscribe("1")) == ["start 1 GetMovie follow"])
+            #expect(receive(&machine, subscribe("1")) == ["start 1 GetLot follow"])
         }
     }
 
@@ -134,7 +142,7 @@ import Testing
         // After a cancel neither kills the stream.
         #expect(receive(&machine, #"{"requestId":"7","cancel":{}}"#) == [])
         #expect(receive(&machine, #"{"requestId":"7","resume":{}}"#) == [unknown])
-        #expect(receive(&machine, subscribe("8")) == ["start 8 GetMovie follow"])
+        #expect(receive(&machine, subscribe("8")) == ["start 8 GetLot follow"])
     }
 
     @Test func oneBadOperationClosesNothing() {
@@ -160,8 +168,10 @@ import Testing
     @Test func protoJSONIsReadLeniently() throws {
         let snake = try StreamJSON.decode(
             Array(
-                #"{"request_id":"1","execute":{"operation_name":"A","variables":null},"subscribe":null,"data_etag":"x"}"#
-                    .utf8))
+                """
+                {"request_id":"1","execute":{"operation_name":"A","variables":null},"subscribe":null,"data_etag":"x"}
+                """
+                .utf8))
         #expect(
             snake
                 == StreamRequest(
@@ -171,14 +181,14 @@ import Testing
 
     @Test func binaryFramesAreReadLikeText() {
         var machine = bound()
-        #expect(actionTexts(machine.received(binary: Array(subscribe("1").utf8))) == ["start 1 GetMovie follow"])
+        #expect(actionTexts(machine.received(binary: Array(subscribe("1").utf8))) == ["start 1 GetLot follow"])
     }
 
     // MARK: Tokens
 
     @Test func aTokenCountsFromItsFrameOn() {
         var machine = bound()
-        #expect(receive(&machine, subscribe("before")) == ["start before GetMovie follow"])
+        #expect(receive(&machine, subscribe("before")) == ["start before GetLot follow"])
         #expect(
             receive(
                 &machine,
@@ -188,7 +198,7 @@ import Testing
         #expect(receive(&machine, subscribe("3")) == [])
         #expect(receive(&machine, #"{"requestId":"before","cancel":{}}"#) == [])
         #expect(
-            actionTexts(machine.authenticated()) == ["start 2 A once", "start 3 GetMovie follow", "stop before"])
+            actionTexts(machine.authenticated()) == ["start 2 A once", "start 3 GetLot follow", "stop before"])
         // The same token again is no news.
         #expect(
             receive(&machine, #"{"requestId":"auth_x1","headers":{"X-Firebase-Auth-Token":"t2"}}"#) == [])
@@ -210,7 +220,7 @@ import Testing
         #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"b"}}"#) == [])
         #expect(receive(&machine, subscribe("1")) == [])
         #expect(actionTexts(machine.authenticated()) == ["authenticate b"])
-        #expect(actionTexts(machine.authenticated()) == ["start 1 GetMovie follow"])
+        #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow"])
     }
 
     @Test func aRefusedTokenIsToldUnderEachIDUntilABetterOne() {
@@ -224,7 +234,7 @@ import Testing
         #expect(machine.isActive("live"))
         #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"good"}}"#) == ["authenticate good"])
         #expect(machine.authenticated().isEmpty)
-        #expect(receive(&machine, subscribe("4")) == ["start 4 GetMovie follow"])
+        #expect(receive(&machine, subscribe("4")) == ["start 4 GetLot follow"])
     }
 
     @Test func whenKeysAreAwayTheSameTokenMayComeAgain() {
@@ -250,7 +260,7 @@ import Testing
         #expect(
             receive(&machine, #"{"requestId":"1","resume":{},"headers":{"X-Firebase-Auth-Token":"new"}}"#)
                 == ["authenticate new"])
-        #expect(actionTexts(machine.authenticated()) == ["start 1 GetMovie follow", "rerun 1"])
+        #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow", "rerun 1"])
     }
 
     // MARK: Bounds and ends
@@ -277,7 +287,7 @@ import Testing
         _ = receive(&machine, #"{"headers":{"x-firebase-auth-token":"t"}}"#)
         _ = receive(&machine, subscribe("2"))
         let actions = actionTexts(machine.authenticated())
-        #expect(actions.first == "start 1 GetMovie follow" && actions.last?.contains("RESOURCE_EXHAUSTED") == true)
+        #expect(actions.first == "start 1 GetLot follow" && actions.last?.contains("RESOURCE_EXHAUSTED") == true)
     }
 
     @Test func drainSays1001() {
@@ -288,15 +298,18 @@ import Testing
     }
 
     @Test func resultsCarryTheIDsOfTheirRows() {
-        var result = Fixture.live(1, 1)
-        result.answer.body = Array(#"{"movie":{"id":"m1"}}"#.utf8)
+        var result = SessionFixture.live(1, 1)
+        result.answer.body = Array(#"{"lot":{"id":"m1"}}"#.utf8)
         let format = Machine.format
         func text() -> String { String(decoding: format.prefix(id: "1") + format.rest(of: result), as: UTF8.self) }
-        #expect(text() == #"{"result":{"requestId":"1","data":{"movie":{"id":"m1"}}}}"#)
-        result.answer.entities = Array(#"[{"path":["movie"],"entityId":"e"}]"#.utf8)
+        #expect(text() == #"{"result":{"requestId":"1","data":{"lot":{"id":"m1"}}}}"#)
+        result.answer.entities = Array(#"[{"path":["lot"],"entityId":"e"}]"#.utf8)
         #expect(
             text()
-                == #"{"result":{"requestId":"1","data":{"movie":{"id":"m1"}},"extensions":{"dataConnect":[{"path":["movie"],"entityId":"e"}]}}}"#
+                == """
+                {"result":{"requestId":"1","data":{"lot":{"id":"m1"}},\
+                "extensions":{"dataConnect":[{"path":["lot"],"entityId":"e"}]}}}
+                """
         )
     }
 
@@ -304,8 +317,8 @@ import Testing
 
     @Test func bothPaths() {
         let rpc = "/ws/google.firebase.dataconnect.v1.ConnectorStreamService"
-        let new = ConnectorStreamPath(rpc + ".Connect/demo-proj/locations/us-central1/services/movies")
-        #expect(new?.location == "us-central1" && new?.service == "movies")
+        let new = ConnectorStreamPath(rpc + ".Connect/demo-proj/locations/us-central1/services/auctions")
+        #expect(new?.location == "us-central1" && new?.service == "auctions")
         let old = ConnectorStreamPath(rpc + "/Connect/locations/us-central1")
         #expect(old != nil && old?.location == "us-central1" && old?.service == nil)
         for path in [

@@ -18,7 +18,12 @@ import Testing
 
     @Test func requests() throws {
         let message = bytes(
-            "0a016e120438467c301a81011201411a7c0a070a0162120220010a0e0a0164120911000000000000f83f0a0e0a0169120911000000000000f03f0a240a016c121f321d0a0911000000000000f03f0a031a01780a0b2a090a070a016b120220000a070a016e120208000a170a016f12122a100a0e0a017a120911000000000000e0bf0a090a017312041a02c3bc521a0a15582d46697265626173652d417574682d546f6b656e120174"
+            """
+            0a016e120438467c301a81011201411a7c0a070a0162120220010a0e0a0164120911000000000000f83f0a0e0a016912\
+            0911000000000000f03f0a240a016c121f321d0a0911000000000000f03f0a031a01780a0b2a090a070a016b12022000\
+            0a070a016e120208000a170a016f12122a100a0e0a017a120911000000000000e0bf0a090a017312041a02c3bc521a0a\
+            15582d46697265626173652d417574682d546f6b656e120174
+            """
         )
         let variables: JSONObject = [
             "b": true, "d": 1.5, "i": 1, "l": [1, "x", ["k": false]], "n": .null, "o": ["z": -0.5], "s": "ü",
@@ -34,19 +39,24 @@ import Testing
 
     @Test func responses() {
         let entities =
-            #"[{"path":["movie"],"entityId":"e1"},{"path":["movie","reviews",0,"x"],"entityIds":["e2","e3"]}]"#
+            #"[{"path":["novel"],"entityId":"e1"},{"path":["novel","remarks",0,"x"],"entityIds":["e2","e3"]}]"#
         let result = OperationAnswer(
-            body: Array(#"{"movie":{"id":"m1","tags":["a",null,true,2.5],"year":1999}}"#.utf8),
+            body: Array(#"{"novel":{"id":"m1","tags":["a",null,true,2.5],"year":1999}}"#.utf8),
             entities: Array(entities.utf8))
         #expect(
             StreamProtobuf.encode(StreamResponse(requestID: "1", answer: result))
                 == bytes(
-                    "0a013112500a4e0a056d6f76696512452a430a0a0a02696412041a026d310a220a0474616773121a32180a031a01610a0208000a0220010a091100000000000004400a110a047965617212091100000000003c9f4032410a0f0a090a071a056d6f766965120265310a2e0a240a071a056d6f7669650a091a07726576696577730a091100000000000000000a031a01781a0265321a026533"
+                    """
+                    0a013112500a4e0a056e6f76656c12452a430a0a0a02696412041a026d310a220a0474616773121a32180a031a01610a\
+                    0208000a0220010a091100000000000004400a110a047965617212091100000000003c9f4032410a0f0a090a071a056e\
+                    6f76656c120265310a2e0a240a071a056e6f76656c0a091a0772656d61726b730a091100000000000000000a031a0178\
+                    1a0265321a026533
+                    """
                 ))
-        let error = RequestError(.permissionDenied, "no", path: [.key("movies"), .index(1)])
+        let error = RequestError(.permissionDenied, "no", path: [.key("novels"), .index(1)])
         #expect(
             StreamProtobuf.encode(StreamResponse(requestID: "2", answer: OperationAnswer(failed: [error])))
-                == bytes("0a01321a1f0a026e6f1a150a081a066d6f766965730a0911000000000000f03f22021007"))
+                == bytes("0a01321a1f0a026e6f1a150a081a066e6f76656c730a0911000000000000f03f22021007"))
     }
 
     @Test func readingNeverTraps() {

@@ -3,17 +3,18 @@ import LiveModel
 import Sessions
 import Testing
 
-/// What stands on the wire of an answer that stays open. Sources: the tables for multipart subscriptions and graphql-sse.
+/// The bytes of a response that stays open. Sources: Apollo Router's multipart subscriptions, the graphql-sse protocol.
 @Suite struct StreamFormatTests {
     private static let result = LiveResult(
-        position: Fixture.position(1), digest: Fixture.digest(1), answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8))
+        position: SessionFixture.position(1), digest: SessionFixture.digest(1),
+        answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8))
     )
 
-    private static let key = Fixture.query().key
+    private static let key = SessionFixture.query().key
 
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    @Test func case35AMultipartAnswerIsByteForByteTheRouters() {
+    @Test func aMultipartAnswerIsByteForByteThatOfApolloRouter() {
         let format = StreamFormat.multipart
         #expect(
             text(format.opening) == "\r\n--graphql\r\ncontent-type: application/json\r\n\r\n{}\r\n--graphql",
@@ -45,7 +46,7 @@ import Testing
         #expect(sse.hasPrefix("event: next\ndata: {\"data\":null,\"errors\":[{") && sse.hasSuffix("}\n\n"))
     }
 
-    @Test func case34GraphqlSSEStreamsResultsErrorsAndTheEnd() {
+    @Test func anEventStreamCarriesResultsErrorsAndTheEnd() {
         let format = StreamFormat.graphQLSSE
         #expect(format.contentType == "text/event-stream")
         #expect(text(format.opening) == ":\n\n")

@@ -92,7 +92,7 @@ import Testing
         _ = machine.started(id: "1")
         let format = type(of: machine).format
         let result = LiveResult(
-            position: Fixture.position(1), digest: Fixture.digest(1),
+            position: SessionFixture.position(1), digest: SessionFixture.digest(1),
             answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8)))
         #expect(script.readings([.send(format.prefix(id: "1") + format.rest(of: result))]) == [.result("1")])
         let refreshFailed = script.readings(machine.refreshFailed(id: "1", [Self.error]))
@@ -208,7 +208,8 @@ import Testing
         }
     }
 
-    /// Well-formed messages with bytes changed, cut off or doubled: no trap, no start past the bound, silence after the end.
+    /// Well-formed messages with bytes changed, cut off or doubled: no trap, no start past the bound, silence after the
+    /// end.
     @Test(arguments: MachineScript.all) func damagedMessagesDoNoHarm(_ script: MachineScript) {
         for seed in 0..<200 * FuzzLength.factor {
             var random = SeededRandom(seed: UInt64(seed))

@@ -75,7 +75,10 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
         make: { AppSyncMachine($0, handshake: $0.credentials.bearer.map { .bearer($0) } ?? .apiKey("k")) },
         introduction: [#"{"type":"connection_init"}"#],
         start: {
-            #"{"id":"\#($0)","type":"start","payload":{"data":"{\"query\":\"\",\"operationName\":\"A\"}","extensions":{"authorization":{"x-api-key":"k"}}}}"#
+            #"""
+            {"id":"\#($0)","type":"start","payload":{"data":"{\"query\":\"\",\"operationName\":\"A\"}",\#
+            "extensions":{"authorization":{"x-api-key":"k"}}}}
+            """#
         },
         stop: { #"{"id":"\#($0)","type":"stop"}"# },
         badFrames: commonBadFrames + [

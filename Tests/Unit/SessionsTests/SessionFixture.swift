@@ -2,7 +2,7 @@ import JSON
 import LiveModel
 import Sessions
 
-enum Fixture {
+enum SessionFixture {
     static let shard = ShardID(0)
     static let operation = OperationReference(connector: "c", operation: "Q")
 

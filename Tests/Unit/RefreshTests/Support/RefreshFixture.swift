@@ -4,7 +4,7 @@ import LiveModel
 import Refresh
 
 /// Small values with a meaning, so that a test names only what it is about.
-enum Fixture {
+enum RefreshFixture {
     static let version = Digest(of: [1])
 
     static func operation(_ name: String) -> OperationReference {
@@ -34,7 +34,7 @@ enum Fixture {
         QueryRules(triggers: triggers, lookupKeys: keys, everyMs: everyMs, request: request(variables, auth: auth))
     }
 
-    static func key(_ id: String, table: String = "movie") -> EntityKey {
+    static func key(_ id: String, table: String = "novel") -> EntityKey {
         EntityKey(table: table, values: [.string(id)])
     }
 

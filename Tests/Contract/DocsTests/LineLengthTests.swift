@@ -1,0 +1,41 @@
+import TestSupport
+import Testing
+
+/// No line is longer than a reader's window. `swift format` does not break strings and comments.
+@Suite struct LineLengthTests {
+    private static let columnsMax = 120
+
+    /// Overlong lines of `Sources`, comments nearly all of them. Lower this as they vanish; never raise it.
+    private static let sourceLinesMax = 270
+
+    private func overlong(below folder: String) throws -> [String] {
+        var found: [String] = []
+        for file in Repository.files(below: folder, ending: ".swift") {
+            var line: [UInt8] = []
+            var number = 1
+            for byte in try Repository.text(file).utf8 {
+                guard byte == UInt8(ascii: "\n") else {
+                    line.append(byte)
+                    continue
+                }
+                // Characters are counted only where there are that many bytes.
+                if line.count > Self.columnsMax, String(decoding: line, as: UTF8.self).count > Self.columnsMax {
+                    found.append("\(file):\(number)")
+                }
+                line.removeAll(keepingCapacity: true)
+                number += 1
+            }
+        }
+        return found
+    }
+
+    @Test func noLineOfTheTestsIsOverlong() throws {
+        let found = try overlong(below: "Tests")
+        #expect(found == [])
+    }
+
+    @Test func noFurtherLineOfTheSourcesIsOverlong() throws {
+        let found = try overlong(below: "Sources")
+        #expect(found.count <= Self.sourceLinesMax, "\(found.joined(separator: "\n"))")
+    }
+}

@@ -1,0 +1,48 @@
+import Execution
+import LiveModel
+import Postgres
+import Testing
+
+/// What clients see of a database error: its kind, never the server's words.
+@Suite struct DatabaseErrorTests {
+    private static let secret = "Key (email)=(ann@example.com) already exists."
+
+    @Test(
+        "Each SQLSTATE has its code",
+        arguments: [
+            ("23505", ErrorCode.constraintViolation), ("23503", .constraintViolation), ("23502", .constraintViolation),
+            ("23514", .constraintViolation), ("23P01", .constraintViolation), ("57014", .timeout),
+            ("40001", .unavailable), ("40P01", .unavailable), ("55P03", .unavailable), ("22003", .invalidVariable),
+            ("22P02", .invalidVariable), ("53300", .unavailable), ("57P01", .unavailable), ("08006", .unavailable),
+            ("25006", .unavailable), ("26000", .unavailable), ("42P01", .databaseError), ("XX000", .databaseError),
+        ])
+    func server(state: String, code: ErrorCode) {
+        var error = PostgresError(.server(sqlState: state), Self.secret)
+        error.sqlState = state
+        error.detail = Self.secret
+        let seen = RequestError(error)
+        #expect(seen.code == code)
+        #expect(!seen.message.contains("ann@example.com"))
+        #expect((seen.cause != nil) == (code == .databaseError))
+    }
+
+    @Test(
+        "Each error of the connection has its code",
+        arguments: [
+            (PostgresError.Code.timeout(outcomeUnknown: false), ErrorCode.timeout),
+            (.timeout(outcomeUnknown: true), .outcomeUnknown), (.connectionLost(outcomeUnknown: true), .outcomeUnknown),
+            (.connectionLost(outcomeUnknown: false), .unavailable), (.connectionFailed, .unavailable),
+            (.closed, .unavailable), (.cancelled, .unavailable), (.queueFull, .unavailable),
+            (.invalidParameter, .invalidVariable), (.unsupported, .internalError),
+        ])
+    func connection(code: PostgresError.Code, expected: ErrorCode) {
+        #expect(RequestError(PostgresError(code, "m")).code == expected)
+    }
+
+    @Test("What is certain to have failed is never reported as of unknown outcome")
+    func certainFailures() {
+        for code in [PostgresError.Code.queueFull, .closed, .connectionFailed, .timeout(outcomeUnknown: false)] {
+            #expect(RequestError(PostgresError(code, "m")).code != .outcomeUnknown)
+        }
+    }
+}
