@@ -3,15 +3,16 @@ import Execution
 import LiveModel
 import Logging
 import Refresh
+import RoleMachines
 
 /// Runs of due live queries.
 extension FanoutWorker {
-    func run(_ batch: RunBatch) {
+    func run(_ id: WorkerMachine.CallID, _ batch: RunBatch) {
         let start = ContinuousClock.now
         guard let operation = catalogs.set.operation(batch.operation, version: batch.version) else {
             let error = RequestError(.unavailable, "the operation is not known here in this version")
             let outcomes = Array(repeating: QueryExecutor.Outcome.failed(error), count: batch.items.count)
-            Task { self.ended(batch, outcomes, start) }
+            Task { self.ended(id, batch, outcomes, start) }
             return
         }
         let items = batch.items.map { item in
@@ -19,11 +20,14 @@ extension FanoutWorker {
                 variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
         }
         queries.run(operation, items: items) { outcomes in
-            Task.immediate { await self.ended(batch, outcomes, start) }
+            Task.immediate { await self.ended(id, batch, outcomes, start) }
         }
     }
 
-    private func ended(_ batch: RunBatch, _ answers: [QueryExecutor.Outcome], _ start: ContinuousClock.Instant) {
+    private func ended(
+        _ id: WorkerMachine.CallID, _ batch: RunBatch, _ answers: [QueryExecutor.Outcome],
+        _ start: ContinuousClock.Instant
+    ) {
         for item in batch.items where !item.traceID.isEmpty {
             logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
         }
@@ -34,6 +38,6 @@ extension FanoutWorker {
             case .failed(let error): .failed(error)
             }
         }
-        runFinished(batch, outcomes, took: ContinuousClock.now - start)
+        runFinished(id, outcomes, took: ContinuousClock.now - start)
     }
 }

@@ -113,9 +113,9 @@ package actor FanoutWorker {
         metrics.read(events: machine.eventsRead - before)
     }
 
-    func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], took duration: Duration) {
+    func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], took duration: Duration) {
         let outcomes = outcomes.map(machine.bounded)
-        let effects = machine.runFinished(batch, outcomes, nowMs: clock.nowMs())
+        let effects = machine.runFinished(id, outcomes, nowMs: clock.nowMs())
         metrics.ran(outcomes, took: duration)
         perform(effects)
     }
@@ -138,10 +138,10 @@ package actor FanoutWorker {
         perform(machine.catalogsLoaded(id, nowMs: clock.nowMs()))
     }
 
-    private func batchAppended(_ answer: Result<[StreamID], BrokerError>) {
+    private func batchAppended(_ id: WorkerMachine.CallID, _ answer: Result<[StreamID], BrokerError>) {
         var problem: String?
         if case .failure(let error) = answer { problem = "\(error)" }
-        perform(machine.batchAppended(problem: problem, nowMs: clock.nowMs()))
+        perform(machine.batchAppended(id, problem: problem, nowMs: clock.nowMs()))
     }
 
     // MARK: Effects
@@ -157,10 +157,10 @@ package actor FanoutWorker {
                     await self.loadCatalogs()
                     self.catalogsLoaded(id)
                 }
-            case .run(let batch): run(batch)
-            case .append(let messages) where messages.count <= Self.shortBatchMax: append(messages)
+            case .run(let id, let batch): run(id, batch)
+            case .append(let id, let messages) where messages.count <= Self.shortBatchMax: append(id, messages)
             // It takes long to write down.
-            case .append(let messages): Task.detached { self.append(messages) }
+            case .append(let id, let messages): Task.detached { self.append(id, messages) }
             case .follow(let stream, let cursor, let server): reader.follow(stream, after: cursor, server: server)
             case .unfollow(let stream): reader.unfollow(stream)
             case .readNodes: readNodes()
@@ -173,8 +173,8 @@ package actor FanoutWorker {
         alarm.set(at: machine.nextDeadlineMs, nowMs: clock.nowMs()) { await self.timeReached($0) }
     }
 
-    private nonisolated func append(_ messages: [OutgoingMessage]) {
-        broker.append(messages.map(\.append)) { answer in Task { await self.batchAppended(answer) } }
+    private nonisolated func append(_ id: WorkerMachine.CallID, _ messages: [OutgoingMessage]) {
+        broker.append(messages.map(\.append)) { answer in Task { await self.batchAppended(id, answer) } }
     }
 
     private func log(_ line: WorkerMachine.LogLine) {

@@ -64,11 +64,11 @@ import Testing
     @Test func aFormerProcessOfThisNameIsForgottenFirst() throws {
         var machine = machine()
         #expect(sends(machine.started(shardCount: 3)))
-        #expect(!sends(try subscribe(1, &machine)), "a flight is to begin")
-        let flight = machine.nextBatch()
-        #expect(flight.map(\.shard.number) == [0, 1, 2, 1])
-        #expect(flight.prefix(3).allSatisfy { $0.message == .leave(gateway: NodeID("g")) })
-        guard case .announce(_, _, _, let ask)? = flight.last?.message else {
+        #expect(!sends(try subscribe(1, &machine)), "a batch is to begin")
+        let batch = machine.nextBatch()
+        #expect(batch.map(\.shard.number) == [0, 1, 2, 1])
+        #expect(batch.prefix(3).allSatisfy { $0.message == .leave(gateway: NodeID("g")) })
+        guard case .announce(_, _, _, let ask)? = batch.last?.message else {
             Issue.record("no announcement")
             return
         }
@@ -79,7 +79,7 @@ import Testing
         var machine = machine()
         #expect(sends(try subscribe(1, &machine)))
         #expect(announced(&machine) == 1)
-        #expect(!sends(try subscribe(2, &machine)), "the end of the flight takes it along")
+        #expect(!sends(try subscribe(2, &machine)), "it goes with the batch after this one")
         #expect(!sends(try subscribe(3, &machine)))
         #expect(announced(&machine) == 2)
         #expect(!machine.isIdle)
@@ -93,7 +93,7 @@ import Testing
         #expect(machine.outgoingCount == 2)
         #expect(announced(&machine) == 2)
         _ = machine.nextBatch()
-        #expect(sends(machine.ticked(connected, nowMs: 2_000)), "nobody answered")
+        #expect(sends(machine.ticked(connected, nowMs: 2_000)), "no answer came")
         #expect(machine.outgoingCount == 2)
     }
 

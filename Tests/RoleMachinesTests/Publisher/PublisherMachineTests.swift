@@ -162,12 +162,12 @@ import Testing
         try published(["a", "b", "c"], by: &machine)
         var effects = machine.overridesConfirmed(
             .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
-        var flights: [[String]] = []
+        var batches: [[String]] = []
         while let (call, publications) = append(in: effects) {
-            flights.append(publications.map(\.row.id))
+            batches.append(publications.map(\.row.id))
             effects = machine.appended(call, .success(()))
         }
-        #expect(flights == [["a", "b"], ["c"]])
+        #expect(batches == [["a", "b"], ["c"]])
         #expect(try #require(removal(in: effects)).ids == ["a", "b", "c"])
     }
 }

@@ -11,41 +11,41 @@ import Testing
     private let audience = RefreshTargets(shards: [ShardID(1)], authReads: .nothing)
     private let newer = RefreshTargets(shards: [ShardID(2)], authReads: .nothing)
 
-    private func orders(_ generation: UInt64) -> ClusterOverrides {
-        var orders = ClusterOverrides()
-        orders.generation = generation
-        return orders
+    private func overrides(_ generation: UInt64) -> ClusterOverrides {
+        var overrides = ClusterOverrides()
+        overrides.generation = generation
+        return overrides
     }
 
     @Test func itIsKnownUntilCatalogsOrOrdersChange() {
         let catalogs = Catalogs()
         var audiences = RefreshTargetsCache<Catalogs>()
-        #expect(audiences.known(mutation, by: catalogs, orders(0)) == nil)
-        audiences.note(audience, of: mutation, by: catalogs, orders(1))
-        #expect(audiences.known(mutation, by: catalogs, orders(1)) == audience)
-        #expect(audiences.known(other, by: catalogs, orders(1)) == nil)
-        #expect(audiences.known(mutation, by: catalogs, orders(2)) == nil)
-        #expect(audiences.known(mutation, by: Catalogs(), orders(1)) == nil)
+        #expect(audiences.known(mutation, by: catalogs, overrides(0)) == nil)
+        audiences.note(audience, of: mutation, by: catalogs, overrides(1))
+        #expect(audiences.known(mutation, by: catalogs, overrides(1)) == audience)
+        #expect(audiences.known(other, by: catalogs, overrides(1)) == nil)
+        #expect(audiences.known(mutation, by: catalogs, overrides(2)) == nil)
+        #expect(audiences.known(mutation, by: Catalogs(), overrides(1)) == nil)
     }
 
     @Test func nothingOfAFormerStateIsKept() {
         let (former, present) = (Catalogs(), Catalogs())
         var audiences = RefreshTargetsCache<Catalogs>()
-        audiences.note(audience, of: mutation, by: former, orders(1))
-        audiences.note(newer, of: other, by: present, orders(1))
-        #expect(audiences.known(mutation, by: present, orders(1)) == nil)
-        #expect(audiences.known(other, by: present, orders(1)) == newer)
-        audiences.note(audience, of: mutation, by: present, orders(2))
-        #expect(audiences.known(other, by: present, orders(2)) == nil)
+        audiences.note(audience, of: mutation, by: former, overrides(1))
+        audiences.note(newer, of: other, by: present, overrides(1))
+        #expect(audiences.known(mutation, by: present, overrides(1)) == nil)
+        #expect(audiences.known(other, by: present, overrides(1)) == newer)
+        audiences.note(audience, of: mutation, by: present, overrides(2))
+        #expect(audiences.known(other, by: present, overrides(2)) == nil)
     }
 
-    /// After a change of splits the shards of the former ones hear on for a while.
+    /// After a change of splits, the shards of the former splits receive events for a while.
     @Test func whatDependsOnTheTimeIsFoundEachTime() {
         let catalogs = Catalogs()
-        var orders = orders(1)
-        orders.splits[other] = .init(splits: 4, formerSplits: 1, untilMs: 0, version: 1)
+        var overrides = overrides(1)
+        overrides.splits[other] = .init(splits: 4, formerSplits: 1, untilMs: 0, version: 1)
         var audiences = RefreshTargetsCache<Catalogs>()
-        audiences.note(audience, of: mutation, by: catalogs, orders)
-        #expect(audiences.known(mutation, by: catalogs, orders) == nil)
+        audiences.note(audience, of: mutation, by: catalogs, overrides)
+        #expect(audiences.known(mutation, by: catalogs, overrides) == nil)
     }
 }

@@ -27,6 +27,18 @@ import Testing
         #expect(bench.calls == ["recordEpoch 10 of 0"])
     }
 
+    @Test func theSecondAskNamesTheNewestTimeline() throws {
+        var bench = try WorkerBench(shardCount: 2)
+        bench.list()
+        bench.succeed()
+        bench.timeline = "2"
+        // The failover is known with an answer about the other shard.
+        bench.succeed()
+        #expect(bench.calls == ["askLease 6 on 1", "askLease 6 on 2"])
+        bench.answer(.lease(.outdated(newest: 9)))
+        #expect(bench.calls == ["askLease 6 on 2", "askLease 10 on 2"])
+    }
+
     @Test func anotherWorkerRecordedANewerEpoch() throws {
         var bench = try WorkerBench()
         bench.list()
@@ -89,7 +101,7 @@ import Testing
         for _ in 0..<step { bench.succeed() }
         bench.fail()
         #expect(bench.calls.isEmpty, "what was granted and not recorded is not given back")
-        // The broker's problems are told elsewhere.
+        // The broker's problems are logged elsewhere.
         #expect(bench.log == (step == 1 ? [] : ["no epoch for a shard's lease"]))
         bench.tick()
         #expect(bench.calls == ["readEpochs 0"])

@@ -86,7 +86,7 @@ import Testing
         #expect(bench.calls == ["renewLease 6"])
         bench.answer(.done(false))
         #expect(bench.log == ["shard lost"])
-        // Nobody else can have served: it is asked for again at once.
+        // No other worker can have served: the lease is requested again at once.
         #expect(bench.calls == ["readEpochs 0"])
         bench.answerLate(late)
         #expect(bench.calls == ["readEpochs 0"] && bench.followed.isEmpty && bench.batches.isEmpty)

@@ -29,6 +29,10 @@ struct WorkerBench {
     private(set) var open: [Call] = []
     private(set) var followed: [String: StreamID] = [:]
     private(set) var runs: [RunBatch] = []
+    /// The calls that the runs answer.
+    private(set) var runCalls: [WorkerMachine.CallID] = []
+    /// The call that the last batch answers.
+    private(set) var appendCall: WorkerMachine.CallID?
     private(set) var batches: [[OutgoingMessage]] = []
     private(set) var log: [String] = []
     private(set) var drainsEnded = 0
@@ -89,11 +93,21 @@ struct WorkerBench {
         let batch = runs.removeFirst()
         let outcome = RunOutcome.result(
             digest: Digest(of: body.utf8), OperationAnswer(body: Array(body.utf8)))
-        take(machine.runFinished(batch, batch.items.map { _ in outcome }, nowMs: nowMs))
+        take(machine.runFinished(runCalls.removeFirst(), batch.items.map { _ in outcome }, nowMs: nowMs))
     }
 
+    /// The last batch was appended, or `problem` says why not.
     mutating func batchAppended(problem: String? = nil) {
-        take(machine.batchAppended(problem: problem, nowMs: nowMs))
+        guard let appendCall else { fatalError("no batch was to be appended") }
+        batchAppended(appendCall, problem: problem)
+    }
+
+    mutating func batchAppended(_ call: WorkerMachine.CallID, problem: String? = nil) {
+        take(machine.batchAppended(call, problem: problem, nowMs: nowMs))
+    }
+
+    mutating func finishRun(_ call: WorkerMachine.CallID, _ outcomes: [RunOutcome]) {
+        take(machine.runFinished(call, outcomes, nowMs: nowMs))
     }
 
     mutating func drain() { take(machine.drain(nowMs: nowMs)) }
@@ -167,8 +181,12 @@ struct WorkerBench {
             case .broker(let id, let call): open.append(.broker(id, call))
             case .database(let id, let call): open.append(.database(id, call))
             case .loadCatalogs(let id): open.append(.catalogs(id))
-            case .run(let batch): runs.append(batch)
-            case .append(let messages): batches.append(messages)
+            case .run(let id, let batch):
+                runs.append(batch)
+                runCalls.append(id)
+            case .append(let id, let messages):
+                batches.append(messages)
+                appendCall = id
             case .follow(let stream, let cursor, _): followed[stream] = cursor
             case .unfollow(let stream): followed[stream] = nil
             case .readNodes: nodesWanted += 1

@@ -149,7 +149,7 @@ import Testing
             entries: [StreamEntry(id: Self.nine, fields: [])])
         let doubt = StreamBatch(stream: bench.keys.events(shard: 0), signal: .serverChanged, entries: [])
         bench.read([doubt, unreadable] + events + [urgent])
-        // Those of shard 1, whose live query somebody waits for, then those of shard 0.
+        // First shard 1, which has a live query, then shard 0.
         #expect(
             bench.log[before...] == [
                 "unreadable control message", "events may be lost, the shard runs again",
@@ -199,6 +199,35 @@ import Testing
         #expect(bench.takeSent() == [["first"]])
         bench.batchAppended()
         #expect(bench.batches.isEmpty && bench.machine.outgoingBytes == 0)
+    }
+
+    @Test func aSecondAnswerToABatchIsIgnoredAndCounted() throws {
+        var bench = try WorkerBench()
+        bench.serve()
+        let first = try #require(bench.appendCall)
+        bench.announce()
+        bench.finishRun("first")
+        bench.batchAppended()
+        _ = bench.takeSent()
+        #expect(bench.appendCall != first)
+        // The batch under way is the next one: the late failure is not of that.
+        bench.batchAppended(first, problem: "cut off")
+        #expect(bench.machine.answersIgnored == 1 && bench.batches.isEmpty && bench.machine.outgoingBytes > 0)
+        bench.batchAppended()
+        #expect(bench.machine.outgoingBytes == 0)
+    }
+
+    @Test func aSecondAnswerToARunIsIgnoredAndCounted() throws {
+        var bench = try WorkerBench()
+        bench.serve()
+        bench.batchAppended()
+        bench.announce()
+        let call = try #require(bench.runCalls.first)
+        bench.finishRun("first")
+        bench.batchAppended()
+        _ = bench.takeSent()
+        bench.finishRun(call, [.failed(RequestError(.unavailable, "late"))])
+        #expect(bench.machine.answersIgnored == 1 && bench.machine.outgoingBytes == 0)
     }
 
     @Test func whatWasNotAppendedIsSentAgain() throws {

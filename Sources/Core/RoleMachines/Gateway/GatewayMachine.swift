@@ -5,9 +5,9 @@ import Streams
 /// A gateway between its event loops and the broker: what it follows (`InterestMachine`), the messages that wait for
 /// the shards' control streams, the state of its link, and what it does as time passes.
 ///
-/// Messages enter the queue in the order in which the machine makes them, and leave it one flight at a time. What fails
-/// is not sent again: announcements repeat until they are answered, and summaries find the rest.
-/// Bound: `outgoingMax` messages; one that finds no room is as one whose flight failed.
+/// Messages enter the queue in the order in which the machine makes them, and leave it one batch at a time. A batch that
+/// fails is not sent again: announcements repeat until they are answered, and summaries find the rest.
+/// Bound: `outgoingMax` messages; one that finds no room counts as one whose batch failed.
 package struct GatewayMachine: Sendable {
     package struct Settings: Sendable {
         package var interest = InterestMachine.Settings()
@@ -118,7 +118,7 @@ package struct GatewayMachine: Sendable {
     /// One more subscription of `query` on `hub`.
     /// - Parameters:
     ///   - known: what the client says it holds.
-    ///   - reportsTimerRuns: it is told of each run of a timer, also when the result is the same.
+    ///   - reportsTimerRuns: it gets a message for each run of a timer, also when the result is the same.
     /// - Returns: what the subscription begins with; its `actions` are among the effects.
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, nowMs: Int64
@@ -132,8 +132,8 @@ package struct GatewayMachine: Sendable {
         effects(of: interest.unsubscribed(hub: hub, key, nowMs: nowMs))
     }
 
-    /// The owner is to run the live query anew, whatever is held of it.
-    /// - Returns: the number of the announcement that says so; nil when nobody subscribes to it.
+    /// The owner is to run the live query again, even if its result is known to be fresh.
+    /// - Returns: the number of the announcement that says so; nil when it has no subscription.
     package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (announcement: UInt64, effects: [Effect])? {
         guard let (ask, actions) = interest.rerun(key, nowMs: nowMs) else { return nil }
         return (ask, effects(of: actions))
@@ -151,10 +151,10 @@ package struct GatewayMachine: Sendable {
 
     // MARK: Messages to shards
 
-    /// The flight before, if any, is over. Empty: nothing waits until the next `send`.
+    /// The next batch; the one before it, if any, is over. Empty: nothing waits until the next `send`.
     package mutating func nextBatch() -> [Outgoing] { outgoing.nextBatch() }
 
-    /// Messages that wait, the flight under way included.
+    /// Messages that wait, those of the batch under way included.
     package var outgoingCount: Int { outgoing.bytes }
     package var isIdle: Bool { outgoing.isIdle }
 

@@ -23,14 +23,14 @@ package struct Publication: Sendable, Hashable {
     var byteCount: Int { row.event.count * shards.count }
 }
 
-/// The choice of the shards that must hear of a committed event.
+/// Chooses the shards that must receive a committed event.
 struct EventRouting: Sendable {
     let shardCount: Int
 
     var allShards: [ShardID] { (0..<shardCount).map { ShardID($0) } }
 
     /// The shards by `overrides`, which were confirmed after the event's commit, and those that its row names.
-    /// - Parameter mutation: nil: no event of any format, so nobody can tell which queries it concerns.
+    /// - Parameter mutation: nil for a row without a readable event: it may concern any query.
     func shards(
         of row: OutboxRow, mutation: OperationReference?, overrides: ClusterOverrides, rules: some PublishingRules,
         nowMs: Int64
@@ -41,19 +41,19 @@ struct EventRouting: Sendable {
                 of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: overrides, nowMs: nowMs))
     }
 
-    /// Publications in groups of at most `bytesMax`; a larger event goes alone.
-    static func flights(of publications: [Publication], bytesMax: Int) -> [[Publication]] {
-        var flights: [[Publication]] = []
+    /// Publications in batches of at most `bytesMax`; a larger event goes alone.
+    static func batches(of publications: [Publication], bytesMax: Int) -> [[Publication]] {
+        var batches: [[Publication]] = []
         var bytes = 0
         for publication in publications where !publication.shards.isEmpty {
-            if flights.isEmpty || bytes + publication.byteCount > bytesMax {
-                flights.append([])
+            if batches.isEmpty || bytes + publication.byteCount > bytesMax {
+                batches.append([])
                 bytes = 0
             }
-            flights[flights.count - 1].append(publication)
+            batches[batches.count - 1].append(publication)
             bytes += publication.byteCount
         }
-        return flights
+        return batches
     }
 }
 

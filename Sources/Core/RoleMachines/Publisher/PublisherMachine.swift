@@ -5,7 +5,7 @@ package import Sharding
 ///
 /// At least once: a row whose publishing is not certain stays, and the sweeper of any node publishes it again
 /// (`SweeperMachine`). Before a batch of rows is removed, the overrides are confirmed, after their commits: where the
-/// splits or the catalogs changed since the shards were chosen, the shards that came with the change hear of the event,
+/// splits or the catalogs changed since the shards were chosen, the event goes to the shards that came with the change,
 /// too (why that is enough: `ClusterOverrides`). The database refuses the removal while there is a deployment that this
 /// node had not loaded.
 /// Bounds: `inFlightMax` events being published (more stay in the outbox for the sweepers) and as many rows waiting to
@@ -17,7 +17,7 @@ package struct PublisherMachine: Sendable {
         package var deleteBatchMax = 500
         /// How long a published row may wait for company before it is removed.
         package var deleteBatchMs: Int64 = 50
-        /// Bytes of events that go to the broker at once when a batch hears of a change; a larger event goes alone.
+        /// Bytes of events that go to the broker at once after a change of overrides or catalogs; a larger event goes alone.
         package var batchBytesMax = 4 << 20
 
         package init() {}
@@ -72,8 +72,8 @@ package struct PublisherMachine: Sendable {
         case idle
         case waiting
         case confirming([Committed])
-        /// The first of `flights` is under way under `call`.
-        case republishing([Committed], catalogGeneration: Int64, flights: ArraySlice<[Publication]>, call: CallID)
+        /// The first of the remaining batches of publications is under way as `call`.
+        case republishing([Committed], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>, call: CallID)
         case removing(count: Int)
     }
 
@@ -83,6 +83,8 @@ package struct PublisherMachine: Sendable {
     private var lastCall: CallID = 0
     private var published: [Committed] = []
     private var removal = Removal.idle
+    /// Answers to appends that were not under way.
+    package private(set) var answersIgnored = 0
     /// Whether any event went to the broker.
     package private(set) var hasPublished = false
 
@@ -111,6 +113,7 @@ package struct PublisherMachine: Sendable {
         return [.append(lastCall, [Publication(row: event.row, shards: event.row.shards)])]
     }
 
+    /// An answer to an append that is not under way changes nothing and is counted.
     /// - Parameter answer: success: every stream has its entry; otherwise any of them may lack it.
     package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
         guard let event = inFlight.removeValue(forKey: call) else { return republished(call, answer) }
@@ -157,29 +160,31 @@ package struct PublisherMachine: Sendable {
             if !shards.isEmpty { added.append(Publication(row: event.row, shards: shards.sorted())) }
         }
         return republish(
-            batch, rules.generation, EventRouting.flights(of: added, bytesMax: settings.batchBytesMax)[...])
+            batch, rules.generation, EventRouting.batches(of: added, bytesMax: settings.batchBytesMax)[...])
     }
 
     private mutating func republish(
-        _ batch: [Committed], _ catalogGeneration: Int64, _ flights: ArraySlice<[Publication]>
+        _ batch: [Committed], _ catalogGeneration: Int64, _ remaining: ArraySlice<[Publication]>
     ) -> [Effect] {
-        guard let flight = flights.first else {
+        guard let publications = remaining.first else {
             removal = .removing(count: batch.count)
             return [.remove(ids: batch.map(\.row.id), catalogGeneration: catalogGeneration)]
         }
         lastCall += 1
-        removal = .republishing(batch, catalogGeneration: catalogGeneration, flights: flights, call: lastCall)
-        return [.append(lastCall, flight)]
+        removal = .republishing(batch, catalogGeneration: catalogGeneration, remaining: remaining, call: lastCall)
+        return [.append(lastCall, publications)]
     }
 
     private mutating func republished(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
-        guard case .republishing(let batch, let catalogGeneration, let flights, let awaited) = removal, awaited == call
+        guard case .republishing(let batch, let catalogGeneration, let remaining, let awaited) = removal,
+            awaited == call
         else {
-            preconditionFailure("nobody awaits append \(call) while \(removal)")
+            answersIgnored += 1
+            return []
         }
         if case .failure(let failure) = answer { return leave(batch.count, failure) }
-        return [.report(.republished(flights.first?.count ?? 0))]
-            + republish(batch, catalogGeneration, flights.dropFirst())
+        return [.report(.republished(remaining.first?.count ?? 0))]
+            + republish(batch, catalogGeneration, remaining.dropFirst())
     }
 
     /// - Parameter answer: success also where the database refused, since a deployment is not loaded here.

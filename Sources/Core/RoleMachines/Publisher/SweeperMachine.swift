@@ -5,7 +5,7 @@ package import Sharding
 /// rounds: resync markers after a change of server, sweeps until no full batch is left, a measurement, a pause.
 ///
 /// A sweep is one transaction: rows are taken with `FOR UPDATE SKIP LOCKED`, so that the sweepers of several nodes
-/// share the work, published by the overrides and catalogs of now, and removed. Never goes by `id > last`: the order of
+/// share the work, published by the current overrides and catalogs, and removed. Never goes by `id > last`: the order of
 /// ids is not the order of commits.
 ///
 /// A resync marker makes everything in a shard run again. It is for what the former server of the broker acknowledged
@@ -104,8 +104,8 @@ package struct SweeperMachine: Sendable {
         case resyncing(serverChanges: Int)
         case taking
         case confirming([TakenRow])
-        /// The first of `flights` is under way.
-        case appending([TakenRow], catalogGeneration: Int64, flights: ArraySlice<[Publication]>)
+        /// The first of the remaining batches of publications is under way.
+        case appending([TakenRow], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>)
         case removing(count: Int)
         case measuring(problem: String)
         case folding(Folding)
@@ -189,29 +189,29 @@ package struct SweeperMachine: Sendable {
             }
             return append(
                 rows, rules.generation,
-                EventRouting.flights(of: publications, bytesMax: settings.batchBytesMax)[...])
+                EventRouting.batches(of: publications, bytesMax: settings.batchBytesMax)[...])
         }
     }
 
     private mutating func append(
-        _ rows: [TakenRow], _ catalogGeneration: Int64, _ flights: ArraySlice<[Publication]>
+        _ rows: [TakenRow], _ catalogGeneration: Int64, _ remaining: ArraySlice<[Publication]>
     ) -> [Effect] {
-        guard let flight = flights.first else {
+        guard let publications = remaining.first else {
             state = .removing(count: rows.count)
             return [.remove(ids: rows.map(\.row.id), catalogGeneration: catalogGeneration)]
         }
-        state = .appending(rows, catalogGeneration: catalogGeneration, flights: flights)
-        return [.append(flight)]
+        state = .appending(rows, catalogGeneration: catalogGeneration, remaining: remaining)
+        return [.append(publications)]
     }
 
     /// - Parameter answer: success: every stream has its entries.
     package mutating func appended(_ answer: Result<Void, StepFailure>) -> [Effect] {
-        guard case .appending(let rows, let catalogGeneration, let flights) = state else {
+        guard case .appending(let rows, let catalogGeneration, let remaining) = state else {
             preconditionFailure("events were appended while \(state)")
         }
         switch answer {
         case .failure(let failure): return [.rollBack] + measure(problem: failure.reason)
-        case .success: return append(rows, catalogGeneration, flights.dropFirst())
+        case .success: return append(rows, catalogGeneration, remaining.dropFirst())
         }
     }
 

@@ -5,8 +5,8 @@ import Streams
 ///
 /// The broker grants leases but may lose its data, so an epoch counts only once the database has recorded it above all
 /// that were recorded before. And what a former owner read counts only on the same timeline of the database: it may have
-/// died without knowing of a failover. So the timeline is named when the lease is asked for, and a grant counts only if
-/// the database is still on that timeline when it records the epoch.
+/// died without knowing of a failover. So the request for the lease names the timeline, and a grant counts only if the
+/// database is still on that timeline when it records the epoch.
 struct EpochNegotiation: Sendable {
     /// A second try when the broker knows a newer epoch, or another worker recorded one meanwhile. For a third there is
     /// the next tick.
@@ -20,13 +20,13 @@ struct EpochNegotiation: Sendable {
     }
 
     let shard: ShardID
-    /// When the shard was asked for.
+    /// When the shard was requested.
     let askedMs: Int64
     private var step = Step.readingFloor
     private var floor: UInt64 = 0
     private var basis = ""
     private var tries = 0
-    /// When the lease was last asked for; it lives from then.
+    /// When the last request for the lease was sent; the lease lives from then.
     private(set) var sentMs: Int64
 
     init(shard: ShardID, askedMs: Int64) {
@@ -71,8 +71,9 @@ struct EpochNegotiation: Sendable {
         }
     }
 
+    /// - Parameter timeline: of the database, as known with this answer.
     mutating func brokerAnswered(
-        _ reply: WorkerMachine.BrokerReply, isAsking: Bool, nowMs: Int64
+        _ reply: WorkerMachine.BrokerReply, timeline: String, isAsking: Bool, nowMs: Int64
     ) -> Action {
         guard case .asking = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }
         switch reply {
@@ -81,7 +82,7 @@ struct EpochNegotiation: Sendable {
         case .lease(.outdated(let newest)):
             guard tries < Self.triesMax else { return .giveUp(problem: Self.raced) }
             floor = max(floor, newest)
-            return ask(basis, isAsking: isAsking, nowMs: nowMs)
+            return ask(timeline, isAsking: isAsking, nowMs: nowMs)
         case .lease(.granted(let grant)):
             step = .recording(grant)
             return .database(.recordEpoch(grant.epoch, shard))
@@ -100,5 +101,5 @@ struct EpochNegotiation: Sendable {
         return .askLease(basis: timeline, epoch: floor + 1)
     }
 
-    static let raced = "others asked at the same time"
+    static let raced = "other workers requested the lease at the same time"
 }

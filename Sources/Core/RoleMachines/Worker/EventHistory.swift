@@ -7,7 +7,7 @@ package struct EventHistory: Sendable {
     /// Entries of one page: with the largest variables that is still a reply of some megabytes.
     package static let pageMax = 64
 
-    /// The last id the stream ever gave.
+    /// The last id that the stream assigned.
     package let lastID: StreamID
     /// What the next page ends before; nil when nothing more is wanted, or can be had without a hole.
     package private(set) var before: StreamID?

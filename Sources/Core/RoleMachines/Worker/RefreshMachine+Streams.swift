@@ -4,8 +4,8 @@ import Streams
 
 /// What a worker does with what it reads from a shard's streams.
 extension RefreshMachine {
-    /// The lease was granted and the tail of the event stream read: the shard is served from now on, and every gateway is
-    /// asked for its interest. Follow the events after `history.lastID` and the control stream after what was its end
+    /// The lease was granted and the tail of the event stream read: the shard is served from now on, and every gateway is to
+    /// announce its interest. Follow the events after `history.lastID` and the control stream after what was its end
     /// *before* this call: what gateways announced before, they announce again.
     mutating func shardOpened(
         _ shard: ShardID, epoch: UInt64, history: EventHistory, trustedEpoch: UInt64,
@@ -30,15 +30,15 @@ extension RefreshMachine {
         return actions + eventsArrived(shard, entries.map { EventEntry($0, &decoder) }, nowMs: nowMs)
     }
 
-    /// - Parameter entries: what `page` asked for, newest first; nil when the broker could not be asked.
+    /// - Parameter entries: the requested page, newest first; nil when the broker did not answer.
     mutating func pageRead(_ page: ReplayPage, _ entries: [StreamEntry]?, nowMs: Int64) -> [RefreshAction] {
         var decoder = EventDecoder()
         return replayRead(page, entries.map { $0.map { EventEntry($0, &decoder) } }, nowMs: nowMs)
     }
 
     /// A read of the shard's control stream.
-    /// - Parameter unreadable: told of entries that are no control message; they are skipped, and summaries find what
-    ///   they meant.
+    /// - Parameter unreadable: called with entries that are no control message; they are skipped, and summaries repair
+    ///   what they meant.
     mutating func controlRead(
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], gateways: some Sequence<NodeID>, nowMs: Int64,
         unreadable: (StreamID) -> Void = { _ in }

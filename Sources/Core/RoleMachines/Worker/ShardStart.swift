@@ -51,8 +51,8 @@ struct ShardStart: Sendable {
 
     /// Another owner, of a server that is gone, may have recorded its own epoch while this shard rested. Two things that
     /// `LeaseMachine` does rest on this: who is forgotten by the server and asks again in time serves on without a rest
-    /// (`mineUntilMs`), and a second grant does not begin the rest again (`granted(_:again:)`). Whoever was granted the
-    /// shard in between finds here that it came too late.
+    /// (`mineUntilMs`), and a second grant does not begin the rest again (`granted(_:again:)`). A worker
+    /// that was granted the shard in between finds here that it came too late.
     mutating func databaseAnswered(_ reply: WorkerMachine.DatabaseReply) -> Action {
         guard case .readingEpoch = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }
         switch reply {
@@ -89,7 +89,7 @@ struct ShardStart: Sendable {
             step = .readingHistory(history)
             return .broker(.newest(stream: events, before: before, limit: EventHistory.pageMax))
         }
-        // What gateways announced before this point they announce again when they are asked.
+        // What gateways announced before this point, they announce again on request.
         step = .readingControlEnd(history)
         return .broker(.lastID(stream: control))
     }

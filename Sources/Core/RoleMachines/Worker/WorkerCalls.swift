@@ -12,7 +12,7 @@ extension WorkerMachine {
 
     /// One request to the broker. Calls that are made at the same time may be performed in any order.
     package enum BrokerCall: Sendable, Hashable {
-        /// The last id that the stream ever gave. Answer: `lastID`, zero when there is no stream.
+        /// The last id that the stream assigned. Answer: `lastID`, zero when there is no stream.
         case lastID(stream: String)
         /// The last entries before an id, newest first. Answer: `entries`.
         case newest(stream: String, before: StreamID, limit: Int)
@@ -28,7 +28,7 @@ extension WorkerMachine {
         case checkpoint(stream: String, id: StreamID, lease: String, epoch: UInt64)
         /// Removes entries with ids below `minimumID`. Answer: `done`, false when fenced off.
         case trim(stream: String, minimumID: StreamID, lease: String, epoch: UInt64)
-        /// Tells every worker, in the name of this one, to look at nodes and leases now. Answer: `done`.
+        /// Wakes every worker, in the name of this one, to look at nodes and leases now. Answer: `done`.
         case wakeWorkers(of: NodeID)
     }
 
@@ -39,7 +39,7 @@ extension WorkerMachine {
         case nodes([NodeRecord])
         case lease(LeaseAnswer)
         case done(Bool)
-        /// No answer in time, or a refusal. Nobody knows whether the call was executed.
+        /// No answer in time, or a refusal. The call may have been executed.
         case failed(String)
     }
 
@@ -58,13 +58,14 @@ extension WorkerMachine {
         case epochs(recorded: UInt64, floor: UInt64)
         /// False: an epoch was recorded that is not below this one.
         case recorded(Bool)
-        /// No answer in time, or a refusal. Nobody knows whether the call was executed.
+        /// No answer in time, or a refusal. The call may have been executed.
         case failed(String)
     }
 
-    /// What a call in flight is for; its answer goes there. Bound: each call ends, if by its timeout, and a shard has at
-    /// most one start, one page of older events and one step of hand-over under way, and as many negotiations and renewals
-    /// as are begun in the time of a timeout.
+    /// What a call under way is for; its answer goes there. Bound: each call ends, if by its timeout. A shard has at most
+    /// one start, one page of older events and one step of hand-over under way, and as many negotiations and renewals as
+    /// begin in the time of a timeout; a worker has `RefreshSettings.runsMax` live queries in runs, and one batch of
+    /// messages under way.
     enum PendingCall: Sendable {
         case negotiation(EpochNegotiation)
         case start(ShardStart)
@@ -76,12 +77,15 @@ extension WorkerMachine {
         case trim
         case replay(ReplayPage)
         case wakeWorkers
+        case run(RunBatch)
+        /// To whom, and about what, the messages are.
+        case append([(gateway: NodeID, key: LiveQueryKey?)])
 
-        /// A drain waits for these: what is granted goes back, what was applied is recorded, and the others hear of it.
+        /// A drain waits for these: what is granted goes back, what was applied is recorded, and the other workers are woken.
         var isHandOver: Bool {
             switch self {
             case .negotiation, .finalCheckpoint, .release, .wakeWorkers: true
-            case .start, .renewal, .checkpoint, .trim, .replay: false
+            case .start, .renewal, .checkpoint, .trim, .replay, .run, .append: false
             }
         }
     }

@@ -3,14 +3,15 @@ import Refresh
 import Sharding
 package import Streams
 
-/// Answers to the calls under way. One that nobody waits for any more changes nothing.
+/// Answers to the calls under way.
 extension WorkerMachine {
     package mutating func brokerAnswered(_ id: CallID, _ reply: BrokerReply, nowMs: Int64) -> [Effect] {
-        guard let pending = calls.removeValue(forKey: id) else { return [] }
+        guard let pending = endCall(id) else { return [] }
         switch (pending, reply) {
         case (.negotiation(var negotiation), _):
             let isAsking = leases.isAsking(negotiation.shard, askedMs: negotiation.askedMs)
-            let action = negotiation.brokerAnswered(reply, isAsking: isAsking, nowMs: nowMs)
+            let action = negotiation.brokerAnswered(
+                reply, timeline: databaseTimeline, isAsking: isAsking, nowMs: nowMs)
             go(on: negotiation, action, nowMs: nowMs)
         case (.start(var start), _):
             guard isCurrent(start) else { break }
@@ -33,17 +34,18 @@ extension WorkerMachine {
         case (.replay(let page), .failed): perform(refresh.pageRead(page, nil, nowMs: nowMs), nowMs: nowMs)
         case (.wakeWorkers, .done), (.wakeWorkers, .failed): break
         case (.renewal, _), (.finalCheckpoint, _), (.release, _), (.checkpoint, _), (.trim, _), (.replay, _),
-            (.wakeWorkers, _):
+            (.wakeWorkers, _), (.run, _), (.append, _):
             preconditionFailure("\(reply) does not answer \(pending)")
         }
         return takeEffects()
     }
 
-    /// - Parameter timeline: of the database, as known with this answer; nil when it does not tell.
+    /// - Parameter timeline: the database's timeline as known with this answer; nil when it is not known.
     package mutating func databaseAnswered(
         _ id: CallID, _ reply: DatabaseReply, timeline: String?, nowMs: Int64
     ) -> [Effect] {
-        guard let pending = calls.removeValue(forKey: id) else { return [] }
+        if let timeline { databaseTimeline = timeline }
+        guard let pending = endCall(id) else { return [] }
         switch pending {
         case .negotiation(var negotiation):
             let isAsking = leases.isAsking(negotiation.shard, askedMs: negotiation.askedMs)
@@ -54,14 +56,14 @@ extension WorkerMachine {
             guard isCurrent(start) else { break }
             let action = start.databaseAnswered(reply)
             go(on: start, action, nowMs: nowMs)
-        case .renewal, .finalCheckpoint, .release, .checkpoint, .trim, .replay, .wakeWorkers:
+        case .renewal, .finalCheckpoint, .release, .checkpoint, .trim, .replay, .wakeWorkers, .run, .append:
             preconditionFailure("\(reply) does not answer \(pending)")
         }
         return takeEffects()
     }
 
     package mutating func catalogsLoaded(_ id: CallID, nowMs: Int64) -> [Effect] {
-        guard let pending = calls.removeValue(forKey: id) else { return [] }
+        guard let pending = endCall(id) else { return [] }
         guard case .start(var start) = pending else { preconditionFailure("catalogs do not answer \(pending)") }
         guard isCurrent(start) else { return takeEffects() }
         let action = start.catalogsLoaded()
@@ -69,9 +71,11 @@ extension WorkerMachine {
         return takeEffects()
     }
 
-    /// The batch under way was appended, or not, or nobody knows.
-    package mutating func batchAppended(problem: String?, nowMs: Int64) -> [Effect] {
-        endBatch(problem: problem, nowMs: nowMs)
+    /// The batch was appended; with a `problem`, it may not have been.
+    package mutating func batchAppended(_ id: CallID, problem: String?, nowMs: Int64) -> [Effect] {
+        guard let pending = endCall(id) else { return [] }
+        guard case .append(let batch) = pending else { preconditionFailure("a batch does not answer \(pending)") }
+        endBatch(batch, problem: problem, nowMs: nowMs)
         return takeEffects()
     }
 }

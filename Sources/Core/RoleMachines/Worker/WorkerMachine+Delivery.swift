@@ -8,7 +8,7 @@ extension WorkerMachine {
         var mayAppend = false
         for action in actions {
             switch action {
-            case .run(let batch): effects.append(.run(batch))
+            case .run(let batch): effects.append(.run(newCall(for: .run(batch)), batch))
             case .send(let gateway, let message): if send(message, to: gateway, nowMs: nowMs) { mayAppend = true }
             case .replay(let page):
                 ask(
@@ -38,13 +38,12 @@ extension WorkerMachine {
 
     private mutating func beginBatch() {
         let batch = outgoing.nextBatch()
-        batchUnderWay = batch.map { ($0.gateway, $0.message.key) }
-        if !batch.isEmpty { effects.append(.append(batch)) }
+        guard !batch.isEmpty else { return }
+        let id = newCall(for: .append(batch.map { ($0.gateway, $0.message.key) }))
+        effects.append(.append(id, batch))
     }
 
-    mutating func endBatch(problem: String?, nowMs: Int64) {
-        let batch = batchUnderWay
-        precondition(!batch.isEmpty, "the end of a batch, and none is under way")
+    mutating func endBatch(_ batch: [(gateway: NodeID, key: LiveQueryKey?)], problem: String?, nowMs: Int64) {
         if let problem {
             log(.warning, "results not sent", ["count": "\(batch.count)", "error": problem])
             let byGateway = Dictionary(grouping: batch, by: \.gateway)

@@ -8,7 +8,7 @@ extension WorkerMachine {
     /// Performs what `leases` decided; called after everything that changes them.
     ///
     /// A shard is no longer served from the moment `leases` gives it up: from then on it does not watch over the lease, and
-    /// a result that came in between would be used whenever it was read.
+    /// a result that came in between would be used no matter when it was read.
     mutating func perform(_ actions: [LeaseMachine.Action], nowMs: Int64) {
         for action in actions {
             switch action {
@@ -115,7 +115,7 @@ extension WorkerMachine {
 
     // MARK: End
 
-    /// Late news of a former epoch must not stop what was taken since.
+    /// The late end of a former epoch must not stop a shard that was taken again since.
     private mutating func stopServing(_ shard: ShardID, _ epoch: UInt64) {
         if let current = refresh.epoch(of: shard), current != epoch { return }
         for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)]

@@ -9,8 +9,8 @@ package import Streams
 /// A value without sockets, clocks and tasks. Each method is a fact with the time at which it happened and returns what is
 /// to be performed. Two performers exist: `FanoutWorker`, and the simulator, which delays, drops, repeats and reorders.
 ///
-/// The performer answers every call once, if only with `failed`. A second answer, and one that comes when its shard is
-/// given up, changes nothing.
+/// The performer answers every call, if only with `failed`. An answer to a call that is not under way (a second answer,
+/// or one to another machine) changes nothing and is counted; one that comes when its shard is given up ends the call.
 package struct WorkerMachine: Sendable {
     package struct Settings: Sendable {
         package var refresh = RefreshSettings()
@@ -21,7 +21,7 @@ package struct WorkerMachine: Sendable {
         /// Time between two rounds of trimming.
         package var trimMs: Int64 = 30_000
         package var inboxLengthMax = 20_000
-        /// An inbox that nobody writes to disappears.
+        /// An inbox without new messages expires after this time.
         package var inboxExpireMs = 600_000
         /// Bytes of results on their way to the broker; beyond it they count as not sent and are sent again later.
         package var outgoingBytesMax = 64 << 20
@@ -49,6 +49,8 @@ package struct WorkerMachine: Sendable {
     var streams: [String: (shard: ShardID, kind: StreamKind)] = [:]
     var calls: [CallID: PendingCall] = [:]
     private var lastCall: UInt64 = 0
+    /// Answers to calls that were not under way.
+    package internal(set) var answersIgnored = 0
     /// What the broker said with the lease of each shard.
     var grants: [ShardID: LeaseGrant] = [:]
     /// When `leases` wants a tick before the regular one.
@@ -57,6 +59,8 @@ package struct WorkerMachine: Sendable {
     var releasesUnderWay = 0
     /// Why no epoch was to be had, so that it is logged once.
     var epochProblem = ""
+    /// The database's timeline as last known; empty before.
+    var databaseTimeline = ""
     private var serverChanges = 0
     /// How far the events of owned shards are recorded as applied.
     var checkpointed: [ShardID: StreamID] = [:]
@@ -66,8 +70,6 @@ package struct WorkerMachine: Sendable {
     var lastTrimMs: Int64 = 0
     /// Bound: `outgoingBytesMax`.
     var outgoing: BatchQueue<OutgoingMessage>
-    /// To whom, and about what, the batch under way is. Bound: as `outgoing`.
-    var batchUnderWay: [(gateway: NodeID, key: LiveQueryKey?)] = []
     private(set) var isDraining = false
     private var isDrained = false
     /// Entries read from streams of events.
@@ -95,10 +97,10 @@ package struct WorkerMachine: Sendable {
         /// Load the versions that are in service now; answer with `catalogsLoaded`.
         case loadCatalogs(CallID)
         /// Run these live queries; answer with `runFinished`.
-        case run(RunBatch)
+        case run(CallID, RunBatch)
         /// Append to the inboxes of gateways; answer with `batchAppended`. One batch at a time.
-        case append([OutgoingMessage])
-        /// Read the stream after the cursor, which `server` gave (nil: whichever answers); entries come as `streamRead`.
+        case append(CallID, [OutgoingMessage])
+        /// Read the stream after the cursor, which `server` gave (nil: any server); entries come as `streamRead`.
         case follow(stream: String, after: StreamID, server: String?)
         case unfollow(stream: String)
         /// Nodes or leases changed: read the node list now, for `nodesListed`.
@@ -205,8 +207,10 @@ package struct WorkerMachine: Sendable {
     }
 
     /// - Parameter outcomes: in the order of the batch's items.
-    package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [Effect] {
-        // What was read counts only while nobody else can serve: see `LeaseMachine.expired`.
+    package mutating func runFinished(_ id: CallID, _ outcomes: [RunOutcome], nowMs: Int64) -> [Effect] {
+        guard let pending = endCall(id) else { return [] }
+        guard case .run(let batch) = pending else { preconditionFailure("results do not answer \(pending)") }
+        // A result counts only while no other worker can serve: see `LeaseMachine.expired`.
         let expired = leases.expired(nowMs: nowMs)
         if !expired.isEmpty { perform(expired, nowMs: nowMs) }
         perform(refresh.runFinished(batch, outcomes.map(bounded), nowMs: nowMs), nowMs: nowMs)
@@ -239,6 +243,13 @@ package struct WorkerMachine: Sendable {
         let id = CallID(number: lastCall)
         calls[id] = pending
         return id
+    }
+
+    /// What the call was for; nil when it is not under way.
+    mutating func endCall(_ id: CallID) -> PendingCall? {
+        let pending = calls.removeValue(forKey: id)
+        if pending == nil { answersIgnored += 1 }
+        return pending
     }
 
     mutating func ask(_ call: BrokerCall, for pending: PendingCall) {

@@ -31,6 +31,13 @@ final class Checks {
     private var readCount = 0
     /// Per live query: ranks of results that gateways took, and what they said.
     private var ranks: [LiveQueryKey: [(position: Position, content: Int)]] = [:]
+    /// What a worker last saw recorded for the shard of a stream of events, and the epoch that it held then.
+    private struct Look: Hashable {
+        let worker: String
+        let stream: String
+    }
+
+    private var looks: [Look: (epoch: UInt64, recorded: UInt64)] = [:]
     private var grants: [ShardID: (epoch: UInt64, owner: NodeID)] = [:]
 
     init(violated: @escaping (String) -> Void) {
@@ -45,6 +52,17 @@ final class Checks {
             violated("one owner: epoch \(epoch) of \(shard) granted after \(former.epoch)")
         }
         grants[shard] = (epoch, owner)
+    }
+
+    /// A worker that holds the lease of the stream's shard under this epoch looked at the recorded one.
+    func looked(_ stream: String, _ epoch: UInt64, recorded: UInt64, by worker: String) {
+        looks[Look(worker: worker, stream: stream)] = (epoch, recorded)
+    }
+
+    /// A worker begins to serve the shard of this stream, if it is one of events.
+    func followed(_ stream: String, by worker: String) {
+        guard let look = looks[Look(worker: worker, stream: stream)], look.recorded > look.epoch else { return }
+        violated("one owner: \(worker) serves \(stream) under \(look.epoch) while \(look.recorded) is recorded")
     }
 
     /// A checkpoint or a trim was accepted.
@@ -79,8 +97,8 @@ final class Checks {
 
     // MARK: Results
 
-    /// A gateway took a result for its newest, or was told that what it holds still is. Ranks must be in the order of
-    /// reading, over all owners: else whoever changes gateways may go backwards.
+    /// A gateway took a result as its newest, or learned that its result still is the newest. Ranks must be in the order of
+    /// reading, over all owners: else a client that changes gateways may go backwards.
     func accepted(_ key: LiveQueryKey, _ result: LiveResult) {
         let content = Self.content(result.answer.body)
         for other in ranks[key] ?? [] where other.position.isOrdered(with: result.position) {

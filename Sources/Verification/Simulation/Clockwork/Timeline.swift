@@ -2,18 +2,21 @@ import SeededRandom
 
 /// Simulated time: what is to happen, in order of time, then of scheduling. Nothing else makes anything happen.
 final class Timeline {
-    private struct Step {
+    /// The place of a step in the order; its body stands apart, since the heap moves its entries often.
+    private struct Entry {
         let atMs: Int64
         let number: UInt64
-        let body: () -> Void
+        let slot: Int
 
-        func isBefore(_ other: Step) -> Bool { (atMs, number) < (other.atMs, other.number) }
+        func isBefore(_ other: Entry) -> Bool { (atMs, number) < (other.atMs, other.number) }
     }
 
     private(set) var nowMs: Int64 = 1_700_000_000_000
     private(set) var stepCount: UInt64 = 0
     var random: SeededRandom
-    private var heap: [Step] = []
+    private var heap: [Entry] = []
+    private var bodies: [(() -> Void)?] = []
+    private var freeSlots: [Int] = []
     private var scheduled: UInt64 = 0
 
     init(seed: UInt64) {
@@ -26,7 +29,15 @@ final class Timeline {
 
     func at(_ atMs: Int64, _ body: @escaping () -> Void) {
         scheduled += 1
-        heap.append(Step(atMs: max(atMs, nowMs), number: scheduled, body: body))
+        let slot: Int
+        if let free = freeSlots.popLast() {
+            slot = free
+            bodies[slot] = body
+        } else {
+            slot = bodies.count
+            bodies.append(body)
+        }
+        heap.append(Entry(atMs: max(atMs, nowMs), number: scheduled, slot: slot))
         var child = heap.count - 1
         while child > 0, heap[child].isBefore(heap[(child - 1) / 2]) {
             heap.swapAt(child, (child - 1) / 2)
@@ -36,20 +47,23 @@ final class Timeline {
 
     func after(_ ms: Int64, _ body: @escaping () -> Void) { at(nowMs + ms, body) }
 
-    /// Everything up to `untilMs`, as long as `goOn` says so after each step.
+    /// Makes everything up to `untilMs` happen, as long as `goOn` says so after each step.
     func run(untilMs: Int64, while goOn: () -> Bool) {
         while let first = heap.first, first.atMs <= untilMs {
             removeFirst()
             nowMs = first.atMs
             stepCount += 1
-            first.body()
+            guard let body = bodies[first.slot] else { preconditionFailure("step \(first.number) has no body") }
+            bodies[first.slot] = nil
+            freeSlots.append(first.slot)
+            body()
             if !goOn() { return }
         }
         nowMs = untilMs
     }
 
-    /// Nothing happens any more. What was to happen holds on to whom it would happen to.
-    func end() { heap = [] }
+    /// Nothing happens any more; the bodies that were scheduled let go of what they hold.
+    func end() { (heap, bodies, freeSlots) = ([], [], []) }
 
     private func removeFirst() {
         heap.swapAt(0, heap.count - 1)
@@ -57,10 +71,9 @@ final class Timeline {
         var parent = 0
         while true {
             var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child].isBefore(heap[least])
-            {
-                least = child
-            }
+            let (left, right) = (2 * parent + 1, 2 * parent + 2)
+            if left < heap.count, heap[left].isBefore(heap[least]) { least = left }
+            if right < heap.count, heap[right].isBefore(heap[least]) { least = right }
             if least == parent { return }
             heap.swapAt(parent, least)
             parent = least

@@ -1,19 +1,19 @@
 /// A deliberate mistake in the simulated shells or services, to prove that the checkers notice it. The machines of the
 /// product stay as they are: a mistake changes their settings, the facts they get, or the effects they want.
 package enum Sabotage: String, Sendable, CaseIterable {
-    /// Gateways take whatever arrives for newer than what they have.
+    /// Gateways take every message for newer than what they have.
     case gatewayFenceSkipped
     /// Gateways compare runs and not epochs.
     case epochIgnored
     /// Epochs are times of Redis' clock, and of each new server's.
     case epochsByTheClock
-    /// Workers serve under whatever epoch Redis grants.
+    /// Workers serve under the epoch that Redis grants, and record none.
     case epochsNotRecorded
     /// Workers do not notice that another database answers.
     case databaseChangesUnnoticed
-    /// Redis lets anybody renew, checkpoint and trim.
+    /// Redis lets any worker renew, checkpoint and trim.
     case leaseFenceSkipped
-    /// Workers serve on when their lease may be somebody else's.
+    /// Workers serve on when their lease may be another worker's.
     case serveAfterExpiry
     /// Workers serve at once what Redis forgot the owner of.
     case formerOwnersForgotten
@@ -25,7 +25,7 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case removeBeforePublish
     /// API nodes acknowledge what is yet to commit.
     case acknowledgeBeforeCommit
-    /// Nobody publishes what a dead API node left in its outbox.
+    /// No node publishes what a dead API node left in its outbox.
     case noSweeper
     /// The sweeper goes by `created_at > last`.
     case sweeperGoesByOrder
@@ -47,12 +47,28 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case positionsTravel
     /// A resume tag counts for any live query.
     case tagTrustedForOthers
-    /// Workers tell gateways that what they hold is fresh up to events that are yet to come.
+    /// Workers say that results are fresh up to events that are yet to come.
     case settledAhead
     /// Workers overlook an event of each page of older events.
     case replayHole
     /// API nodes remove outbox rows without asking whether other shards became responsible.
-    case ordersUnconfirmed
+    case overridesUnconfirmed
+    /// API nodes remove outbox rows although there is a deployment that they have not loaded.
+    case deploymentsIgnored
+    /// Workers answer for live queries of other releases by their own.
+    case versionsMixed
+    /// Sweepers do not append resync markers.
+    case resyncMarkerOmitted
+    /// Rows of the outbox are folded into none.
+    case foldedRowLost
+    /// Workers do not look at the timeline of Postgres.
+    case timelineIgnored
+    /// Requests for leases do not name the timeline as their basis.
+    case basisIgnored
+    /// Workers begin to serve without a look at the recorded epoch.
+    case startUnchecked
+    /// Workers follow events from the end of the stream, not from where the history ended.
+    case followedFromEnd
     /// Workers hand the results of one statement to each other's live queries.
     case swappedOutcomes
 }

@@ -1,15 +1,16 @@
+import LiveModel
 import Sharding
 
 /// What goes wrong, one thing at a time, drawn from the seed.
 enum SimulatedFault: CaseIterable {
-    case workerDies, workerStops, workerDrains
+    case workerDies, workerStops, workerStopsReading, workerDrains
     case gatewayDies, gatewayStops, gatewayDrains
     case apiNodeDies, apiNodeStops, apiNodeDrains
     case cutFromRedis, cutFromPostgres
     case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver, redisForgetsLast, redisSplits
     case postgresFailsOver, postgresForgetsLast, postgresIsSlow
     case connectionIsLost, clientStalls, clientLeaves
-    case splitsChange, rollOut
+    case splitsChange, rollOut, operatorMoves, operatorDrains
 }
 
 extension World {
@@ -33,6 +34,7 @@ extension World {
         switch trouble {
         case .workerDies: killAndRestart(worker)
         case .workerStops: worker.pause(ms: timeline.pick(100...9_000))
+        case .workerStopsReading: worker.stopsAtNextRun = true
         case .workerDrains: drainAndRestart(worker)
         case .gatewayDies: killAndRestart(gateway)
         case .gatewayStops: gateway.pause(ms: timeline.pick(100...7_000))
@@ -59,6 +61,8 @@ extension World {
         case .clientLeaves: client.disconnect()
         case .splitsChange: changeSplits()
         case .rollOut: rollOut()
+        case .operatorMoves: moveShard(to: worker)
+        case .operatorDrains: drainByOverride(timeline.chance(60) ? worker.me : gateway.me)
         }
     }
 
@@ -71,15 +75,15 @@ extension World {
         return .clientLeaves
     }
 
-    private func pick<Thing>(_ things: [Thing]) -> Thing { things[Int(timeline.pick(0...Int64(things.count - 1)))] }
+    func pick<Thing>(_ things: [Thing]) -> Thing { things[Int(timeline.pick(0...Int64(things.count - 1)))] }
 
-    private func killAndRestart(_ process: Process) {
+    func killAndRestart(_ process: Process) {
         guard !process.mustLive else { return }
         process.kill()
         timeline.after(timeline.pick(50...6_000)) { process.start() }
     }
 
-    private func drainAndRestart(_ process: Process) {
+    func drainAndRestart(_ process: Process) {
         guard process.isUp, !process.mustLive else { return }
         process.drain()
         let incarnation = process.incarnation
@@ -90,8 +94,8 @@ extension World {
         }
     }
 
-    /// Of two outages at once the later one decides how it ends: else its own time would not have passed.
-    private func redisAway(for ms: ClosedRange<Int64>, _ comeBack: @escaping (World) -> Void) {
+    /// When two outages overlap, the later one decides how they end: else its own time would not have passed.
+    func redisAway(for ms: ClosedRange<Int64>, _ comeBack: @escaping (World) -> Void) {
         redis.goDown()
         let outage = redis.outages
         timeline.after(timeline.pick(ms)) { [self] in
@@ -100,22 +104,30 @@ extension World {
     }
 
     /// Events are published and their rows removed, then a replica takes over that never had them, before the worker, or
-    /// any worker, read them: nothing but the doubt about the new server refreshes what they concern.
+    /// any worker, read them: only the change of server refreshes what they concern.
     private func forgetLast(unreadBy worker: SimulatedWorker) {
         guard redis.isUp else { return }
         redis.cutReplica()
         for worker in timeline.chance(50) ? workers : [worker] { worker.pause(ms: timeline.pick(3_000...9_000)) }
-        for _ in 0..<timeline.pick(1...4) {
-            let (entity, node) = (pick(SimulatedPostgres.entities), pick(apiNodes))
-            node.later(timeline.pick(20...300)) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
-        }
+        mutateSome(withinMs: 300)
         timeline.after(timeline.pick(400...1_500)) { [self] in
             guard isTrouble, redis.isUp else { return redis.healReplica() }
             redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.clockError()) }
         }
     }
 
-    private func failPostgresOver() {
+    private func mutateSome(withinMs: Int64) {
+        for _ in 0..<timeline.pick(1...4) {
+            let (entity, node) = (pick(SimulatedPostgres.entities), pick(apiNodes))
+            timeline.after(timeline.pick(20...withinMs)) { [self] in mutate(entity, at: node) }
+        }
+    }
+
+    func mutate(_ entity: String, at node: SimulatedAPINode) {
+        node.later(0) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
+    }
+
+    func failPostgresOver() {
         guard postgres.isUp else { return }
         postgres.goDown()
         timeline.after(timeline.pick(50...3_000)) { [self] in
@@ -125,15 +137,12 @@ extension World {
     }
 
     /// Mutations commit and their results reach clients, then a standby takes over that never had them. Perhaps the owner of
-    /// some shards is gone before it could notice: nothing but the timeline tells the next one that what gateways hold
+    /// some shards is gone before it could notice: only by the timeline does the next one know that what gateways hold
     /// is of another life.
     private func forgetLastCommits(of worker: SimulatedWorker) {
         guard postgres.isUp, losesCommits else { return failPostgresOver() }
         postgres.cutStandby()
-        for _ in 0..<timeline.pick(1...4) {
-            let (entity, node) = (pick(SimulatedPostgres.entities), pick(apiNodes))
-            node.later(timeline.pick(20...300)) { [self] in node.mutate(entity) { [self] in acknowledged($0) } }
-        }
+        mutateSome(withinMs: 300)
         timeline.after(timeline.pick(400...1_500)) { [self] in
             guard isTrouble else { return postgres.healStandby() }
             if timeline.chance(60) { killAndRestart(worker) }
@@ -141,8 +150,8 @@ extension World {
         }
     }
 
-    /// A replica takes over, and an API node goes on publishing to the former primary: only its resync markers tell the
-    /// shards, when it meets the new one.
+    /// A replica takes over, and an API node goes on publishing to the former primary: only its resync markers refresh the
+    /// shards, once it meets the new one.
     private func splitRedis(stayingWith node: SimulatedAPINode) {
         guard redis.isUp, noticesServers, node.isUp, !node.isDraining else { return }
         node.stay(with: redis.split(skewMs: clockError()), ms: timeline.pick(500...3_000))
@@ -152,25 +161,30 @@ extension World {
         }
     }
 
-    /// Of a server's clock: mostly small.
-    private func clockError() -> Int64 {
+    /// How far a server's clock is off: mostly little.
+    func clockError() -> Int64 {
         timeline.chance(20) ? timeline.pick(-30_000...30_000) : timeline.pick(-300...300)
     }
 
-    private func changeSplits() {
+    func changeSplits() {
         guard redis.isUp, let operation = Workload.refreshed.randomElement(using: &timeline.random) else { return }
         let splits = Int(timeline.pick(1...4))
-        redis.change(redis.orders.settingSplits(of: operation, to: splits, nowMs: timeline.nowMs))
+        redis.change(redis.overrides.settingSplits(of: operation, to: splits, nowMs: timeline.nowMs))
     }
 
-    /// Every entity is written once more while splits change: nothing comes after it to cover what it misses.
-    func sayLastWords() {
-        for (number, entity) in SimulatedPostgres.entities.enumerated() {
-            let atMs = Int64(number) * 800 + timeline.pick(0...300)
-            for _ in 0..<4 { timeline.after(atMs) { [self] in changeSplits() } }
-            timeline.after(atMs + timeline.pick(0...1_200)) { [self] in
-                pick(apiNodes).mutate(entity) { [self] in acknowledged($0) }
-            }
+    /// An operator gives a shard to a worker until peace.
+    private func moveShard(to worker: SimulatedWorker) {
+        guard redis.isUp else { return }
+        let shard = ShardID(Int(timeline.pick(0...Int64(Workload.shardCount - 1))))
+        redis.change(ClusterOverrides.move(shard, to: .init(node: worker.me, untilMs: nil)))
+    }
+
+    /// An operator drains a node and takes that back.
+    private func drainByOverride(_ node: NodeID) {
+        guard redis.isUp else { return }
+        redis.change(ClusterOverrides.drain(node, true))
+        timeline.after(timeline.pick(500...5_000)) { [self] in
+            if redis.isUp { redis.change(ClusterOverrides.drain(node, false)) }
         }
     }
 
@@ -192,19 +206,21 @@ extension World {
     /// load it while they run; one that is suspended meanwhile publishes by the former rules when it goes on.
     private func rollOut() {
         guard postgres.isUp else { return }
-        release += 1
-        postgres.deploy(Int64(release))
-        for process in workers as [Process] + gateways {
-            timeline.after(timeline.pick(0...6_000)) { [self] in
-                if process.release != release { drainAndRestart(process) }
-            }
-        }
+        deployNextRelease(withinMs: 6_000)
         guard timeline.chance(60) else { return }
         let node = pick(apiNodes)
         node.pause(ms: timeline.pick(3_000...9_000))
         for _ in 0..<timeline.pick(1...3) {
-            node.later(timeline.pick(0...300)) { [self] in
-                node.mutate(Workload.lateEntity) { [self] in acknowledged($0) }
+            timeline.after(timeline.pick(0...300)) { [self] in mutate(Workload.lateEntity, at: node) }
+        }
+    }
+
+    func deployNextRelease(withinMs: Int64) {
+        release += 1
+        postgres.deploy(Int64(release))
+        for process in workers as [Process] + gateways {
+            timeline.after(timeline.pick(0...withinMs)) { [self] in
+                if process.release != release { drainAndRestart(process) }
             }
         }
     }
@@ -216,6 +232,8 @@ extension World {
         isDatabaseSlow = false
         if !postgres.isUp { postgres.comeUp(losesCommits ? .stalePromotion : .restart) }
         if !redis.isUp { redis.restart(losingData: false) }
+        redis.healReplica()
+        for node in redis.overrides.drained.sorted() { redis.change(ClusterOverrides.drain(node, false)) }
         for process in processes {
             process.heal()
         }

@@ -12,7 +12,7 @@ final class Connection {
     /// The client's live query as this gateway's release has it.
     let query: LiveQuery
     let hub: Int
-    /// Told of each run of a timer, also when nothing changed.
+    /// Whether the client gets a message for each run of a timer, also when nothing changed.
     let reportsTimerRuns: Bool
     private let timeline: Timeline
     var handle: SubscriptionTable<Connection>.Handle?
@@ -40,7 +40,7 @@ final class Connection {
 
     var pendingCount: Int { outbox.count }
 
-    /// Nothing comes through any more; neither side is told.
+    /// Nothing comes through any more; neither side notices.
     func cut(ms: Int64) { cutUntilMs = timeline.nowMs + ms }
 
     // MARK: The gateway's side
@@ -73,7 +73,7 @@ final class Connection {
         }
     }
 
-    /// The gateway ends it, for what reason ever; the client hears of it.
+    /// The gateway ends it, and the client notices.
     func end() {
         guard !isOver else { return }
         isOver = true

@@ -12,7 +12,7 @@ class Process {
     let name: String
     private(set) var isUp = false
     private(set) var incarnation = 0
-    /// Of the stored operations that this incarnation knows.
+    /// The release of the stored operations that this incarnation knows.
     private(set) var release = 1
     private var pausedUntilMs: Int64 = 0
     private var startedMs: Int64 = 0
@@ -34,6 +34,8 @@ class Process {
     /// How often another one was met, since the start.
     private(set) var databaseChanges = 0
     private var generationMet = -1
+    /// Its machines did something in the present step.
+    private var isTouched = false
 
     /// After which a request to Redis is given up.
     private static let commandTimeoutMs: Int64 = 2_000
@@ -68,6 +70,7 @@ class Process {
         (serverID, serverChanges) = ("", 0)
         (databaseTimeline, databaseChanges, generationMet) = (nil, 0, -1)
         (link, formerRedis) = (.init(isConnected: true, reconnects: 0), nil)
+        touch()
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
         driftPerThousand = timeline.pick(-5...5)
@@ -124,6 +127,20 @@ class Process {
         }
     }
 
+    /// It is looked at after this step.
+    final func touch() {
+        guard !isTouched else { return }
+        isTouched = true
+        world.touched.append(self)
+    }
+
+    final func forgetTouch() { isTouched = false }
+
+    /// Now and then an answer comes twice: the call that it answers is over.
+    final func sometimesAgain(_ body: @escaping () -> Void) {
+        if world.isTrouble, timeline.chance(1) { later(timeline.pick(0...900), body) }
+    }
+
     final func every(_ ms: Int64, _ body: @escaping () -> Void) {
         later(ms) { [self] in
             body()
@@ -133,8 +150,8 @@ class Process {
 
     // MARK: Redis
 
-    /// Asks Redis over one connection: requests are executed in order, answers come in order; nil: no answer, and nobody
-    /// knows whether it was executed.
+    /// Sends a request to Redis over one connection: requests are executed in order, answers come in order; nil: no answer,
+    /// and the request may have been executed.
     final func call<Answer>(_ request: @escaping (SimulatedRedis) -> Answer, then: @escaping (Answer?) -> Void) {
         let sentMs = timeline.nowMs
         requestAtMs = max(requestAtMs, sentMs + world.networkDelay())
@@ -178,12 +195,12 @@ class Process {
         case unknown
     }
 
-    /// A pool makes its connections again before anybody needs them.
+    /// A pool opens its connections again before they are needed.
     final func connectToPostgres() {
         if !isCutFromPostgres { met(world.postgres.timeline, generation: world.postgres.generation) }
     }
 
-    /// A connection tells the timeline when it is made.
+    /// The timeline is known with every new connection.
     private func met(_ timeline: String, generation: Int) {
         guard generation > generationMet else { return }
         generationMet = generation
@@ -192,7 +209,7 @@ class Process {
         if isOther, world.sabotage != .databaseChangesUnnoticed { databaseChanges += 1 }
     }
 
-    /// One statement, or one transaction in one flight, on a connection of its own: no order between them.
+    /// One statement, or one pipelined transaction, on a connection of its own: no order between them.
     final func statement<Answer>(
         _ execute: @escaping (SimulatedPostgres) -> Answer, then: @escaping (Statement<Answer>) -> Void
     ) {

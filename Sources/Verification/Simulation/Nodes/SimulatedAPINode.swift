@@ -25,7 +25,7 @@ final class SimulatedAPINode: Process {
 
     override func started() {
         publisher = PublisherMachine(settings: world.publisherSettings, shardCount: Workload.shardCount)
-        sweeper = SweeperMachine(settings: World.sweeperSettings, shardCount: Workload.shardCount)
+        sweeper = SweeperMachine(settings: world.sweeperSettings, shardCount: Workload.shardCount)
         (overrides, isDraining, owesResync) = (ClusterOverrides(), false, false)
         rules = SimulatedRules(generation: Int64(release))
         readOverrides()
@@ -33,7 +33,7 @@ final class SimulatedAPINode: Process {
             readOverrides()
             followDeployments()
         }
-        if world.sabotage != .noSweeper { perform(.wait(ms: World.sweeperSettings.sweepMs)) }
+        if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
     }
 
     override func drain() {
@@ -54,7 +54,7 @@ final class SimulatedAPINode: Process {
 
     private func readOverrides() {
         call {
-            $0.orders
+            $0.overrides
         } then: { [self] answer in
             if let answer { overrides = answer }
         }
@@ -88,7 +88,7 @@ final class SimulatedAPINode: Process {
         statement {
             $0.commit(entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs))
         } then: { [self] outcome in
-            // Without an answer nobody knows; the sweepers do.
+            // Without an answer it may have committed; the sweepers find it.
             guard case .done = outcome else { return }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
             if world.sabotage != .publishBeforeCommit { perform(publisher.committed(committed)) }
@@ -99,6 +99,7 @@ final class SimulatedAPINode: Process {
     // MARK: Effects
 
     private func perform(_ effects: [PublisherMachine.Effect]) {
+        touch()
         for effect in effects {
             switch effect {
             case .append(let call, let publications):
@@ -106,7 +107,9 @@ final class SimulatedAPINode: Process {
                 let lagMs = world.sabotage == .publishBeforeCommit ? 0 : timeline.pick(0...world.publishLagMaxMs)
                 later(lagMs) { [self] in
                     append(streams.appends(of: publications)) { [self] answer in
-                        if !isEarly { perform(publisher.appended(call, answer)) }
+                        if isEarly { return }
+                        perform(publisher.appended(call, answer))
+                        sometimesAgain { [self] in perform(publisher.appended(call, answer)) }
                     }
                 }
                 if isEarly { perform(publisher.appended(call, .success(()))) }
@@ -116,8 +119,9 @@ final class SimulatedAPINode: Process {
                     perform(publisher.overridesConfirmed(answer, rules: rules, nowMs: Workload.noGraceMs))
                 }
             case .remove(let ids, let catalogGeneration):
+                let isGuarded = world.sabotage != .deploymentsIgnored
                 statement {
-                    $0.remove(ids, catalogGeneration: catalogGeneration)
+                    $0.remove(ids, catalogGeneration: isGuarded ? catalogGeneration : .max)
                 } then: { [self] outcome in
                     perform(publisher.removed(outcome.answer.map { _ in }))
                 }
@@ -136,7 +140,8 @@ final class SimulatedAPINode: Process {
                 perform(sweeper.roundDue(serverChanges: changes, hasPublished: publisher.hasPublished))
             }
         case .appendResyncMarkers(let shards):
-            append(streams.resyncMarkers(for: shards)) { [self] answer in
+            let isOmitted = world.sabotage == .resyncMarkerOmitted
+            append(isOmitted ? [] : streams.resyncMarkers(for: shards)) { [self] answer in
                 if case .success = answer { owesResync = false }
                 perform(sweeper.resyncAppended(isCertain: (try? answer.get()) != nil))
             }
@@ -149,11 +154,12 @@ final class SimulatedAPINode: Process {
             append(streams.appends(of: publications)) { [self] in perform(sweeper.appended($0)) }
         case .remove(let ids, let catalogGeneration):
             let sweep = sweep
+            let isGuarded = world.sabotage != .deploymentsIgnored
             statement { postgres -> Int? in
                 // The locks went with the connection: another sweeper may have the rows.
                 guard let sweep, !sweep.isOver else { return nil }
                 sweep.isOver = true
-                return postgres.remove(ids, catalogGeneration: catalogGeneration)
+                return postgres.remove(ids, catalogGeneration: isGuarded ? catalogGeneration : .max)
             } then: { [self] outcome in
                 endSweep()
                 guard case .done(let removed?) = outcome else {
@@ -173,8 +179,10 @@ final class SimulatedAPINode: Process {
             count += 1
             let id = "\(name).\(incarnation).\(count)"
             let event = Array(SweeperMachine.foldedEvent.utf8)
-            statement { [timeline] in
-                $0.fold(limit: limit, into: id, event: event, nowMs: timeline.nowMs)
+            statement { [timeline, sabotage = world.sabotage] in
+                let count = $0.fold(limit: limit, into: id, event: event, nowMs: timeline.nowMs)
+                if sabotage == .foldedRowLost { _ = $0.remove([id], catalogGeneration: .max) }
+                return count
             } then: { [self] outcome in
                 perform(sweeper.folded(try? outcome.answer.get()))
             }
@@ -203,12 +211,12 @@ final class SimulatedAPINode: Process {
 
     private func confirmOverrides(_ then: @escaping (Result<ClusterOverrides, StepFailure>) -> Void) {
         call {
-            $0.orders
+            $0.overrides
         } then: { [self] answer in
             guard let answer else { return then(.failure(StepFailure("no answer"))) }
             overrides = answer
             // The wrong way: as if nothing had changed.
-            then(.success(world.sabotage == .ordersUnconfirmed ? ClusterOverrides() : answer))
+            then(.success(world.sabotage == .overridesUnconfirmed ? ClusterOverrides() : answer))
         }
     }
 

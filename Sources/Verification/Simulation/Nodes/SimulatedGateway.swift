@@ -15,6 +15,7 @@ final class SimulatedGateway: Process {
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
     private var overrides = KnownOverrides()
+    private lazy var membership = newMembership()
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
     private var isDraining = false
@@ -26,7 +27,7 @@ final class SimulatedGateway: Process {
         super.init(name, world)
     }
 
-    var takesClients: Bool { isUp && !isDraining }
+    var takesClients: Bool { isUp && !isDraining && !membership.machine.isDrainedByOperator }
     var me: NodeID { NodeID(keepsName ? name : "\(name).\(incarnation)") }
     private var inbox: String { world.redis.keys.inbox(gateway: me.name) }
 
@@ -37,18 +38,14 @@ final class SimulatedGateway: Process {
         machine = GatewayMachine(
             gateway: me, settings: World.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32
         ) {
-            let place = Workload.place(of: $0, by: overrides.value.withLock { $0 })
-            return isBlind ? ShardRoute(place.shard) : place
+            let route = Workload.route(of: $0, by: overrides.value.withLock { $0 })
+            return isBlind ? ShardRoute(route.shard) : route
         }
         tables = Array(repeating: SubscriptionTable(), count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
-        // In the node list before anything else.
-        heartbeat { [self] in
-            perform(machine.started(shardCount: Workload.shardCount))
-            follower.follow(inbox, after: .zero)
-        }
-        every(1_000) { [self] in if !isDraining { heartbeat {} } }
+        membership = newMembership()
+        membership.start()
         every(machine.settings.tickMs) { [self] in perform(machine.ticked(link, nowMs: nowMs)) }
     }
 
@@ -61,10 +58,7 @@ final class SimulatedGateway: Process {
     override func drain() {
         guard isUp, !isDraining else { return }
         isDraining = true
-        call { [me] in
-            $0.withdraw(me)
-        } then: { _ in
-        }
+        membership.leave()
         for connection in sortedConnections { later(timeline.pick(0...800)) { [self] in close(connection) } }
         later(900) { [self] in
             for connection in sortedConnections { close(connection) }
@@ -77,31 +71,30 @@ final class SimulatedGateway: Process {
         if stream.map({ $0 == inbox }) ?? true { follower.poke() }
     }
 
-    private func heartbeat(_ then: @escaping () -> Void) {
-        let record = NodeRecordPayload(
-            id: me, roles: ["gateway"], address: "", adminAddress: "", version: "\(release)", startedAtMs: nowMs,
-            isDraining: false, load: 0)
-        call {
-            $0.announce(record, ttlMs: 5_000)
-            return $0.orders
-        } then: { [self] answer in
-            if let answer, answer.generation != overrides.value.withLock({ $0.generation }) {
-                overrides.value.withLock { $0 = answer }
-                perform(machine.placesChanged(nowMs: nowMs))
+    private func newMembership() -> SimulatedMembership {
+        SimulatedMembership(self, me, role: "gateway") { [unowned self] change in
+            switch change {
+            case .overrides(let read): overrides.value.withLock { $0 = read }
+            case .places: perform(machine.placesChanged(nowMs: nowMs))
+            // In the node list before anything else.
+            case .announcedFirst:
+                perform(machine.started(shardCount: Workload.shardCount))
+                follower.follow(inbox, after: .zero)
+            case .drainSessions: for connection in sortedConnections { close(connection) }
+            case .workers: break
             }
-            then()
         }
     }
 
     /// Where the live query belongs, as this gateway knows.
-    func shard(of query: LiveQuery) -> ShardID { Workload.place(of: query, by: overrides.value.withLock { $0 }).shard }
+    func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: overrides.value.withLock { $0 }).shard }
 
     // MARK: Sessions
 
     /// Dictionaries have no order.
     private var sortedConnections: [Connection] { connections.values.sorted { $0.isBefore($1) } }
 
-    /// The kernel takes the connection, whatever the process does.
+    /// The kernel takes the connection even while the process stands still.
     func accept(_ connection: Connection) { connections[ObjectIdentifier(connection)] = connection }
 
     func subscribe(_ connection: Connection, known: KnownResult?) {
@@ -160,6 +153,7 @@ final class SimulatedGateway: Process {
     // MARK: Effects
 
     private func perform(_ effects: [GatewayMachine.Effect]) {
+        touch()
         for effect in effects {
             switch effect {
             case .send: later(0) { [self] in send() }
@@ -176,10 +170,10 @@ final class SimulatedGateway: Process {
     }
 
     private func send() {
-        let flight = machine.nextBatch()
-        if flight.isEmpty { return }
-        for (shard, message) in flight { world.note("\(me) -> \(shard) \(message.short)") }
-        let sent = flight.filter { [sabotage = world.sabotage] in $0.message.isSent(despite: sabotage) }
+        let batch = machine.nextBatch()
+        if batch.isEmpty { return }
+        for (shard, message) in batch { world.note("\(me) -> \(shard) \(message.short)") }
+        let sent = batch.filter { [sabotage = world.sabotage] in $0.message.isSent(despite: sabotage) }
         call { redis in
             for (shard, message) in sent {
                 redis.append(

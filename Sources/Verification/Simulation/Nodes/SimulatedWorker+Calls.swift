@@ -18,7 +18,7 @@ extension SimulatedRedis {
         case .trim(let stream, let minimumID, let lease, let epoch):
             return .done(trim(stream, minimumID: minimumID, lease: lease, epoch: epoch))
         case .wakeWorkers(let node):
-            tellNews(of: node)
+            wakeWorkers(of: node)
             return .done(true)
         }
     }

@@ -4,10 +4,10 @@ import RoleMachines
 import Sharding
 import Streams
 
-/// Deliberate mistakes (`Sabotage`): what the machine that ships is set to, what it hears and what becomes of its effects.
+/// Deliberate mistakes (`Sabotage`): changes of the settings, facts and effects of the machine that ships.
 extension SimulatedWorker {
-    func makeMistakes(in settings: inout WorkerMachine.Settings) {
-        switch world.sabotage {
+    static func makeMistakes(in settings: inout WorkerMachine.Settings, _ sabotage: Sabotage?) {
+        switch sabotage {
         case .formerOwnersForgotten: settings.lease.holdOffMs = 0
         case .serveAfterExpiry: settings.lease.marginMs = -60_000
         default: break
@@ -38,6 +38,26 @@ extension SimulatedWorker {
         }
     }
 
+    func mistaken(_ call: WorkerMachine.BrokerCall) -> WorkerMachine.BrokerCall {
+        switch (world.sabotage, call) {
+        case (.basisIgnored, .askLease(let key, let owner, let ttlMs, _, let epoch)):
+            .askLease(key: key, owner: owner, ttlMs: ttlMs, basis: "", epoch: epoch)
+        default: call
+        }
+    }
+
+    /// Where a stream is followed from.
+    func mistaken(_ cursor: StreamID, of stream: String) -> StreamID {
+        guard world.sabotage == .followedFromEnd, stream.hasSuffix(":events") else { return cursor }
+        return world.redis.info(stream)?.lastID ?? cursor
+    }
+
+    /// What the worker takes for the answer of a statement that it does not execute.
+    func madeUpReply(to call: WorkerMachine.DatabaseCall) -> WorkerMachine.DatabaseReply? {
+        guard world.sabotage == .epochsNotRecorded, case .recordEpoch = call else { return nil }
+        return .recorded(true)
+    }
+
     func mistaken(_ reply: WorkerMachine.BrokerReply) -> WorkerMachine.BrokerReply {
         switch (world.sabotage, reply) {
         case (.historyTrustedAfterLoss, .lease(.granted(var grant))):
@@ -54,9 +74,10 @@ extension SimulatedWorker {
         _ reply: WorkerMachine.DatabaseReply, to call: WorkerMachine.DatabaseCall
     ) -> WorkerMachine.DatabaseReply {
         switch (world.sabotage, reply, call) {
-        case (.epochsByTheClock, .recorded, _), (.epochsNotRecorded, .recorded, _): .recorded(true)
+        case (.epochsByTheClock, .recorded, _): .recorded(true)
         case (.epochsByTheClock, .epochs(let recorded, let floor), .readEpochs(let shard)),
-            (.epochsNotRecorded, .epochs(let recorded, let floor), .readEpochs(let shard)):
+            (.epochsNotRecorded, .epochs(let recorded, let floor), .readEpochs(let shard)),
+            (.startUnchecked, .epochs(let recorded, let floor), .readEpochs(let shard)):
             .epochs(recorded: machine.leases.epoch(of: shard) ?? recorded, floor: floor)
         default: reply
         }
@@ -72,7 +93,7 @@ extension SimulatedWorker {
             guard case .settled(let shard, let epoch, let through, let except, let held) = sent.message else {
                 return sent
             }
-            let later = StreamID(ms: through.ms + 3_000, sequence: 0)
+            let later = StreamID(ms: through.ms + 10_000, sequence: 0)
             return OutgoingMessage(
                 to: sent.gateway,
                 .settled(shard: shard, epoch: epoch, through: later, except: except, held: held), append: sent.append)

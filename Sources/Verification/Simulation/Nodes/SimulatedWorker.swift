@@ -8,29 +8,36 @@ import Streams
 /// or late, the process stops in between. What is decided is decided by the machine that ships; a deliberate mistake
 /// changes its settings, its facts or its effects (`SimulatedWorker+Mistakes.swift`).
 final class SimulatedWorker: Process {
-    private(set) lazy var machine = newMachine()
+    private(set) var machine: WorkerMachine
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
     private var followed: Set<String> = []
     private var timerAtMs: Int64?
     private var isDraining = false
-    private var isHeartbeatDue = false
+    private lazy var membership = newMembership()
     /// Live queries whose statement is under way.
     private(set) var running: Set<Int32> = []
+    /// It stops once more between the decision to run live queries and the statement.
+    var stopsAtNextRun = false
     /// What was read before the live query was registered, by mistake.
     var readEarly: [LiveQueryKey: [UInt8]] = [:]
 
     var me: NodeID { NodeID(name) }
 
-    private func newMachine() -> WorkerMachine {
-        let (workload, release) = (world.workload, release)
+    override init(_ name: String, _ world: World) {
+        machine = Self.makeMachine(name, world, release: world.release)
+        super.init(name, world)
+    }
+
+    private static func makeMachine(_ name: String, _ world: World, release: Int) -> WorkerMachine {
+        let (workload, isMixed) = (world.workload, world.sabotage == .versionsMixed)
         return WorkerMachine(
-            node: me, keys: world.redis.keys, shardCount: Workload.shardCount, settings: settings
+            node: NodeID(name), keys: world.redis.keys, shardCount: Workload.shardCount, settings: settings(world)
         ) { query throws(RequestError) in
-            try workload.rules(of: query, release: release)
+            try workload.rules(of: isMixed ? query.of(release: release) : query, release: release)
         }
     }
 
-    private var settings: WorkerMachine.Settings {
+    private static func settings(_ world: World) -> WorkerMachine.Settings {
         var settings = WorkerMachine.Settings()
         settings.refresh = world.refreshSettings
         settings.eventsAgeMaxMs = 20_000
@@ -38,21 +45,21 @@ final class SimulatedWorker: Process {
         settings.inboxLengthMax = World.inboxLengthMax
         settings.outgoingBytesMax = World.outgoingBytesMax
         settings.batchBytesMax = 4_000
-        makeMistakes(in: &settings)
+        makeMistakes(in: &settings, world.sabotage)
         return settings
     }
 
     // MARK: Facts
 
     override func started() {
-        machine = newMachine()
+        machine = Self.makeMachine(name, world, release: release)
         follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
         (followed, running, readEarly) = ([], [], [:])
-        (timerAtMs, isDraining, isHeartbeatDue) = (nil, false, false)
+        (timerAtMs, isDraining, stopsAtNextRun) = (nil, false, false)
+        membership = newMembership()
         perform(machine.started())
-        heartbeat()
-        every(1_000) { [self] in heartbeat() }
-        every(settings.tickMs) { [self] in
+        membership.start()
+        every(Self.settings(world).tickMs) { [self] in
             connectToPostgres()
             let changes = (world.noticesServers ? serverChanges : 0) + databaseChanges
             perform(machine.ticked(serverChanges: changes, nowMs: nowMs))
@@ -63,11 +70,8 @@ final class SimulatedWorker: Process {
     override func drain() {
         guard isUp, !isDraining else { return }
         isDraining = true
-        call { [me] in
-            $0.withdraw(me)
-        } then: { [self] _ in
-            perform(machine.drain(nowMs: nowMs))
-        }
+        membership.leave()
+        perform(machine.drain(nowMs: nowMs))
         later(1_000) { [self] in kill() }
     }
 
@@ -75,20 +79,10 @@ final class SimulatedWorker: Process {
         if stream.map(followed.contains) ?? true { follower.poke() }
     }
 
-    private func heartbeat() {
-        isHeartbeatDue = false
-        guard !isDraining else { return }
-        let record = NodeRecordPayload(
-            id: me, roles: ["worker"], address: "", adminAddress: "", version: "\(release)", startedAtMs: nowMs,
-            isDraining: false, load: 0)
-        call { [me] redis in
-            if redis.announce(record, ttlMs: 5_000) { redis.tellNews(of: me) }
-            return redis.nodes(livingAtMost: 20_000)
-        } then: { [self] nodes in
-            guard let nodes, !isDraining else { return }
-            let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
-            let gateways = Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id))
-            perform(machine.nodesListed(workers: workers, gateways: gateways, nowMs: nowMs))
+    private func newMembership() -> SimulatedMembership {
+        SimulatedMembership(self, me, role: "worker") { [unowned self] change in
+            guard case .workers(let workers, let gateways, let pins) = change else { return }
+            perform(machine.nodesListed(workers: workers, gateways: gateways, pins: pins, nowMs: nowMs))
         }
     }
 
@@ -105,17 +99,16 @@ final class SimulatedWorker: Process {
         for batch in machine.urgentFirst(batches) { perform(machine.streamRead(batch, &decoder, nowMs: nowMs)) }
     }
 
-    /// Now and then an answer comes again: whoever waited for it is gone.
+    /// Now and then the answer comes again: its call is over.
     private func answered(_ answer: @escaping () -> [WorkerMachine.Effect]) {
         perform(answer())
-        if world.isTrouble, timeline.chance(1) {
-            later(timeline.pick(0...900)) { [self] in perform(answer()) }
-        }
+        sometimesAgain { [self] in perform(answer()) }
     }
 
     // MARK: Effects
 
     private func perform(_ effects: [WorkerMachine.Effect]) {
+        touch()
         for effect in effects { perform(effect) }
         guard let deadlineMs = machine.nextDeadlineMs, deadlineMs < timerAtMs ?? .max else { return }
         timerAtMs = deadlineMs
@@ -130,7 +123,8 @@ final class SimulatedWorker: Process {
     private func perform(_ effect: WorkerMachine.Effect) {
         switch effect {
         case .broker(let id, let request):
-            later(timeline.pick(0...3)) { [self] in
+            let request = mistaken(request)
+            later(timeline.pick(0...3) + delayByMutations(request)) { [self] in
                 world.note("\(name) \(id) \(request)")
                 call {
                     $0.answer(request)
@@ -147,26 +141,44 @@ final class SimulatedWorker: Process {
             later(isSlow ? timeline.pick(500...6_000) : timeline.pick(0...5)) { [self] in
                 answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) }
             }
-        case .run(let batch): run(batch)
-        case .append(let messages): append(mistaken(messages))
+        case .run(let id, let batch):
+            if stopsAtNextRun { pause(ms: timeline.pick(4_000...9_000)) }
+            stopsAtNextRun = false
+            let begunMs = nowMs
+            later(timeline.pick(0...1)) { [self] in run(id, batch, begunMs: begunMs) }
+        case .append(let id, let messages): append(id, mistaken(messages))
         case .follow(let stream, let cursor, let server):
             followed.insert(stream)
-            follower.follow(stream, after: cursor, server: server)
+            world.checks.followed(stream, by: name)
+            follower.follow(stream, after: mistaken(cursor, of: stream), server: server)
         case .unfollow(let stream):
             followed.remove(stream)
             follower.unfollow(stream)
-        case .readNodes:
-            if !isHeartbeatDue { later(3) { [self] in heartbeat() } }
-            isHeartbeatDue = true
+        case .readNodes: membership.wake()
         case .log(let line): world.note("\(name): \(line.message) \(line.metadata.sorted { $0.key < $1.key })")
         case .endDrain: later(timeline.pick(0...50)) { [self] in kill() }
         }
     }
 
+    /// Mutations that wait for the last call of a shard's start, and take as long as they like.
+    private func delayByMutations(_ request: WorkerMachine.BrokerCall) -> Int64 {
+        guard case .nodes = request, !world.mutationsAtStart.isEmpty else { return 0 }
+        for entity in world.mutationsAtStart.prefix(3) { world.mutate(entity, at: world.pick(world.apiNodes)) }
+        world.mutationsAtStart.removeFirst(min(3, world.mutationsAtStart.count))
+        return timeline.pick(50...400)
+    }
+
     private func ask(_ id: WorkerMachine.CallID, _ request: WorkerMachine.DatabaseCall) {
         world.note("\(name) \(id) \(request)")
         statement { [self] postgres in
-            let reply = mistaken(postgres.answer(request), to: request)
+            if let made = madeUpReply(to: request) { return made }
+            let truth = postgres.answer(request)
+            if case .readEpochs(let shard) = request, case .epochs(let recorded, _) = truth,
+                let epoch = machine.leases.epoch(of: shard)
+            {
+                world.checks.looked(world.redis.keys.events(shard: shard.number), epoch, recorded: recorded, by: name)
+            }
+            let reply = mistaken(truth, to: request)
             // The last thing that is looked at before a shard is served.
             if case .readEpochs(let shard) = request, case .epochs(let recorded, _) = reply,
                 machine.leases.epoch(of: shard) == recorded
@@ -177,20 +189,20 @@ final class SimulatedWorker: Process {
         } then: { [self] outcome in
             var reply = WorkerMachine.DatabaseReply.failed("Postgres is away")
             if case .done(let answer) = outcome { reply = answer }
-            let timeline = databaseTimeline
+            let timeline = world.sabotage == .timelineIgnored ? "" : databaseTimeline
             world.note("\(name) \(id) answered \(reply)")
             answered { [self] in machine.databaseAnswered(id, reply, timeline: timeline, nowMs: nowMs) }
         }
     }
 
-    private func run(_ batch: RunBatch) {
+    private func run(_ id: WorkerMachine.CallID, _ batch: RunBatch, begunMs: Int64) {
         for item in batch.items where !running.insert(item.slot).inserted {
             world.violated("two runs of one live query in flight at \(name)")
         }
-        let begunMs = nowMs
         statement { [self] postgres in
             batch.items.map { item -> RunOutcome in
-                let body = readEarly.removeValue(forKey: item.query.key) ?? postgres.result(of: item.query)
+                let read = world.sabotage == .versionsMixed ? item.query.of(release: release) : item.query
+                let body = readEarly.removeValue(forKey: item.query.key) ?? postgres.result(of: read)
                 world.checks.read(item.query.key, item.shard, item.position, body, by: name)
                 let digest = Digest(of: body)
                 return digest == item.knownDigest ? .unchanged : .result(digest: digest, OperationAnswer(body: body))
@@ -200,11 +212,11 @@ final class SimulatedWorker: Process {
             var outcomes = batch.items.map { _ in RunOutcome.failed(RequestError(.unavailable, "Postgres is away")) }
             if case .done(let read) = answer { outcomes = mistaken(read) }
             let endedMs = world.sabotage == .lateResultsUsed ? begunMs : nowMs
-            perform(machine.runFinished(batch, outcomes, nowMs: endedMs))
+            answered { [self] in machine.runFinished(id, outcomes, nowMs: endedMs) }
         }
     }
 
-    private func append(_ messages: [OutgoingMessage]) {
+    private func append(_ id: WorkerMachine.CallID, _ messages: [OutgoingMessage]) {
         for message in messages {
             world.note("\(name) -> \(message.gateway) \(message.message.short)")
             if case .result(let shard, let key, let result, _) = message.message {
@@ -219,7 +231,7 @@ final class SimulatedWorker: Process {
             }
         } then: { [self] answer in
             let isWhole = answer != nil && appended.count == messages.count
-            perform(machine.batchAppended(problem: isWhole ? nil : "cut off", nowMs: nowMs))
+            answered { [self] in machine.batchAppended(id, problem: isWhole ? nil : "cut off", nowMs: nowMs) }
         }
     }
 }

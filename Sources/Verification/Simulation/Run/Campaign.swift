@@ -45,7 +45,7 @@ package struct Campaign: Sendable {
         self.failuresMax = failuresMax
     }
 
-    /// - Parameter progress: told a line now and then.
+    /// - Parameter progress: called with a line now and then.
     package func run(progress: @escaping @Sendable (String) -> Void) -> Report {
         let start = ContinuousClock.now
         let state = Mutex((next: seeds.lowerBound, report: Report()))

@@ -62,11 +62,11 @@ package final class World {
         return settings
     }
 
-    static var sweeperSettings: SweeperMachine.Settings {
+    var sweeperSettings: SweeperMachine.Settings {
         var settings = SweeperMachine.Settings()
         settings.batchMax = 20
         settings.batchBytesMax = 2_000
-        settings.rowsMax = 24
+        settings.rowsMax = outboxRowsMax
         settings.foldMax = 10
         return settings
     }
@@ -89,6 +89,10 @@ package final class World {
     var isDatabaseSlow = false
     /// How long a committed event may wait before it is sent to the streams, under this seed.
     let publishLagMaxMs: Int64
+    /// Rows in the outbox beyond which they are folded, under this seed.
+    let outboxRowsMax: Int
+    /// Entities to write while shards are being started.
+    var mutationsAtStart: [String] = []
     /// Whether nodes notice under this seed that another Redis server answers; the gap detection of streams and leases
     /// has to do alone, too.
     let noticesServers: Bool
@@ -96,10 +100,12 @@ package final class World {
     let replicaLagMaxMs: Int64
     /// How often each kind of trouble comes under this seed, relative to the others: some seeds dwell on a few.
     let weights: [Int]
-    /// Of the newest outbox row that a sweep published: what must not be relied on.
+    /// When the newest outbox row that a sweep published was written: nothing may rely on it.
     var lastSweptMs: Int64 = 0
-    /// Of the stored operations; a node takes it over when it starts.
+    /// The release of the stored operations; a node takes it over when it starts.
     var release = 1
+    /// Processes that did something in the present step.
+    var touched: [Process] = []
     /// Whether clients may connect.
     private(set) var isOpen = true
     private(set) var violations: [String] = []
@@ -109,7 +115,7 @@ package final class World {
     private(set) var workers: [SimulatedWorker] = []
     private(set) var gateways: [SimulatedGateway] = []
 
-    /// - Parameter trace: told a line per event.
+    /// - Parameter trace: called with a line per event.
     package init(seed: UInt64, sabotage: Sabotage? = nil, trace: ((String) -> Void)? = nil) throws {
         self.sabotage = sabotage
         self.trace = trace
@@ -119,6 +125,7 @@ package final class World {
         refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
         replicaLagMaxMs = [300, 1_000, 5_000][Int(timeline.pick(0...2))]
         losesCommits = timeline.chance(40)
+        outboxRowsMax = [6, 24][Int(timeline.pick(0...1))]
         let isClockRight = losesCommits || timeline.chance(30)
         postgres = SimulatedPostgres { [timeline] in isClockRight ? timeline.nowMs : 0 }
         noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
@@ -141,7 +148,7 @@ package final class World {
 
     var processes: [Process] { apiNodes as [Process] + workers as [Process] + gateways as [Process] }
 
-    // MARK: What others ask
+    // MARK: Delays and choices
 
     func networkDelay() -> Int64 {
         isTrouble && timeline.chance(2) ? timeline.pick(50...900) : timeline.pick(0...4)
@@ -157,7 +164,7 @@ package final class World {
         gateways.filter(\.takesClients).randomElement(using: &timeline.random)
     }
 
-    /// A line of the trace, if somebody reads it.
+    /// Adds a line to the trace, if there is one.
     func note(_ line: @autoclosure () -> String) {
         if let trace { trace("\(timeline.nowMs - startMs) \(line())") }
     }
@@ -190,8 +197,8 @@ package final class World {
             phase(Self.troubleMs)
             makePeace()
             phase(Self.calmMs)
-            // In the other half, what trouble left behind is not covered by anything.
-            if timeline.chance(50) { sayLastWords() }
+            // In the others, what trouble left behind is not covered by anything.
+            if timeline.chance(70) { sayLastWords() }
             phase(Self.settleMs)
             if violations.isEmpty { checkConvergence() }
         }

@@ -3,7 +3,7 @@ import LiveModel
 
 /// Postgres in the simulation: entities with a version, queries over them, and the outbox.
 ///
-/// A result is a text that names the live query and the versions read: `op|variables|auth|life=0,e0=3,e1=7`. Every failover
+/// A result is a text that names the live query and the versions read: `op|release|variables|auth|life=0,e0=3,e1=7`. Every failover
 /// ends all connections and begins a new timeline. One to a standby that lags behind loses commits, outbox rows and
 /// recorded epochs, and begins a new life: versions of a later life are newer, however small they are.
 final class SimulatedPostgres {
@@ -155,7 +155,7 @@ final class SimulatedPostgres {
         let read: [String] =
             switch query.operation.operation {
             case "Lookup": [query.variables["id"]?.stringValue ?? ""]
-            case "Late": [Workload.lateEntity]
+            case let name where name.hasPrefix("Late"): [Workload.lateEntity]
             case "Group": Self.entities.filter { Self.group(of: $0) == query.variables["group"]?.stringValue }
             case "Mine": [query.projectedAuth?.uid ?? ""]
             default: Self.entities
@@ -166,7 +166,7 @@ final class SimulatedPostgres {
 
     /// What the text of every result of a live query begins with.
     static func identity(of query: LiveQuery) -> String {
-        "\(query.operation.operation)|\(JSONValue.object(query.variables).text)|\(query.auth?.text ?? "")|"
+        "\(query.operation.operation)|\(query.version.prefix % 997)|\(JSONValue.object(query.variables).text)|\(query.auth?.text ?? "")|"
     }
 
     static func versions(in body: [UInt8]) -> [String: Int] {

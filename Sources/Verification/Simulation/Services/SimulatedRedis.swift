@@ -18,9 +18,9 @@ final class SimulatedRedis {
     /// How often it went away, or was away for another reason.
     private(set) var outages = 0
     private var skewMs: Int64 = 0
-    /// Told of streams that have something new; nil: any may.
+    /// Called with a stream that has something new; nil: any may.
     var changed: (String?) -> Void = { _ in }
-    /// Told of everything done under a lease.
+    /// Called for everything that is done under a lease.
     var didUnderLease: (ShardID, UInt64) -> Void = { _, _ in }
 
     init(timeline: Timeline, sabotage: Sabotage?) throws {
@@ -38,7 +38,7 @@ final class SimulatedRedis {
         (store, replica, skewMs) = (other.store, other.store, other.skewMs)
     }
 
-    /// Of the process that answers: another one after a restart or a failover.
+    /// The identity of the process that answers: another one after a restart or a failover.
     var serverID: String { store.serverID }
 
     private var nowMs: UInt64 { UInt64(timeline.nowMs + skewMs) }
@@ -149,7 +149,9 @@ final class SimulatedRedis {
 
     // MARK: ClusterOverrides
 
-    var orders: ClusterOverrides { ClusterOverrides(generation: store.orders.generation, fields: store.orders.fields) }
+    var overrides: ClusterOverrides {
+        ClusterOverrides(generation: store.orders.generation, fields: store.orders.fields)
+    }
 
     func change(_ change: OverrideChange) {
         _ = store.changeOrders([(field: change.field, value: change.value)], nowMs: nowMs)
@@ -163,16 +165,12 @@ final class SimulatedRedis {
         store.announceNode(node.id.name, payload: node.payload, ttlMs: Int(ttlMs), nowMs: nowMs)
     }
 
-    /// Wakes every worker, as `Broker.tellNews`.
-    func tellNews(of node: NodeID) {
+    /// Wakes every worker.
+    func wakeWorkers(of node: NodeID) {
         append(keys.news, [("node", Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
     }
 
     func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }
-
-    func nodes(livingAtMost ttlMs: Int? = nil) -> [NodeRecordPayload] {
-        nodeRecords(livingAtMost: ttlMs).compactMap { NodeRecordPayload(payload: $0.payload) }
-    }
 
     func nodeRecords(livingAtMost ttlMs: Int? = nil) -> [NodeRecord] {
         store.listNodes(livingAtMost: ttlMs, nowMs: nowMs)

@@ -6,7 +6,7 @@ import RoleMachines
 import Sharding
 
 /// The stored operations of the simulated service: one mutation, and one query per way of being refreshed. Every
-/// release of the project has them in another version; "Late" came with the second one.
+/// release of the project has them in another version, and from the second one on a query of its own, "Late…".
 struct Workload: Sendable {
     static let shardCount = 5
     static let mutation = operation("Set")
@@ -15,11 +15,22 @@ struct Workload: Sendable {
 
     private let join: Program
     private let failing: Program
-    /// The queries that the mutation can refresh, by the rules of the first release, and of all that came since.
+    /// The queries of every release that the mutation can refresh.
     static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
-    /// Alone in its shard unless something is split.
-    static let late = operation("Late")
-    /// What "Late" reads.
+    /// The query that came with the release. Its shard has no other refreshed query, nor that of the release before, unless
+    /// something is split.
+    static func late(_ release: Int) -> OperationReference { lateQueries[min(release, lateQueries.count - 1)] }
+
+    private static let lateQueries: [OperationReference] = (0..<80).map { release in
+        let free = (0..<shardCount).map { ShardID($0) }.filter { shard in
+            !refreshed.contains { ShardRouting.shard(of: $0, shardCount: shardCount) == shard }
+        }
+        precondition(free.count > 1, "releases have no shards of their own for their queries")
+        let shard = free[release % free.count]
+        let candidates = (0...).lazy.map { operation("Late\(release).\($0)") }
+        return candidates.first { ShardRouting.shard(of: $0, shardCount: shardCount) == shard }!
+    }
+    /// What it reads.
     static let lateEntity = "e3"
 
     static func operation(_ name: String) -> OperationReference {
@@ -32,17 +43,18 @@ struct Workload: Sendable {
         failing = try environment.compile("mutation.variables.absent == 1")
     }
 
-    /// What a client wants, whichever release answers.
+    /// What a client wants, in every release.
     struct Wish: Hashable {
         var operation: String
         var variables: JSONObject = [:]
         var uid: String?
 
-        func isServed(by release: Int) -> Bool { release > 1 || operation != Workload.late.operation }
+        func isServed(by release: Int) -> Bool { release > 1 || operation != "Late" }
 
         func query(release: Int) -> LiveQuery {
             LiveQuery(
-                operation: Workload.operation(operation), version: Workload.version(release), variables: variables,
+                operation: operation == "Late" ? Workload.late(release) : Workload.operation(operation),
+                version: Workload.version(release), variables: variables,
                 auth: uid.map { ["uid": .string($0)] })
         }
     }
@@ -55,16 +67,16 @@ struct Workload: Sendable {
         + users.map { Wish(operation: "Mine", uid: $0) }
         + ["All", "Doubt", "Timer", "Late"].map { Wish(operation: $0) }
 
-    static func place(of query: LiveQuery, by orders: ClusterOverrides) -> ShardRoute {
-        ShardRouting.place(of: query, shardCount: shardCount, orders: orders)
+    static func route(of query: LiveQuery, by overrides: ClusterOverrides) -> ShardRoute {
+        ShardRouting.place(of: query, shardCount: shardCount, orders: overrides)
     }
 
     /// Past the time of grace after a change of splits: what must hold may not rest on it.
     static let noGraceMs = Int64.max
 
-    static func eventShards(by orders: ClusterOverrides, _ rules: SimulatedRules) -> [ShardID] {
+    static func eventShards(by overrides: ClusterOverrides, _ rules: SimulatedRules) -> [ShardID] {
         ShardRouting.shards(
-            of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: orders, nowMs: noGraceMs)
+            of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: overrides, nowMs: noGraceMs)
     }
 
     /// - Throws: `.unavailable` for a version that a node of this release does not know.
@@ -88,7 +100,7 @@ struct Workload: Sendable {
                 ])))
         switch query.operation.operation {
         case "Lookup": rules.lookupKeys = [key(query.variables["id"]?.stringValue ?? "")]
-        case "Late": rules.lookupKeys = [key(Self.lateEntity)]
+        case let name where name.hasPrefix("Late"): rules.lookupKeys = [key(Self.lateEntity)]
         case "Mine": rules.lookupKeys = [key(query.projectedAuth?.uid ?? "")]
         case "Group": rules.triggers = trigger(join)
         case "All": rules.triggers = trigger(nil)
@@ -106,11 +118,18 @@ struct Workload: Sendable {
     }
 }
 
+extension LiveQuery {
+    /// The same as that release has it.
+    func of(release: Int) -> LiveQuery {
+        LiveQuery(operation: operation, version: Workload.version(release), variables: variables, auth: auth)
+    }
+}
+
 /// What an API node that has loaded the deployments up to `generation` publishes by.
 struct SimulatedRules: PublishingRules {
     let generation: Int64
 
     func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
-        generation > 1 ? Workload.refreshed + [Workload.late] : Workload.refreshed
+        generation > 1 ? Workload.refreshed + [Workload.late(Int(generation))] : Workload.refreshed
     }
 }

@@ -1,0 +1,54 @@
+import Refresh
+import RoleMachines
+import Sessions
+
+// What must not grow, by the kind of process.
+
+extension Process {
+    func checkBounds() {
+        switch self {
+        case let worker as SimulatedWorker: worker.checkMachine()
+        case let gateway as SimulatedGateway: gateway.checkMachine()
+        case let node as SimulatedAPINode: node.checkMachine()
+        default: preconditionFailure("\(name) is of no kind")
+        }
+    }
+
+    fileprivate func check(_ isWithin: Bool, _ what: @autoclosure () -> String) {
+        if !isWithin { world.violated("bounds: \(what()) at \(name)") }
+    }
+}
+
+extension SimulatedWorker {
+    fileprivate func checkMachine() {
+        // One more of each at another shard, while it moves.
+        let liveQueriesMax = 2 * Workload.wishes.count * Workload.shardCount
+        let refresh = machine.refresh
+        check(refresh.runsInFlightCount <= refresh.settings.runsMax, "runs in flight")
+        check(refresh.liveQueryCount <= liveQueriesMax, "live queries")
+        check(refresh.dueCount <= liveQueriesMax + RefreshMachine.leftoversMax, "due live queries")
+        check(refresh.timerCount <= 3 * liveQueriesMax + RefreshMachine.leftoversMax, "timers")
+        check(refresh.historyCountMax <= refresh.settings.historyMax, "history")
+        check(machine.outgoingBytes <= World.outgoingBytesMax, "bytes to gateways")
+        check(machine.callsUnderWay <= World.callsMax, "calls under way")
+    }
+}
+
+extension SimulatedGateway {
+    fileprivate func checkMachine() {
+        let counts = machine.counts
+        check(counts.liveQueries <= 2 * Workload.wishes.count, "live queries")
+        check(machine.outgoingCount <= World.outgoingMax, "messages to shards")
+        check(counts.subscriptions == tables.reduce(0) { $0 + $1.count }, "two counts")
+        for connection in connections.values {
+            check(connection.pendingCount <= 1, "pending results of one subscription")
+        }
+    }
+}
+
+extension SimulatedAPINode {
+    fileprivate func checkMachine() {
+        check(publisher.inFlightCount <= World.publishingMax, "events being published")
+        check(publisher.removalsWaiting <= World.publishingMax, "rows to remove")
+    }
+}

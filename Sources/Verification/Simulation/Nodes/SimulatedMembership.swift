@@ -1,0 +1,99 @@
+import LiveModel
+import RoleMachines
+import Sharding
+
+/// Performs `MembershipMachine` for a worker or a gateway.
+final class SimulatedMembership {
+    private unowned let process: Process
+    private let node: NodeID
+    private let role: String
+    private(set) var machine: MembershipMachine
+    /// What the process does when its place in the cluster changes.
+    private let perform: (Change) -> Void
+
+    enum Change {
+        case workers([NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
+        /// The overrides were read.
+        case overrides(ClusterOverrides)
+        /// They are others than before.
+        case places
+        case drainSessions
+        /// The node's first entry is written, or that failed.
+        case announcedFirst
+    }
+
+    init(_ process: Process, _ node: NodeID, role: String, perform: @escaping (Change) -> Void) {
+        (self.process, self.node, self.role, self.perform) = (process, node, role, perform)
+        var settings = MembershipMachine.Settings()
+        settings.isWorker = role == "worker"
+        machine = MembershipMachine(node: node, settings: settings)
+    }
+
+    func start() { perform(machine.started()) }
+    func wake() { perform(machine.woken()) }
+    func leave() { perform(machine.leave()) }
+
+    // MARK: Effects
+
+    private func perform(_ effects: [MembershipMachine.Effect]) { for effect in effects { perform(effect) } }
+
+    private func perform(_ effect: MembershipMachine.Effect) {
+        switch effect {
+        case .wait(let id, let ms):
+            process.later(ms) { [self] in perform(machine.waitEnded(id)) }
+        case .readOverrides(let id):
+            process.call {
+                $0.overrides
+            } then: { [self] answer in
+                if let answer { perform(.overrides(answer)) }
+                answered { [self] in machine.overridesRead(id, answer.orFailure) }
+            }
+        case .announce(let id, let isDraining, let ttlMs):
+            let record = NodeRecordPayload(
+                id: node, roles: [role], address: "", adminAddress: "", version: "\(process.release)",
+                startedAtMs: process.nowMs, isDraining: isDraining, load: 0)
+            process.call {
+                $0.announce(record, ttlMs: ttlMs)
+            } then: { [self] answer in
+                answered { [self] in machine.announced(id, answer.orFailure) }
+            }
+        case .listNodes(let id, let ttlMaxMs):
+            process.call {
+                $0.nodeRecords(livingAtMost: Int(ttlMaxMs))
+            } then: { [self] answer in
+                answered { [self] in
+                    machine.nodesListed(id, answer.orFailure, nowMs: process.timeline.nowMs)
+                }
+            }
+        case .wakeWorkers:
+            process.call { [node] in
+                $0.wakeWorkers(of: node)
+            } then: { (_: Void?) in
+            }
+        case .withdraw:
+            process.call { [node] in
+                $0.withdraw(node)
+            } then: { (_: Void?) in
+            }
+        case .updateWorker(let workers, let gateways, let pins):
+            perform(.workers(workers, gateways: gateways, pins: pins))
+        case .updatePlaces: perform(.places)
+        case .drainSessions: perform(.drainSessions)
+        case .endRound(let number): if number == 1 { perform(.announcedFirst) }
+        case .report(let report): process.world.note("\(process.name) \(report)")
+        }
+    }
+
+    /// Now and then an answer comes again.
+    private func answered(_ answer: @escaping () -> [MembershipMachine.Effect]) {
+        perform(answer())
+        process.sometimesAgain { [self] in perform(answer()) }
+    }
+}
+
+extension Optional {
+    /// The answer of a server, or that none came.
+    var orFailure: Result<Wrapped, StepFailure> {
+        map { .success($0) } ?? .failure(StepFailure("no answer"))
+    }
+}
