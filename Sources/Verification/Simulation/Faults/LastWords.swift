@@ -72,7 +72,7 @@ extension World {
         }
     }
 
-    /// The API node still goes by the former splits when it goes on, and gateways have moved their live queries.
+    /// The API node still publishes by the former splits when it goes on, and gateways have moved their live queries.
     private func splitPastSuspended() {
         let node = pick(apiNodes)
         node.pause(ms: timeline.pick(3_500...5_000))
