@@ -50,7 +50,7 @@ struct ShardStart: Sendable {
     }
 
     /// Another owner, of a server that is gone, may have recorded its own epoch while this shard rested. Two things that
-    /// `LeaseMachine` does rest on this: who is forgotten by the server and asks again in time serves on without a rest
+    /// `LeaseMachine` does rest on this: a worker that the server forgot and that asks again in time serves on without a rest
     /// (`mineUntilMs`), and a second grant does not begin the rest again (`granted(_:again:)`). A worker
     /// that was granted the shard in between finds here that it came too late.
     mutating func databaseAnswered(_ reply: WorkerMachine.DatabaseReply) -> Action {

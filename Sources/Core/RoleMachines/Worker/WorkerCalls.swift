@@ -78,7 +78,7 @@ extension WorkerMachine {
         case replay(ReplayPage)
         case wakeWorkers
         case run(RunBatch)
-        /// To whom, and about what, the messages are.
+        /// The gateway and the live query of each message.
         case append([(gateway: NodeID, key: LiveQueryKey?)])
 
         /// A drain waits for these: what is granted goes back, what was applied is recorded, and the other workers are woken.

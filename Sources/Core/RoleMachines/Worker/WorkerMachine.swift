@@ -121,7 +121,7 @@ package struct WorkerMachine: Sendable {
     /// The node list was read.
     /// - Parameters:
     ///   - workers: live workers that do not drain.
-    ///   - pins: shards that an operator moved, and to whom.
+    ///   - pins: shards that an operator moved, with their workers.
     package mutating func nodesListed(
         workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:], nowMs: Int64
     ) -> [Effect] {

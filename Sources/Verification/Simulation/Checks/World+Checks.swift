@@ -4,7 +4,7 @@ import RoleMachines
 import Sessions
 import Sharding
 
-/// What is looked at after every step, and when peace has lasted.
+/// Checks after every step, and when peace has lasted.
 extension World {
     func checkStep() {
         guard !touched.isEmpty else { return }

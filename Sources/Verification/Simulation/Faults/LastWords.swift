@@ -36,7 +36,7 @@ extension World {
         faults["lastWords.\(kind)", default: 0] += 1
         note("last words: \(kind)")
         switch kind {
-        case .splits: mutateBetweenSplits()
+        case .splits: timeline.chance(50) ? mutateBetweenSplits() : splitPastSuspended()
         case .handOver: handOver()
         case .duringStarts: mutateDuringStarts()
         case .readersStop:
@@ -70,6 +70,14 @@ extension World {
             for _ in 0..<4 { timeline.after(atMs) { [self] in changeSplits() } }
             timeline.after(atMs + timeline.pick(0...1_200)) { [self] in mutate(entity, at: pick(apiNodes)) }
         }
+    }
+
+    /// The API node still publishes by the former splits when it goes on, and gateways have moved their live queries.
+    private func splitPastSuspended() {
+        let node = pick(apiNodes)
+        node.pause(ms: timeline.pick(3_500...5_000))
+        for _ in 0..<6 { timeline.after(timeline.pick(0...300)) { [self] in changeSplits() } }
+        for entity in SimulatedPostgres.entities { mutate(entity, at: node) }
     }
 
     private func handOver() {

@@ -23,11 +23,11 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case publishBeforeCommit
     /// API nodes remove the outbox row without waiting for the streams.
     case removeBeforePublish
-    /// API nodes acknowledge what is yet to commit.
+    /// API nodes acknowledge mutations before they commit.
     case acknowledgeBeforeCommit
     /// No node publishes what a dead API node left in its outbox.
     case noSweeper
-    /// The sweeper goes by `created_at > last`.
+    /// Sweepers take rows by `created_at > last`.
     case sweeperGoesByOrder
     /// API nodes publish without a bound.
     case unboundedPublishing

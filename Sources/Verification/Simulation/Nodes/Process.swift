@@ -26,7 +26,7 @@ class Process {
     private(set) var serverChanges = 0
     /// The connection to Redis, as a gateway sees it.
     private(set) var link = GatewayMachine.Link(isConnected: true, reconnects: 0)
-    /// The former primary of Redis, while this process still talks to that one.
+    /// The former primary of Redis, while this process still talks to it.
     private(set) var formerRedis: SimulatedRedis?
     private var postgresCutUntilMs: Int64 = 0
     /// The timeline of Postgres, as last met; nil before.
@@ -127,7 +127,7 @@ class Process {
         }
     }
 
-    /// It is looked at after this step.
+    /// It is checked after this step.
     final func touch() {
         guard !isTouched else { return }
         isTouched = true

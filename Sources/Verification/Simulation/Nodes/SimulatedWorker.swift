@@ -179,7 +179,7 @@ final class SimulatedWorker: Process {
                 world.checks.looked(world.redis.keys.events(shard: shard.number), epoch, recorded: recorded, by: name)
             }
             let reply = mistaken(truth, to: request)
-            // The last thing that is looked at before a shard is served.
+            // The last check before a shard is served.
             if case .readEpochs(let shard) = request, case .epochs(let recorded, _) = reply,
                 machine.leases.epoch(of: shard) == recorded
             {

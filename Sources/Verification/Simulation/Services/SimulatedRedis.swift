@@ -11,7 +11,7 @@ final class SimulatedRedis {
     /// By the keys of their leases.
     private let shards: [String: ShardID]
     private var store = MemoryStore(entriesMax: 100_000)
-    /// The store as it had come to the replica.
+    /// The store as far as it is replicated.
     private var replica: MemoryStore
     private var isReplicaCut = false
     private(set) var isUp = true
@@ -69,7 +69,7 @@ final class SimulatedRedis {
     func cutReplica() { isReplicaCut = true }
     func healReplica() { isReplicaCut = false }
 
-    /// The replica takes over while this server goes on: who still talks to it is acknowledged what is lost.
+    /// The replica takes over while this server goes on: what it acknowledges to those that still talk to it is lost.
     /// - Returns: the former primary.
     func split(skewMs: Int64) -> SimulatedRedis {
         let former = SimulatedRedis(copyOf: self)

@@ -85,6 +85,15 @@ import Testing
         #expect(machine.isIdle)
     }
 
+    @Test func aSecondAnswerIsIgnoredAndCounted() throws {
+        var machine = machine()
+        let call = try #require(append(in: machine.committed(PublisherFixture.committed("a")))).call
+        #expect(reports(in: machine.appended(call, .failure(failure))).count == 1)
+        // The row stays: a late success says nothing about the streams that failed.
+        #expect(machine.appended(call, .success(())).isEmpty)
+        #expect(machine.answersIgnored == 1 && machine.isIdle)
+    }
+
     @Test func rowsWaitingToBeRemovedAreBounded() throws {
         var machine = machine(inFlightMax: 2)
         for id in ["a", "b", "c"] {
