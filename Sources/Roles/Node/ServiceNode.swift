@@ -1,5 +1,6 @@
 import Admin
 package import Catalog
+package import DeploymentPlan
 import Cluster
 import Deployments
 import Execution

@@ -18,7 +18,8 @@ import Testing
         let constant = try Regex(#"static let missingIndex = "([a-z-]+)""#)
         var found: Set<String> = []
         for folder in [
-            "Core/SchemaModel", "Core/Operations", "Core/Catalog", "Tools/ProjectFolder", "Tools/freshet/Support",
+            "Core/SchemaModel", "Core/Operations", "Core/Catalog", "Core/DeploymentPlan", "Roles/Migrations",
+            "Tools/ProjectFolder",
         ] {
             let path = Self.sources.appending(path: folder).path
             for case let name as String in try #require(FileManager.default.enumerator(atPath: path))

@@ -193,7 +193,7 @@ extension PipelineMachine {
         if nowMs >= jobs[slot].deadlineMs || nowMs - jobs[slot].job.enqueuedMs >= limits.statementTimeoutMs {
             return .timeout(outcomeUnknown: false)
         }
-        return .server(sqlState: "57014")
+        return .server(sqlState: SQLState.queryCanceled)
     }
 
     // MARK: a server that takes no writes any more
