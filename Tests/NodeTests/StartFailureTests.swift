@@ -32,10 +32,10 @@ struct StartFailureTests {
         let folder: String
 
         /// A node of every role, which would start.
-        func settings(node: String = "one") -> Settings {
+        func settings() -> Settings {
             var settings = Settings(profile: .dev)
             settings.cluster.roles = [.api, .worker, .gateway, .admin]
-            settings.cluster.nodeId = node
+            settings.cluster.nodeId = "one"
             settings.cluster.shardCount = 2
             settings.postgres.url = postgres.connectionString
             settings.postgres.replicas = [postgres.connectionString]
@@ -133,48 +133,77 @@ struct StartFailureTests {
         ]
     }
 
+    /// What is open now; after a node of its own, which makes what a process makes only once.
+    private func baseline(_ servers: Servers, _ pool: PostgresPool) async throws -> [String: Int] {
+        try await startAndStop(servers, pool)
+        return Self.descriptors()
+    }
+
+    private func startAndStop(_ servers: Servers, _ pool: PostgresPool) async throws {
+        let node = try servers.node(servers.settings())
+        _ = try await node.start()
+        #expect(try await servers.connections(pool) > 0)
+        await node.drain(sessionsOverMs: 0, graceMs: 1_000)
+    }
+
+    private func expectNothingMore(
+        than before: [String: Int], _ servers: Servers, _ pool: PostgresPool, _ stage: String
+    ) async throws {
+        let isGone = try await eventually { try await servers.connections(pool) == 0 }
+        #expect(isGone, "\(stage): connections")
+        let isClosed = await eventually { Self.descriptors().allSatisfy { $0.value <= before[$0.key] ?? 0 } }
+        #expect(isClosed, "\(stage): \(Self.descriptors()), before \(before)")
+    }
+
     @Test func aStartThatFailsLeavesNothingBehind() async throws {
         try await with { servers, pool in
-            let running = try servers.node(servers.settings(node: "running"))
-            // What a process makes once, for all nodes, is there after the first.
-            let first = try await running.start()
+            let taken = try ListeningSocket()
             let freePort = try #require(Addresses.freeLoopbackPort())
-            for failure in cases(servers, takenPort: first.publicPort, freePort: freePort) {
-                let descriptors = Self.descriptors()
+            let before = try await baseline(servers, pool)
+            for failure in cases(servers, takenPort: taken.port, freePort: freePort) {
                 var settings = servers.settings()
                 failure.change(&settings)
                 let node = try servers.node(settings, column: failure.column)
                 let error = await #expect(throws: NodeError.self, "\(failure.stage)") { _ = try await node.start() }
-                #expect(
-                    error?.description.contains(failure.says) == true, "\(failure.stage): \(error?.description ?? "")")
-                let isGone = try await eventually { try await servers.connections(pool) == 0 }
-                #expect(isGone, "\(failure.stage): connections")
-                let isClosed = await eventually {
-                    Self.descriptors().allSatisfy { $0.value <= descriptors[$0.key] ?? 0 }
-                }
-                #expect(isClosed, "\(failure.stage): \(Self.descriptors()), before \(descriptors)")
+                let reason = error?.description ?? ""
+                #expect(reason.contains(failure.says), "\(failure.stage): \(reason)")
+                try await expectNothingMore(than: before, servers, pool, failure.stage)
             }
-
-            await running.drain(sessionsOverMs: 0, graceMs: 1_000)
         }
     }
 
     @Test func aStopLeavesNothingBehind() async throws {
         try await with { servers, pool in
-            let first = try servers.node(servers.settings())
-            _ = try await first.start()
-            await first.drain(sessionsOverMs: 0, graceMs: 1_000)
-            let descriptors = Self.descriptors()
-
-            let second = try servers.node(servers.settings())
-            _ = try await second.start()
-            #expect(try await servers.connections(pool) > 0)
-            await second.drain(sessionsOverMs: 0, graceMs: 1_000)
-            #expect(try await eventually { try await servers.connections(pool) == 0 })
-            let isClosed = await eventually {
-                Self.descriptors().allSatisfy { $0.value <= descriptors[$0.key] ?? 0 }
-            }
-            #expect(isClosed, "\(Self.descriptors()), before \(descriptors)")
+            let before = try await baseline(servers, pool)
+            try await startAndStop(servers, pool)
+            try await expectNothingMore(than: before, servers, pool, "stop")
         }
     }
+}
+
+/// A port that is taken.
+private final class ListeningSocket {
+    struct NotOpened: Error {}
+
+    private let descriptor: Int32
+    let port: Int
+
+    init() throws(NotOpened) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        guard isOpen else { throw NotOpened() }
+    }
+
+    deinit { close(descriptor) }
 }
