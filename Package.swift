@@ -112,6 +112,10 @@ let package = Package(
         module(
             .core, "Catalog",
             ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
+        // What a rollout does and when: versions in force, compatibility, progress of the nodes
+        module(
+            .core, "DeploymentPlan",
+            ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         // Token buckets and back-off
         module(.core, "Pacing"),
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
@@ -139,8 +143,14 @@ let package = Package(
         module(
             .roles, "Execution",
             [
-                "Catalog", "Operations", "QuerySQL", "SchemaMigration", "GraphQLLanguage", "JSON", "LiveModel",
-                "Postgres",
+                "Catalog", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel", "Postgres",
+            ]),
+        // Brings a database to a project's schema
+        module(
+            .roles, "Migrations",
+            [
+                "Catalog", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaMigration", "SchemaModel",
+                "Settings", logging,
             ]),
         module(
             .servers, "OutboundHTTP",
@@ -157,8 +167,9 @@ let package = Package(
         module(
             .roles, "Deployments",
             [
-                "Catalog", "Operations", "SchemaModel", "Execution", "LiveModel", "Observability", "Postgres", logging,
-                metrics,
+                "Broker", "Catalog", "DeploymentPlan", "Execution", "LiveModel", "Migrations", "Observability", "Operations",
+                "Postgres",
+                "SchemaMigration", "SchemaModel", "Streams", logging, metrics,
             ]),
         module(
             .servers, "HTTPServer",
@@ -215,7 +226,7 @@ let package = Package(
             .roles, "Node",
             [
                 "APINode", "Admin", "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel",
-                "Deployments", "Cluster", "Embeddings", "PublicAPI",
+                "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
                 "OutboundHTTP", "RemoteServices", "RoleMachines", "Sessions", "Settings", "Sharding", "Tokens",
@@ -233,13 +244,19 @@ let package = Package(
                 "FreshetClient", "JSON", "SeededRandom", .product(name: "Histogram", package: "hdrhistogram-swift"),
                 yams, deque, nio, nioPosix, nioHTTP,
             ]),
+        // What `freshet dev` and `freshet cluster` run beside nodes
+        module(
+            .tools, "DevEnvironment",
+            [
+                "Catalog", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations", "Postgres",
+                "SchemaMigration", "SchemaModel", "Settings", logging, nioHTTP,
+            ]),
         program(
             .tools, "freshet",
             [
                 "Broker", "Streams", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
-                "Deployments", "Execution", "Explanation", "FreshetClient", "JSON",
-                "LiveModel",
-                "LoadDriver", "LocalServers", "Node", "Observability", "Postgres",
+                "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation", "FreshetClient", "JSON",
+                "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ]),
         // Benchmarks: `make bench`
@@ -252,7 +269,7 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
-                "FreshetClient",
+                "FreshetClient", "Migrations",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
                 "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings", "Sharding", nio, nioPosix,
                 nioHTTP, logging,
@@ -293,14 +310,21 @@ let package = Package(
         tests(
             .unit, "CatalogTests",
             [
-                "CEL", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "ProjectFolder", "TestSupport",
+            ]),
+        tests(.unit, "DeploymentPlanTests", ["DeploymentPlan", "LiveModel"]),
+        tests(
+            .contract, "DeploymentsTests",
+            [
+                "Catalog", "DeploymentPlan", "Deployments", "Execution", "LiveModel", "LocalServers", "Operations",
+                "Postgres", "SchemaModel", "TestSupport", logging,
             ]),
         tests(
             .contract, "LanguageTests",
             [
                 "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL", "Execution",
-                "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Postgres",
+                "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations", "Postgres",
                 "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden"]),
@@ -365,6 +389,12 @@ let package = Package(
             ]),
         tests(.unit, "PublicAPITests", ["PublicAPI", "JSON", "LiveModel"]),
         tests(.unit, "AdminTests", ["Admin"]),
+        tests(
+            .contract, "NodeStartTests",
+            [
+                "Catalog", "LiveModel", "LocalServers", "Migrations", "Node", "Observability", "Operations", "Postgres",
+                "SchemaModel", "Settings", "TestSupport", logging,
+            ]),
         tests(
             .unit, "NodeTests",
             [

@@ -1,5 +1,5 @@
 import APINode
-package import Broker
+import Broker
 import Catalog
 import Cluster
 import Execution

@@ -1,18 +1,21 @@
-package import Catalog
+package import DeploymentPlan
 package import LiveModel
 package import Postgres
 
-/// The table `freshet.deployments`: which versions of the project there were, and since when they count.
+/// The table `freshet.deployments`: which versions of the project there have been, and since when each is in force.
 ///
-/// Rows are inserted one transaction after the other (an advisory lock), so that who has read the greatest id has read
-/// all before it.
+/// Rows are inserted one transaction after the other (an advisory lock), so a reader of the greatest id has read all rows
+/// before it.
 package struct DeploymentStore: Sendable {
-    /// As of one moment of the database.
+    /// The table at one moment.
     package struct History: Sendable {
         /// In the order of their ids.
         package let deployments: [Deployment]
         /// Milliseconds since 1970 by the database's clock.
         package let nowMs: Int64
+
+        /// The deployment that is in force; nil before the first.
+        package var lastActive: Deployment? { deployments.last { $0.origin == .deploy && $0.activeAtMs != nil } }
 
         package init(deployments: [Deployment], nowMs: Int64) {
             self.deployments = deployments
@@ -84,13 +87,13 @@ package struct DeploymentStore: Sendable {
         return History(deployments: deployments, nowMs: Int64(rows.first?.int(7) ?? 0))
     }
 
-    /// The stored text; nil when there is no such version any more.
+    /// The stored text; nil when the version is not stored any more.
     package func project(_ version: Digest) async throws(PostgresError) -> String? {
         try await pool.query(Self.projectOf, [.text(version.hex)]).rows.first?.string(0)
     }
 
-    /// Tells that a node was started with this folder. Does nothing but note the time when that is known, and nothing at
-    /// all once something is deployed.
+    /// Notes that a node was started with this folder: a row at first, then the time. Once something is deployed, only a
+    /// known folder's time.
     package func noteFolder(_ archive: ProjectArchive, by name: String) async throws(PostgresError) {
         _ = try await pool.transaction([
             (Self.lock, []),
@@ -118,12 +121,12 @@ package struct DeploymentStore: Sendable {
         return results.first?.rows.isEmpty == false
     }
 
-    /// Takes back whatever is announced and not active. For the holder of the lock of deployments only.
+    /// Withdraws every announcement that is not active. Only for the holder of the deployment lock.
     package func withdrawAnnounced() async throws(PostgresError) {
         _ = try await pool.transaction([(Self.withdrawal, [])])
     }
 
-    /// Forgets all but the youngest rows and those of versions that are served.
+    /// Removes all but the youngest rows and those of served versions.
     package func prune(keeping served: [Digest], historyMax: Int) async throws(PostgresError) {
         let versions = PostgresArray.literal(served.map(\.hex))
         _ = try await pool.transaction([(Self.removal, [.text(versions), .text(String(historyMax))])])

@@ -1,4 +1,5 @@
 package import Catalog
+package import DeploymentPlan
 package import Execution
 package import LiveModel
 package import Logging
@@ -11,12 +12,12 @@ import Synchronization
 /// Why the deployed project cannot be served by this node.
 package struct DeploymentError: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// The database was away: the same call can succeed later.
+    /// The database was away: the call can succeed later.
     package var isTransient = false
 }
 
-/// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, tells when sessions of a
-/// former version are to come back.
+/// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, and says when the sessions of
+/// a former version are to reconnect.
 package final class DeploymentWatch: Sendable {
     package struct Settings: Sendable {
         package var schedule = DeploymentSchedule.Settings()
@@ -41,7 +42,7 @@ package final class DeploymentWatch: Sendable {
     private let settings: Settings
     private let logger: Logger
     private let state: Mutex<State>
-    /// Sessions are being told to come back; at most one such task at a time.
+    /// Sessions are being told to reconnect; at most one such task at a time.
     private let isMoving = Atomic<Bool>(false)
     private let turns = Turns()
     private let metrics = DeploymentMetrics()
@@ -67,7 +68,7 @@ package final class DeploymentWatch: Sendable {
         if served != folder.version {
             logger.notice(
                 "the folder is not what is deployed and served",
-                metadata: ["deployed": "\(served.hex.prefix(12))", "folder": "\(folder.version.hex.prefix(12))"])
+                metadata: ["deployed": "\(served.shortHex)", "folder": "\(folder.version.shortHex)"])
         }
         return watch
     }
@@ -85,12 +86,12 @@ package final class DeploymentWatch: Sendable {
         catalogs = ServedCatalogs(CatalogSet(current: .init(version: folder.version, catalog: catalog)), generation: 0)
     }
 
-    /// Why something announced or deployed is not served here; empty if there is nothing.
+    /// Why something announced or deployed is not served here; empty if nothing is missing.
     package var problem: String { state.withLock { $0.problem } }
 
-    /// Until its task is cancelled.
-    /// - Parameter move: tells all sessions but those of these versions to come back; called again after each look. It
-    ///   is not told which to move: a node that was suspended for long may have sessions of a version long gone.
+    /// Works until its task is cancelled.
+    /// - Parameter move: tells all sessions but those of these versions to reconnect; called again after each look. It
+    ///   gets the versions that stay, since a node that was suspended for long may have sessions of a version long gone.
     package func run(move: @escaping @Sendable (_ staying: Set<Digest>) async -> Void) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(settings.pollMs))
@@ -105,7 +106,7 @@ package final class DeploymentWatch: Sendable {
         }
     }
 
-    /// Looks now: returns when what was stored before the call is served. What cannot be read stays as it is.
+    /// Looks now. Returns when what was stored before the call is served; what cannot be read stays as it is.
     package func poll() async {
         await turns.take { await self.look() }
     }
@@ -135,7 +136,7 @@ package final class DeploymentWatch: Sendable {
         var others: [CatalogSet.Member] = []
         var generation = schedule.generation
         for (index, version) in schedule.others.enumerated() {
-            // The oldest go first when there are too many; their sessions get an error that says to come back.
+            // When there are too many, the oldest are left out; their sessions get an error that says to reconnect.
             if index >= settings.othersMax { continue }
             if let catalog = try await catalog(of: version, problem: &problem) {
                 let isBetween = schedule.announced.contains(version) || schedule.moving.contains(version)
@@ -152,8 +153,8 @@ package final class DeploymentWatch: Sendable {
             logger.info(
                 "project versions served",
                 metadata: [
-                    "current": "\(wanted.hex.prefix(12))", "deployment": "\(generation)",
-                    "others": "\(others.map { $0.version.hex.prefix(12) }.joined(separator: ","))",
+                    "current": "\(wanted.shortHex)", "deployment": "\(generation)",
+                    "others": "\(others.map { $0.version.shortHex }.joined(separator: ","))",
                 ])
         }
         metrics.versions.record(1 + others.count)
@@ -165,9 +166,9 @@ package final class DeploymentWatch: Sendable {
         }
     }
 
-    /// While folders count, each must be seen to live before it counts as former.
+    /// Before the first deployment, a folder that no node has noted for long counts as former.
     private func isFolderNoteDue(_ history: DeploymentStore.History) -> Bool {
-        if history.deployments.contains(where: { $0.origin == .deploy && $0.activeAtMs != nil }) { return false }
+        if history.lastActive != nil { return false }
         guard let mine = history.deployments.last(where: { $0.origin == .folder && $0.version == folder.version })
         else { return true }
         return history.nowMs > mine.seenAtMs + settings.schedule.keepMs / 4
@@ -176,7 +177,7 @@ package final class DeploymentWatch: Sendable {
     private func catalog(of version: Digest, problem: inout String) async throws -> Catalog? {
         if let known = state.withLock({ $0.compiled[version] }) { return known }
         guard let text = try await store.project(version) else {
-            problem = "version \(version.hex.prefix(12)) is not stored any more"
+            problem = "version \(version.shortHex) is not stored any more"
             return nil
         }
         let options = settings.options
@@ -197,15 +198,15 @@ package final class DeploymentWatch: Sendable {
             state.withLock { $0.compiled[version] = catalog }
             return catalog
         case .failure(let error):
-            problem = "version \(version.hex.prefix(12)) cannot be compiled by this node: \(error)"
+            problem = "version \(version.shortHex) cannot be compiled by this node: \(error)"
             logger.error("deployment not loaded", metadata: ["problem": "\(problem)"])
             return nil
         }
     }
 }
 
-/// One look after the other, so that an older answer never replaces a newer one. Bound: one under way, and one to come
-/// that all who ask meanwhile share.
+/// Serialises looks, so that an older answer never replaces a newer one. Bound: one under way, and one to come that all
+/// callers in the meantime share.
 private actor Turns {
     private var last: Task<Void, Never>?
     private var waiting: Task<Void, Never>?

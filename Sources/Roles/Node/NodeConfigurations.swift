@@ -1,5 +1,6 @@
 import APINode
 import Catalog
+import DeploymentPlan
 import Deployments
 import Embeddings
 import FanoutWorker

@@ -1,4 +1,5 @@
 import Catalog
+import DeploymentPlan
 import Execution
 import LiveModel
 import Logging

@@ -1,5 +1,6 @@
 import Admin
 package import Catalog
+package import DeploymentPlan
 import Cluster
 import Deployments
 import Execution
@@ -121,7 +122,8 @@ package final class ServiceNode: Sendable {
             try? await Task.sleep(for: .milliseconds(delayMs))
         }
         guard node.phase.drain() else { return }
-        guard let sessions = running.withLock({ $0?.sessions }) else { return }
+        // Nothing holds what is closed below.
+        guard let sessions = running.withLock({ $0.take() })?.sessions else { return }
         node.logger.info("draining", metadata: ["sessions": "\(sessions.count)"])
         await parts.close(.init(sessionsOverMs: sessionsOverMs, workMs: graceMs))
         node.logger.info("stopped")
@@ -138,7 +140,7 @@ package final class ServiceNode: Sendable {
         return execution.catalogs.generationReached
     }
 
-    /// The version of the project that requests get; nil before the start.
+    /// The version of the project that requests get; nil before the start and after the stop.
     package var servedVersion: Digest? { running.withLock { $0 }?.execution.catalogs.set.current.version }
 
     static func reason(_ error: any Error) -> String {

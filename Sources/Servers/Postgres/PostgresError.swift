@@ -104,30 +104,45 @@ extension PostgresError {
         case .connectionFailed, .queueFull: true
         case .connectionLost(let unknown), .timeout(let unknown): !unknown
         case .server(let state):
-            isConflict || state.hasPrefix("53") || state.hasPrefix("57P")
+            isConflict || SQLState.isOutOfResources(state) || SQLState.isOperatorIntervention(state)
         case .closed, .cancelled, .invalidParameter, .unsupported: false
         }
     }
 
-    package var isUniqueViolation: Bool { sqlState == "23505" }
-    package var isForeignKeyViolation: Bool { sqlState == "23503" }
-    package var isNotNullViolation: Bool { sqlState == "23502" }
-    package var isCheckViolation: Bool { sqlState == "23514" }
-    package var isExclusionViolation: Bool { sqlState == "23P01" }
+    package var isUniqueViolation: Bool { sqlState == SQLState.uniqueViolation }
+    package var isForeignKeyViolation: Bool { sqlState == SQLState.foreignKeyViolation }
+    package var isNotNullViolation: Bool { sqlState == SQLState.notNullViolation }
+    package var isCheckViolation: Bool { sqlState == SQLState.checkViolation }
+    package var isExclusionViolation: Bool { sqlState == SQLState.exclusionViolation }
 
-    /// A serialization failure, a deadlock or a lock that was not available: another transaction was in the way.
-    package var isConflict: Bool { sqlState == "40001" || sqlState == "40P01" || sqlState == "55P03" }
+    /// Postgres chose this transaction as the victim of a deadlock.
+    package var isDeadlock: Bool { sqlState == SQLState.deadlockDetected }
+    /// A lock was not to be had within `lock_timeout`, or at once with `NOWAIT`.
+    package var isLockNotAvailable: Bool { sqlState == SQLState.lockNotAvailable }
+    /// Another transaction was in the way: a serialization failure, a deadlock or a lock that was not available.
+    package var isConflict: Bool {
+        sqlState == SQLState.serializationFailure || isDeadlock || isLockNotAvailable
+    }
 
-    /// 25006: the transaction is read-only, or the server is.
-    package var isReadOnlyServer: Bool { sqlState == "25006" }
-
-    /// 57014: by `statement_timeout`, our own cancel request or an administrator's.
-    package var isQueryCanceled: Bool { sqlState == "57014" }
+    /// A value is out of range, malformed or of the wrong form.
+    package var isDataException: Bool { sqlState.map(SQLState.isDataException) ?? false }
+    /// The server cannot work for anybody now: it lacks resources, shuts down, or lost the connection.
+    package var isServerUnavailable: Bool {
+        sqlState.map {
+            SQLState.isOutOfResources($0) || SQLState.isOperatorIntervention($0) || SQLState.isConnectionException($0)
+        } ?? false
+    }
+    /// The transaction is read-only, or the server is.
+    package var isReadOnlyServer: Bool { sqlState == SQLState.readOnlyTransaction }
+    /// Cancelled by `statement_timeout`, our own cancel request or an administrator.
+    package var isQueryCanceled: Bool { sqlState == SQLState.queryCanceled }
+    /// The server has no prepared statement of that name.
+    package var isPreparedStatementMissing: Bool { sqlState == SQLState.invalidStatementName }
 
     /// The prepared statement no longer fits the schema, or is gone from the server: it must be prepared again.
     var isStalePreparedStatement: Bool {
-        (sqlState == "0A000" && routine == "RevalidateCachedQuery")
-            || (sqlState == "26000" && routine == "FetchPreparedStatement")
+        (sqlState == SQLState.featureNotSupported && routine == "RevalidateCachedQuery")
+            || (isPreparedStatementMissing && routine == "FetchPreparedStatement")
     }
 }
 

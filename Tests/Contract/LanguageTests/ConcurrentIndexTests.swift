@@ -1,4 +1,5 @@
 import Execution
+import Migrations
 import Postgres
 import SchemaMigration
 import SchemaModel

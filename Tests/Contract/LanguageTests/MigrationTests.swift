@@ -1,6 +1,7 @@
 import Catalog
 import Execution
 import JSON
+import Migrations
 import Postgres
 import QuerySQL
 import SchemaMigration

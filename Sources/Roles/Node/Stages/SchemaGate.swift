@@ -2,6 +2,7 @@ import Catalog
 import Deployments
 import Execution
 import Logging
+import Migrations
 import Postgres
 import SchemaMigration
 import SchemaModel

@@ -1,10 +1,12 @@
-/// How long a node that starts waits for a server, in steps that double up to `longestMs`; after each it says so. Pure.
+/// How long a node that starts waits for its servers: steps that double up to `longestMs`, and a bound for all together.
+/// Pure.
 struct StartupBackoff {
     static let firstMs = 1_000
     static let longestMs = 30_000
 
     /// Nil: no bound.
     let boundMs: Int?
+    /// Counts a step in whole until `ended` says that it was shorter.
     private(set) var waitedMs = 0
     private var stepMs = StartupBackoff.firstMs
 
@@ -20,5 +22,11 @@ struct StartupBackoff {
         stepMs = min(Self.longestMs, stepMs * 2)
         waitedMs += ms
         return ms
+    }
+
+    /// The server was there before the end of the step: the next one has the bound's remaining time, and short steps.
+    mutating func ended(earlyMs: Int) {
+        waitedMs -= earlyMs
+        stepMs = Self.firstMs
     }
 }

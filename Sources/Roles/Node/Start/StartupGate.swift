@@ -43,7 +43,9 @@ final class StartupGate {
             let deadline = ContinuousClock.now + .milliseconds(stepMs)
             repeat {
                 switch await attempt(max(1, Int((deadline - .now) / .milliseconds(1)))) {
-                case .done(let value): return value
+                case .done(let value):
+                    steps.ended(earlyMs: max(0, Int((deadline - .now) / .milliseconds(1))))
+                    return value
                 case .refused(let reason): throw NodeError("\(server): \(reason)")
                 case .away(let lastReason): reason = lastReason
                 }

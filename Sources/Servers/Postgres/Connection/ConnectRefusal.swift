@@ -7,7 +7,8 @@
 enum ConnectRefusal {
     /// Invalid authorization (28…), no such database, no right to connect: retrying does not help.
     private static func isFinal(_ sqlState: String) -> Bool {
-        sqlState.hasPrefix("28") || sqlState == "3D000" || sqlState == "42501"
+        SQLState.isInvalidAuthorization(sqlState) || sqlState == SQLState.invalidCatalogName
+            || sqlState == SQLState.insufficientPrivilege
     }
 
     static func error(_ message: String, needsPassword: Bool) -> PostgresError {

@@ -207,7 +207,7 @@ extension PipelineMachine {
     private func cancellationCode(_ slot: Slot, _ nowMs: Int) -> PostgresError.Code {
         if jobs[slot].isCancelRequested { return .cancelled }
         if isOutOfTime(slot, nowMs) { return .timeout(outcomeUnknown: false) }
-        return .server(sqlState: "57014")
+        return .server(sqlState: SQLState.queryCanceled)
     }
 
     // MARK: a server that takes no writes any more

@@ -50,7 +50,8 @@ package final class PostgresSession: Sendable {
     package func commit() async throws(PostgresError) {
         let result = try await execute("COMMIT")
         if result.commandTag == "ROLLBACK" {
-            throw PostgresError(.server(sqlState: "25P02"), "the transaction had failed and was rolled back")
+            throw PostgresError(
+                .server(sqlState: SQLState.failedTransaction), "the transaction had failed and was rolled back")
         }
     }
 

@@ -2,9 +2,10 @@ import ArgumentParser
 import Catalog
 import JSON
 import LiveModel
-import Logging
+import Migrations
 import Node
 import Operations
+import ProjectFolder
 import SchemaModel
 
 struct Check: AsyncParsableCommand {
@@ -74,7 +75,7 @@ struct Check: AsyncParsableCommand {
         var diagnostics: [Diagnostic] = []
         var summary = ""
         do throws(CatalogError) {
-            let project = try ProjectLoading.load(folder)
+            let project = try ProjectFolder.load(folder)
             let catalog = try Catalog.compile(project, options: CatalogOptions())
             diagnostics = catalog.warnings
             if !noLints { diagnostics += await lints(catalog, project) }
@@ -97,7 +98,7 @@ struct Check: AsyncParsableCommand {
         case .sarif: Terminal.out(SARIFRenderer.log(diagnostics, version: ClusterFormat.release).description)
         case .text:
             if !diagnostics.isEmpty {
-                Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(diagnostics))
+                Terminal.report(diagnostics)
             }
             if errors == 0, !documents { Terminal.out("ok: \(summary)") }
         }

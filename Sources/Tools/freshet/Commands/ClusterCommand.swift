@@ -1,9 +1,9 @@
 import ArgumentParser
 import Catalog
-import Foundation
+import DevEnvironment
 import LoadDriver
 import LocalServers
-import Logging
+import SchemaModel
 import Settings
 
 struct ClusterCommand: AsyncParsableCommand {
@@ -11,12 +11,12 @@ struct ClusterCommand: AsyncParsableCommand {
         commandName: "cluster",
         abstract: "Runs a whole cluster on this machine: API nodes, workers, gateways and HAProxy, as processes.",
         discussion: """
-            What deploy/compose runs in containers, for trying and for breaking: end any process by hand and it is \
-            started again after a moment. A private Postgres and Redis keep their data in dev.dataDirectory/cluster. \
+            What deploy/compose runs in containers, to try out and to break: kill any process and it is started again \
+            after a moment. A private Postgres and Redis keep their data in dev.dataDirectory/cluster. \
             Settings (--config, --set, FRESHET_…) go to every node. Ctrl-C stops everything.
             """)
 
-    /// Of one role.
+    /// For each role.
     static let nodesMax = 16
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -81,21 +81,23 @@ struct ClusterCommand: AsyncParsableCommand {
         Ports.requireFree(own.http.host, own.http.port, remedy: "stop the other program or use --port")
         Ports.requireFree(ClusterPlan.host, own.admin.port, remedy: "stop the other program or --set admin.port=0")
 
-        let processes = ClusterProcesses(folder: own.dev.dataDirectory + "/cluster")
-        let run = ClusterRun(
-            projectPath: self.project, project: project, catalog: catalog, loaded: loaded, api: api, workers: workers,
-            gateways: gateways, loadsSeed: !noSeed,
-            connectionsMax: connectionsMax ?? min(connectionsPossible, HAProxyConfiguration.connectionsMaxDefault),
-            haproxy: haproxy)
-        // Ctrl-C while starting: everything that has begun is stopped all the same.
+        let processes = ClusterProcesses(folder: own.dev.dataDirectory + "/cluster", report: Terminal.error)
+        let cluster = LocalCluster(
+            projectPath: self.project, project: project, catalog: catalog, loaded: loaded,
+            sizes: .init(api: api, workers: workers, gateways: gateways),
+            proxy: .init(
+                programPath: haproxy,
+                connectionsMax: connectionsMax ?? min(connectionsPossible, HAProxyConfiguration.connectionsMaxDefault)),
+            loadsSeed: !noSeed, report: Terminal.error)
+        // After Ctrl-C during the start, what has been started is stopped all the same.
         let end = Task { await Signals.waitForEnd() }
-        let start = Task { try await run.begin(processes) }
+        let start = Task { try await cluster.start(processes) }
         Task {
             await end.value
             start.cancel()
         }
         do {
-            try await start.value
+            await Self.welcome(try await start.value, processes, project)
         } catch {
             let wasEnded = start.isCancelled
             await processes.stop()
@@ -105,5 +107,46 @@ struct ClusterCommand: AsyncParsableCommand {
         await end.value
         Terminal.error("stopping …")
         await processes.stop()
+    }
+
+    private static func welcome(
+        _ cluster: LocalCluster.Started, _ processes: ClusterProcesses, _ project: Project
+    ) async {
+        let (plan, url, statsPort) = (cluster.plan, cluster.url, cluster.statsPort)
+        let program = CommandLine.arguments[0]
+        let urlOption = url == "http://127.0.0.1:9399" ? "" : " --url \(url)"
+        let adminPort = plan.nodes[0].adminPort
+        let adminOption = adminPort == 9398 ? "" : " --url http://127.0.0.1:\(adminPort)"
+        let rows = zip(plan.nodes, await processes.nodes).map { node, process in
+            let name = node.name + String(repeating: " ", count: max(0, 10 - node.name.count))
+            return
+                "  \(name) \(node.address)  admin \(ClusterPlan.host):\(node.adminPort)  process \(process.processID ?? 0)"
+        }
+        Terminal.out(
+            """
+
+            Freshet cluster serves "\(project.serviceID)" at \(url)
+              page       \(url)/
+              proxy      http://127.0.0.1:\(statsPort)/
+            \(rows.joined(separator: "\n"))
+              logs       \(processes.folder)/*.log
+
+            Try, in other terminals:
+            """)
+        if let example = cluster.example {
+            Terminal.out(
+                """
+                  \(program) subscribe ListLots --vars '{"category":"Books"}'\(urlOption)
+                  \(program) execute EditLot --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(urlOption)
+                """)
+        }
+        Terminal.out(
+            """
+              \(program) admin shards\(adminOption)
+
+            End any process (kill -9 …), Postgres and Redis too, and look again: it is started again, \
+            with a line that says when.
+            Ctrl-C stops everything.
+            """)
     }
 }

@@ -1,8 +1,19 @@
 import ArgumentParser
+import Broker
 import Catalog
+import DeploymentPlan
 import Deployments
+import Execution
+import Foundation
+import LiveModel
 import Logging
+import Migrations
+import Node
+import Operations
+import Postgres
+import SchemaModel
 import Settings
+import Streams
 
 struct Deploy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,7 +22,7 @@ struct Deploy: AsyncParsableCommand {
             Checks the folder, compares it with what is served and with the database, and refuses what would break \
             clients or lose data. Then: missing tables and columns are added; the version is announced, and every node \
             loads it; when all have, it becomes current: new requests and sessions get it. Sessions that began with the \
-            former version keep it for deploy.keepMs and are then told to come back, over deploy.moveMs.
+            former version keep it for deploy.keepMs and are then told to reconnect, over deploy.moveMs.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -20,7 +31,7 @@ struct Deploy: AsyncParsableCommand {
     @Flag(help: "List what was deployed and which nodes serve it.")
     var list = false
 
-    @Flag(help: "Deploy the version before the current one again. Findings are told and do not refuse.")
+    @Flag(help: "Deploy the version before the current one again. Findings are printed and do not refuse.")
     var rollback = false
 
     @Flag(help: "Only check and compare.")
@@ -49,29 +60,111 @@ struct Deploy: AsyncParsableCommand {
         let further = ["cluster.roles=api"] + (postgres.map { ["postgres.url=\($0)"] } ?? [])
         let settings = options.load(.serve, further: further).settings
         _ = Observation.start(settings)
-        let rollout: Rollout
         do {
-            rollout = try await Rollout.open(settings, timeoutSeconds: timeout, allowsBreaking: allowBreaking)
-        } catch {
-            Terminal.fail(Terminal.reason(error))
-        }
-        do {
-            if list {
-                try await rollout.list()
-            } else if rollback {
-                try await rollout.goBack(dryRun: dryRun)
-            } else if let project {
-                try await rollout.deploy(ProjectLoading.project(at: project), dryRun: dryRun)
+            try await connected(settings) { database, broker in
+                try await perform(
+                    Rollout(
+                        database: database, broker: broker, settings: rolloutSettings(settings), report: Self.report),
+                    settings)
             }
+        } catch let error as CatalogError {
+            Terminal.report(error.diagnostics)
+            Terminal.fail("the project does not compile")
         } catch {
-            await rollout.close()
             Terminal.fail(Terminal.reason(error))
         }
-        await rollout.close()
     }
-}
 
-/// Why nothing, or not everything, was done.
-struct RolloutRefused: Error, CustomStringConvertible {
-    let description: String
+    private func perform(_ rollout: Rollout, _ settings: Settings) async throws {
+        if list {
+            let rows = try await rollout.listing()
+            for row in rows { Terminal.out(Self.line(row)) }
+            if rows.isEmpty { Terminal.out("nothing deployed, and no node has run yet") }
+        } else if rollback {
+            try await rollout.goBack(by: NSUserName(), dryRun: dryRun)
+        } else if let project {
+            let project = ProjectLoading.project(at: project)
+            let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+            try await rollout.deploy(project, catalog, by: NSUserName(), dryRun: dryRun)
+        }
+    }
+
+    private func connected(
+        _ settings: Settings, _ body: (SchemaDatabase, any Broker) async throws -> Void
+    ) async throws {
+        guard let url = settings.postgres.url else { throw ValidationError("postgres.url is not set") }
+        var logger = Logger(label: "freshet.deploy")
+        // What is done goes to standard output.
+        logger.logLevel = max(logger.logLevel, .warning)
+        let database = SchemaDatabase(url: url, logger: logger)
+        try await database.pool.start()
+        let outcome: Result<Void, any Error>
+        do {
+            try await database.pool.script(ServiceSchema.sql)
+            let broker = try RedisBroker(
+                try ServiceNode.redisConfiguration(settings), keys: try Keys(namespace: settings.cluster.namespace),
+                name: "freshet-deploy", logger: logger)
+            outcome = await Self.outcome { try await body(database, broker) }
+            await broker.close()
+        } catch {
+            outcome = .failure(error)
+        }
+        await database.pool.stop()
+        try outcome.get()
+    }
+
+    private static func outcome(of body: () async throws -> Void) async -> Result<Void, any Error> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func rolloutSettings(_ settings: Settings) -> Rollout.Settings {
+        var rollout = Rollout.Settings()
+        rollout.schedule.keepMs = Int64(settings.deploy.keepMs)
+        rollout.schedule.moveMs = Int64(settings.deploy.moveMs)
+        rollout.versionsMax = settings.deploy.versionsMax
+        rollout.historyMax = settings.deploy.historyMax
+        rollout.timeoutMs = Int64(timeout) * 1_000
+        rollout.heartbeatMs = Int64(settings.cluster.heartbeatMs)
+        rollout.nodeTtlMs = Int64(settings.cluster.nodeTtlMs)
+        rollout.allowsBreaking = allowBreaking
+        rollout.options = CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs)
+        rollout.lockRetries = .deploying(settings.deploy, settings.migrate)
+        return rollout
+    }
+
+    // MARK: Lines
+
+    @Sendable private static func report(_ event: Rollout.Event) {
+        switch event {
+        case .goingBack(let id, let version): Terminal.out("back to deployment \(id), version \(version.shortHex)")
+        case .alreadyDeployed(let version): Terminal.out("version \(version.shortHex) is deployed already")
+        case .diagnostics(let diagnostics): Terminal.report(diagnostics)
+        case .notCompared(let version):
+            Terminal.error("version \(version.shortHex) is served but not stored: not compared")
+        case .planned(let plan):
+            for line in SchemaDatabase.Event.planned(plan, losses: []).lines { Terminal.error(line) }
+        case .step(let summary, let isDryRun): Terminal.out(isDryRun ? "would \(summary)" : summary)
+        case .deployable(let version): Terminal.out("version \(version.shortHex) could be deployed")
+        case .announced(let id, let version):
+            Terminal.out("deployment \(id), version \(version.shortHex): announced")
+        case .progress(let goal, let done, let nodes): Terminal.out("\(done) of \(nodes) nodes \(goal) it")
+        case .deployed(0): Terminal.out("deployed; no node is running, the next one to start serves it")
+        case .deployed(let count):
+            Terminal.out("deployed; \(count) \(count == 1 ? "node serves" : "nodes serve") it")
+        }
+    }
+
+    private static func line(_ row: RolloutListing) -> String {
+        let deployment = row.deployment
+        let time = Date(timeIntervalSince1970: Double(deployment.activeAtMs ?? deployment.createdAtMs) / 1_000)
+        return [
+            "\(deployment.id)", deployment.version.shortHex, deployment.origin.rawValue, time.formatted(.iso8601),
+            deployment.createdBy, row.standing?.rawValue ?? "",
+            row.nodes.isEmpty ? "" : "nodes: " + row.nodes.map(\.name).joined(separator: " "),
+        ].filter { !$0.isEmpty }.joined(separator: "  ")
+    }
 }

@@ -1,10 +1,15 @@
 import ArgumentParser
 import Catalog
-import Foundation
+import DeploymentPlan
+import Deployments
+import DevEnvironment
 import LocalServers
 import Logging
+import Migrations
 import Node
+import Operations
 import Postgres
+import ProjectFolder
 import SchemaModel
 import Settings
 
@@ -12,7 +17,7 @@ struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs everything on this machine: a private Postgres, a private Redis and every role in one process.",
         discussion: """
-            Data stay in dev.dataDirectory (.freshet below the current folder) for the next start. Tokens need no \
+            Data stays in dev.dataDirectory (.freshet below the current folder) for the next start. Tokens need no \
             signature here. Edits of the folder are served as soon as they compile; sessions stay connected. Ctrl-C stops \
             everything.
             """)
@@ -35,7 +40,7 @@ struct Dev: AsyncParsableCommand {
         let further = port.map { ["http.port=\($0)"] } ?? []
         let loaded = options.load(.dev, further: further)
         var settings = loaded.settings
-        // One person at a terminal: only what needs attention, unless asked for.
+        // For one person at a terminal: only what needs attention, by default.
         if !loaded.isGiven("log.level") { settings.log.level = "warning" }
         let metrics = Observation.start(settings)
         let logger = Logger(label: "freshet")
@@ -63,19 +68,24 @@ struct Dev: AsyncParsableCommand {
         }
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
-        let keepers = SupervisedServers.keep(postgres, redis)
+        let keepers = SupervisedServers.keep(postgres, redis, report: Terminal.error)
         do {
-            let example = try await Database(url: postgres.connectionString, logger: logger)
-                .prepare(project, catalog, loadsSeed: !noSeed)
+            let example = try await SchemaDatabase(url: postgres.connectionString, logger: logger)
+                .prepare(project, catalog, loadsSeed: !noSeed, report: Terminal.error)
             let node = ServiceNode(
                 settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
                 page: Array(DemoPage.html.utf8), isDevelopment: true, logger: logger)
             let address = try await node.start()
-            let reload = noReload ? nil : try await Self.reload(path: self.project, node, settings, logger)
+            let follower =
+                noReload
+                ? nil
+                : try await FolderFollower.start(
+                    self.project, node, settings,
+                    SchemaDatabase(url: postgres.connectionString, logger: logger))
             Self.welcome(settings, address, project, example: example)
             await Signals.waitForEnd()
             Terminal.error("stopping …")
-            await reload?.stop()
+            await follower?.stop()
             await node.drain(sessionsOverMs: 100, graceMs: 2_000)
         } catch {
             for keeper in keepers { await keeper.end() }
@@ -88,19 +98,7 @@ struct Dev: AsyncParsableCommand {
         await postgres.stop()
     }
 
-    private static func reload(
-        path: String, _ node: ServiceNode, _ settings: Settings, _ logger: Logger
-    ) async throws -> HotReload.Running {
-        guard let url = settings.postgres.url else { throw RolloutRefused(description: "postgres.url is not set") }
-        let database = Database(url: url, logger: logger)
-        try await database.pool.start()
-        return HotReload(
-            path, node: node, database: database, everyMinimumMs: settings.worker.everyMinimumMs,
-            historyMax: settings.deploy.historyMax
-        ).start()
-    }
-
-    /// Says that its bearer is "ada01" of the sample's seed; `freshet dev` asks for no signature.
+    /// A token of the user "ada01" of the sample's seed; `freshet dev` requires no signature.
     private static let adasToken = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEwMSJ9."
 
     private static func welcome(

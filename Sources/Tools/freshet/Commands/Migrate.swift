@@ -2,6 +2,7 @@ import ArgumentParser
 import Catalog
 import Execution
 import Logging
+import Migrations
 import Postgres
 import SchemaMigration
 import SchemaModel
@@ -51,7 +52,7 @@ struct Migrate: AsyncParsableCommand {
         let project = ProjectLoading.project(at: project)
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
         guard let url = settings.postgres.url else { Terminal.fail("postgres.url is not set") }
-        let database = Database(url: url, logger: Logger(label: "freshet.migrate"))
+        let database = SchemaDatabase(url: url, logger: Logger(label: "freshet.migrate"))
         var permissions: Migration.Permissions = []
         if force { permissions.insert(.rewrites) }
         if dropExtras { permissions.insert(.drops) }
@@ -60,7 +61,7 @@ struct Migrate: AsyncParsableCommand {
             try await database.pool.start()
             if dryRun {
                 let plan = try await database.plan(catalog.schema, allowing: permissions)
-                Self.tell(losses: try await database.losses(of: plan))
+                Self.report(losses: try await database.losses(of: plan))
                 for step in plan.steps {
                     let sql = concurrently ? step.concurrentSQL : SQLStatement.together([step])
                     let notes = concurrently ? step.concurrentNotes.map { "-- \($0)\n" }.joined() : ""
@@ -72,11 +73,11 @@ struct Migrate: AsyncParsableCommand {
             } else {
                 let done = try await database.migrate(
                     catalog.schema,
-                    patience: concurrently ? .givingWay(settings.migrate) : .insisting(settings.migrate),
+                    retries: concurrently ? .givingWay(settings.migrate) : .insisting(settings.migrate),
                     allowing: permissions
-                ) { plan, losses in
-                    Self.tell(losses: losses)
-                    Database.tell(of: plan)
+                ) { event in
+                    if case .planned(_, let losses) = event { Self.report(losses: losses) }
+                    for line in event.lines { Terminal.error(line) }
                 }
                 for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
@@ -93,7 +94,7 @@ struct Migrate: AsyncParsableCommand {
         await database.pool.stop()
     }
 
-    private static func tell(losses: [String]) {
+    private static func report(losses: [String]) {
         for loss in losses { Terminal.error("may lose: \(loss)") }
     }
 }

@@ -25,7 +25,7 @@ struct SchemaCommand: ParsableCommand {
             do throws(CatalogError) {
                 text = try Catalog.graphQLSchema(of: project).text
             } catch {
-                Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(error.diagnostics))
+                Terminal.report(error.diagnostics)
                 throw ExitCode(1)
             }
             guard let output else {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalog
+import DeploymentPlan
 import Logging
 import Node
 import Settings

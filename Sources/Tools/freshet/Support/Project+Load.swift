@@ -3,12 +3,8 @@ import Operations
 import ProjectFolder
 import SchemaModel
 
-/// Loads and compiles a project folder; diagnostics go to standard error.
+/// Loads and compiles a project folder for a command. Diagnostics go to standard error; errors end the process.
 enum ProjectLoading {
-    static func load(_ path: String) throws(CatalogError) -> Project {
-        try ProjectFolder.load(path)
-    }
-
     static func project(at path: String) -> Project {
         do throws(CatalogError) {
             return try ProjectFolder.load(path)
@@ -31,7 +27,7 @@ enum ProjectLoading {
 
     private static func report(_ diagnostics: [Diagnostic]) {
         guard !diagnostics.isEmpty else { return }
-        Terminal.error(DiagnosticRenderer(usesColor: Terminal.usesColor).render(diagnostics))
+        Terminal.report(diagnostics)
     }
 
     private static func summary(_ diagnostics: [Diagnostic]) -> String {

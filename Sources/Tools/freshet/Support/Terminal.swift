@@ -1,24 +1,29 @@
 import Foundation
 import Postgres
+import SchemaModel
 
-/// What is printed for people. `print` to a pipe is fully buffered and lost on a kill, so lines go straight out.
+/// Prints for people. `print` to a pipe is fully buffered and lost on a kill, so lines are written at once.
 enum Terminal {
     static func out(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
-    static func error(_ line: String) {
+    @Sendable static func error(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }
 
     static let usesColor = isatty(2) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
 
-    /// An error in words for whoever gave the command.
+    static func report(_ diagnostics: [Diagnostic]) {
+        error(DiagnosticRenderer(usesColor: usesColor).render(diagnostics))
+    }
+
+    /// An error in words for the user.
     static func reason(_ error: any Error) -> String {
         (error as? PostgresError)?.sentence ?? "\(error)"
     }
 
-    /// A last line for standard error, then the end.
+    /// Prints a last line to standard error and ends the process.
     static func fail(_ line: String, code: Int32 = 1) -> Never {
         error(usesColor ? "\u{1b}[31merror:\u{1b}[0m \(line)" : "error: \(line)")
         exit(code)

@@ -6,6 +6,7 @@ import LiveModel
 import LocalServers
 import Logging
 import Metrics
+import Migrations
 import Node
 import Observability
 import Postgres

@@ -1,5 +1,6 @@
 import Catalog
 import Execution
+import Migrations
 import Postgres
 import SchemaMigration
 import SchemaModel

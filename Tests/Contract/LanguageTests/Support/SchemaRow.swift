@@ -2,6 +2,7 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import Migrations
 import Operations
 import Postgres
 import QuerySQL

@@ -1,4 +1,5 @@
 import Catalog
+import DeploymentPlan
 import LiveModel
 import SchemaModel
 import Testing

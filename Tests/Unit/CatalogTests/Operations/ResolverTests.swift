@@ -1,4 +1,5 @@
 import Catalog
+import DeploymentPlan
 import JSON
 import LiveModel
 import Operations

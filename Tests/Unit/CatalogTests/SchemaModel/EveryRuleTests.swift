@@ -1,4 +1,5 @@
 import Catalog
+import DeploymentPlan
 import Foundation
 import ProjectFolder
 import SchemaModel

@@ -15,7 +15,8 @@ import Testing
         let constant = try Regex(#"static let missingIndex = "([a-z-]+)""#)
         var found: Set<String> = []
         for folder in [
-            "Core/SchemaModel", "Core/Operations", "Core/Catalog", "Tools/ProjectFolder", "Tools/freshet/Support",
+            "Core/SchemaModel", "Core/Operations", "Core/Catalog", "Core/DeploymentPlan", "Roles/Migrations",
+            "Tools/ProjectFolder",
         ] {
             for file in Repository.files(below: "Sources/" + folder, ending: ".swift") {
                 let text = try Repository.text(file)

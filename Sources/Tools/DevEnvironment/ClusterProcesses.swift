@@ -1,23 +1,26 @@
 import Foundation
 import FreshetClient
-import LocalServers
+package import LocalServers
 import NIOHTTP1
 
-/// The processes of `freshet cluster`: a private Postgres and Redis, the nodes, the proxy. What could be started is
-/// stopped again, in the opposite order.
-actor ClusterProcesses {
-    /// From the start of a node until it is ready.
+/// The processes of `freshet cluster`: a private Postgres and Redis, the nodes, the proxy. `stop` ends those that were
+/// started, in the reverse order.
+package actor ClusterProcesses {
+    /// How long a node may take from its start until it is ready.
     static let readyMs: Int64 = 60_000
 
-    nonisolated let folder: String
+    package nonisolated let folder: String
+    private nonisolated let report: @Sendable (String) -> Void
     private(set) var postgres: LocalPostgres?
     private(set) var redis: LocalRedis?
-    private(set) var nodes: [SupervisedProgram] = []
+    package private(set) var nodes: [SupervisedProgram] = []
     private(set) var proxy: SupervisedProgram?
     private var keepers: [ServerSupervisor] = []
 
-    init(folder: String) {
+    /// - Parameter report: receives a line when a process ends or comes back.
+    package init(folder: String, report: @escaping @Sendable (String) -> Void) {
         self.folder = folder
+        self.report = report
     }
 
     func startServers() async throws(LocalServerError) -> (postgresURL: String, redisURL: String) {
@@ -25,7 +28,7 @@ actor ClusterProcesses {
         self.postgres = postgres
         let redis = try await LocalRedis.start(dataDirectory: folder + "/redis")
         self.redis = redis
-        keepers = SupervisedServers.keep(postgres, redis)
+        keepers = SupervisedServers.keep(postgres, redis, report: report)
         return (postgres.connectionString, redis.url)
     }
 
@@ -39,7 +42,7 @@ actor ClusterProcesses {
                     name: name, program: Self.freshet, arguments: ["serve", project, "--config", path],
                     // The runtime's backtracer would hold the ports of a node that crashed.
                     environment: ["SWIFT_BACKTRACE": "enable=no"], logPath: "\(folder)/\(name).log"),
-                onEnd: Self.report))
+                onEnd: reportEnd))
     }
 
     func startProxy(_ program: String, _ text: String) async throws {
@@ -48,7 +51,7 @@ actor ClusterProcesses {
         proxy = try await SupervisedProgram.start(
             .init(
                 name: "haproxy", program: program, arguments: ["-db", "-f", path], logPath: folder + "/haproxy.log"),
-            onEnd: Self.report)
+            onEnd: reportEnd)
     }
 
     /// Returns when `address` answers `path` with 200.
@@ -68,8 +71,8 @@ actor ClusterProcesses {
             logTail: program.logTail)
     }
 
-    func stop() async {
-        // Nodes first, while everything that they need to leave in order is still there.
+    package func stop() async {
+        // Nodes first, while the servers that they need for an orderly end are still there.
         await withTaskGroup { group in
             for node in nodes { group.addTask { await node.stop(waitMs: 15_000) } }
         }
@@ -85,13 +88,15 @@ actor ClusterProcesses {
         guard isWritten else { throw LocalServerError(.dataFolderUnusable, "cannot write \(path)") }
     }
 
-    private static func report(_ program: SupervisedProgram, _ exit: String) {
-        Terminal.error(
-            "\(program.command.name) ended (\(exit)); it is started again in "
-                + "\(SupervisedProgram.restartAfterMs / 1_000) s; its log is \(program.command.logPath)")
+    private nonisolated var reportEnd: @Sendable (SupervisedProgram, String) -> Void {
+        { [report] program, exit in
+            report(
+                "\(program.command.name) ended (\(exit)); it is started again in "
+                    + "\(SupervisedProgram.restartAfterMs / 1_000) s; its log is \(program.command.logPath)")
+        }
     }
 
-    /// This very program, wherever it was found.
+    /// The path of this program.
     private static var freshet: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     }

@@ -1,3 +1,4 @@
+import Catalog
 import GraphQLLanguage
 import LiveModel
 import Operations

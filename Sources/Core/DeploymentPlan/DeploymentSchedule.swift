@@ -9,7 +9,7 @@ package struct Deployment: Sendable, Hashable {
         case folder
     }
 
-    /// Grows with every deployment.
+    /// Increases with every deployment.
     package var id: Int64
     /// `ProjectArchive.version`.
     package var version: Digest
@@ -17,9 +17,9 @@ package struct Deployment: Sendable, Hashable {
     package var createdBy: String
     // Milliseconds since 1970 by the database's clock.
     package var createdAtMs: Int64
-    /// Nil while it is only announced: nodes load it, nobody gets it.
+    /// Nil while it is only announced: nodes load it, and no request gets it.
     package var activeAtMs: Int64?
-    /// When a node that has this folder last said so.
+    /// When a node last said that it was started with this folder.
     package var seenAtMs: Int64
 
     package init(
@@ -36,15 +36,15 @@ package struct Deployment: Sendable, Hashable {
     }
 }
 
-/// Which versions a node serves: a pure function of the history and the time.
+/// Which versions a node serves: a function of the history and the time.
 ///
 /// | version | is |
 /// | --- | --- |
 /// | announced | loaded; events are published for it; no request gets it yet |
 /// | current | the last one activated: new requests and sessions get it. Before the first: the node's own folder |
-/// | former | served for `keepMs` after another became current, for sessions that began with it |
-/// | moving | then its sessions are told to come back, over `moveMs` |
-/// | gone | after that, and some time for stragglers |
+/// | former | served for `keepMs` after another became current, for the sessions that began with it |
+/// | moving | its sessions are told to reconnect, over `moveMs` |
+/// | gone | after that, and a pause for stragglers |
 package struct DeploymentSchedule: Sendable, Hashable {
     package struct Settings: Sendable, Hashable {
         package var keepMs: Int64 = 600_000
@@ -53,7 +53,7 @@ package struct DeploymentSchedule: Sendable, Hashable {
         package init() {}
     }
 
-    /// An announcement that is not activated in this time is void; `freshet deploy` gives up earlier.
+    /// An announcement that is not activated within this time is void; `freshet deploy` gives up earlier.
     package static let announcedMaxMs: Int64 = 900_000
     /// From the end of moving to the end of serving: live queries linger at gateways.
     package static let stragglerMs: Int64 = 60_000
@@ -64,24 +64,24 @@ package struct DeploymentSchedule: Sendable, Hashable {
     package let others: [Digest]
     /// Those of `others` that were never current.
     package let announced: Set<Digest>
-    /// Those of `others` whose sessions are to come back.
+    /// Those of `others` whose sessions are told to reconnect.
     package let moving: Set<Digest>
-    /// The greatest id there is.
+    /// The greatest id of the history.
     package let generation: Int64
 
     package init(_ deployments: [Deployment], folder: Digest?, nowMs: Int64, settings: Settings) {
-        // One at a time is announced and activated: the order of ids is that of activation. Clocks are not asked, since
-        // another primary's may be behind.
+        // One at a time is announced and activated, so ids are in the order of activation. Times are not: the clock of a
+        // new primary may be behind.
         let active = deployments.filter { $0.origin == .deploy && $0.activeAtMs != nil }.sorted { $0.id < $1.id }
         let current = active.last?.version ?? folder
-        /// When moving begins; a version that several rows speak for takes the latest.
+        /// When moving begins; of several rows for one version the latest counts.
         var movesAtMs: [Digest: Int64] = [:]
         func serve(_ version: Digest, until: Int64) { movesAtMs[version] = max(movesAtMs[version] ?? 0, until) }
         for (index, deployment) in active.enumerated() where index + 1 < active.count {
             serve(deployment.version, until: (active[index + 1].activeAtMs ?? 0) + settings.keepMs)
         }
         for deployment in deployments.reversed() where deployment.origin == .folder {
-            // Nodes started with different folders share the work, too, while they live.
+            // Nodes that were started with different folders share the work while they live.
             serve(deployment.version, until: (active.first?.activeAtMs ?? deployment.seenAtMs) + settings.keepMs)
         }
         for deployment in deployments where deployment.origin == .deploy && deployment.activeAtMs == nil {
@@ -98,5 +98,13 @@ package struct DeploymentSchedule: Sendable, Hashable {
         self.announced = Set(served.keys).subtracting(known)
         self.moving = Set(served.filter { $0.value <= nowMs }.keys)
         self.generation = deployments.map(\.id).max() ?? 0
+    }
+    /// The last version that was served before the row that made `current` current; nil for none.
+    package static func former(of current: Digest?, in deployments: [Deployment]) -> Deployment? {
+        guard let current else { return nil }
+        let since = deployments.last { $0.version == current && $0.activeAtMs != nil }?.id ?? 0
+        return deployments.last {
+            $0.id < since && $0.version != current && ($0.activeAtMs != nil || $0.origin == .folder)
+        }
     }
 }

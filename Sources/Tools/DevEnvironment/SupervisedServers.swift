@@ -1,9 +1,11 @@
-import LocalServers
+package import LocalServers
 
-/// Keeps private servers running and says in a line what became of them.
-enum SupervisedServers {
-    static func keep(_ servers: any SupervisedServer...) -> [ServerSupervisor] {
-        servers.map { ServerSupervisor($0) { server, event in Terminal.error(line(server, event)) } }
+/// Keeps private servers running, and says in a line when one ends or comes back.
+package enum SupervisedServers {
+    package static func keep(
+        _ servers: any SupervisedServer..., report: @escaping @Sendable (String) -> Void
+    ) -> [ServerSupervisor] {
+        servers.map { ServerSupervisor($0) { server, event in report(line(server, event)) } }
     }
 
     private static func line(_ server: any SupervisedServer, _ event: ServerSupervisor.Event) -> String {

@@ -1,16 +1,13 @@
-import Catalog
 import Foundation
 
-/// Notices that a project's files have changed, by their sizes and times of change.
+/// Notices changes of a project's files, by their sizes and modification times.
 ///
-/// Looks every `lookMs` rather than asking the kernel: a few hundred `stat` calls cost less than a millisecond, and it
-/// works on every file system, those of containers and editors that replace files included.
-struct FolderWatch: Sendable {
+/// Polls every `lookMs` rather than asking the kernel: a few hundred `stat` calls cost less than a millisecond, and it
+/// works on every file system, including those of containers, and with editors that replace files.
+package struct FolderWatch: Sendable {
     static let lookMs = 300
-    /// Files below the folder; `ProjectFolder` reads no more.
-    static let filesMax = 5_000
 
-    struct State: Equatable, Sendable {
+    package struct State: Equatable, Sendable {
         fileprivate struct File: Equatable, Sendable {
             let modified: Date
             let bytes: Int
@@ -19,13 +16,13 @@ struct FolderWatch: Sendable {
         fileprivate var files: [String: File] = [:]
     }
 
-    let folder: String
+    private let folder: String
 
-    init(_ folder: String) {
+    package init(_ folder: String) {
         self.folder = folder
     }
 
-    func look() -> State {
+    package func look() -> State {
         var state = State()
         let files = FileManager.default
         guard let names = files.enumerator(atPath: folder) else { return state }
@@ -41,14 +38,14 @@ struct FolderWatch: Sendable {
             state.files[name] = State.File(
                 modified: attributes[.modificationDate] as? Date ?? .distantPast,
                 bytes: (attributes[.size] as? NSNumber)?.intValue ?? 0)
-            if state.files.count >= Self.filesMax { break }
+            if state.files.count >= ProjectFolder.filesMax { break }
         }
         return state
     }
 
     /// Returns when the files are no longer as in `state` and have stayed the same for one look: an editor saves several
     /// files one after the other. Nil when the task was cancelled.
-    func change(from state: State) async -> State? {
+    package func change(from state: State) async -> State? {
         var last = state
         while true {
             guard (try? await Task.sleep(for: .milliseconds(Self.lookMs))) != nil else { return nil }

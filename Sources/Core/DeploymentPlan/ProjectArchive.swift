@@ -7,8 +7,8 @@ package import SchemaModel
 ///
 ///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],"location":…,"schema":[…],"serviceId":…}
 ///
-/// Paths are relative to the folder that all files share: the same files are the same version wherever they lie.
-/// Seed rows and warnings are no part of it.
+/// Paths are relative to the folder that all files share: the same files are the same version wherever they are.
+/// Seed rows and warnings are not part of it.
 package struct ProjectArchive: Sendable {
     /// Bytes of `text`.
     package static let bytesMax = 16 << 20
@@ -91,7 +91,7 @@ package struct ProjectArchive: Sendable {
                     ]
                 }),
         ]
-        // Absent without any, so that versions from before there were some are still the same.
+        // Left out when there are none, so that versions from before resolvers existed stay the same.
         if !project.resolvers.isEmpty {
             object["resolvers"] = .array(
                 project.resolvers.map {
@@ -132,4 +132,9 @@ package struct ProjectArchive: Sendable {
         }
         return shared.isEmpty ? "" : shared.joined(separator: "/") + "/"
     }
+}
+
+extension Digest {
+    /// Enough of a version's name for people.
+    package var shortHex: String { String(hex.prefix(12)) }
 }

@@ -1,29 +1,29 @@
-import Settings
+package import Settings
 
-/// Which processes `freshet cluster` runs, where each listens, and what its settings file says. Nothing is started here.
-struct ClusterPlan {
-    struct Node {
-        let name: String
-        let roles: [String]
-        let publicPort: Int
-        let adminPort: Int
+/// Which processes `freshet cluster` runs, where each listens, and what its settings file says. Starts nothing.
+package struct ClusterPlan: Sendable {
+    package struct Node: Sendable {
+        package let name: String
+        package let roles: [String]
+        package let publicPort: Int
+        package let adminPort: Int
 
-        var address: String { "\(ClusterPlan.host):\(publicPort)" }
+        package var address: String { "\(ClusterPlan.host):\(publicPort)" }
     }
 
-    /// Of every node; only the proxy can listen elsewhere.
-    static let host = "127.0.0.1"
-    /// Of the proxy's health checks, quicker than for machines of their own.
+    /// Every node listens here; only the proxy can listen elsewhere.
+    package static let host = "127.0.0.1"
+    /// The interval of the proxy's health checks, shorter than for real machines.
     static let checkMs = 400
 
-    let nodes: [Node]
+    package let nodes: [Node]
 
-    /// Free ports that the plan for so many nodes takes.
+    /// The free ports that a plan for so many nodes needs.
     static func portsNeeded(api: Int, workers: Int, gateways: Int) -> Int { 2 * (api + workers + gateways) }
 
     /// - Parameters:
     ///   - ports: as many as `portsNeeded`.
-    ///   - adminPort: of the first node, where `freshet admin` looks; 0: one of `ports`.
+    ///   - adminPort: for the first node, where `freshet admin` looks; 0: one of `ports`.
     init(api: Int, workers: Int, gateways: Int, ports: [Int], adminPort: Int) {
         var ports = ports[...]
         var nodes: [Node] = []
@@ -48,13 +48,13 @@ struct ClusterPlan {
         nodes.filter { $0.name.hasPrefix(kind + "-") }.map { ($0.name, $0.address) }
     }
 
-    /// What the user gave for all nodes, then what belongs to this one.
+    /// The settings that the user gave for all nodes, then those of this node.
     func settingsFile(for node: Node, given: LoadedSettings, postgresURL: String, redisURL: String) -> String {
         var values: [String: SettingValue] = [
-            // Seven processes share the machine, and people wait for Ctrl-C.
+            // Seven processes share the machine, and a person waits after Ctrl-C.
             "http.eventLoops": .int(1), "log.level": .string("info"), "drain.delayMs": .int(3 * Self.checkMs),
             "drain.sessionsMs": .int(200), "drain.graceMs": .int(2_000),
-            // The proxy says whose requests it passes on.
+            // The proxy names the sender of the requests that it passes on.
             "http.trustedProxies": .stringList([Self.host]),
         ]
         for (key, value, _) in given.values where given.isGiven(key.path) { values[key.path] = value }
@@ -64,7 +64,7 @@ struct ClusterPlan {
             "http.port": .int(node.publicPort), "admin.host": .string(Self.host), "admin.port": .int(node.adminPort),
             "postgres.url": .string(postgresURL), "redis.url": .string(redisURL),
         ]) { $1 }
-        var text = "# \(node.name) of `freshet cluster`; written anew at every start.\n"
+        var text = "# \(node.name) of `freshet cluster`; rewritten at every start.\n"
         for section in SettingTable.sections {
             let keys = SettingTable.keys.filter { $0.section == section.name && values[$0.path] != nil }
             guard !keys.isEmpty else { continue }

@@ -1,7 +1,7 @@
 /// The page of `freshet dev` at `/`: live lots, bids and a leader board over one `graphql-transport-ws` socket, and
 /// forms that bid and create lots, without any library. It works with the operations of config/auctions.
-enum DemoPage {
-    static let html = #"""
+package enum DemoPage {
+    package static let html = #"""
         <!doctype html>
         <html lang="en">
         <head>

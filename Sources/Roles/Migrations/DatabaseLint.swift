@@ -1,20 +1,22 @@
-import Catalog
+package import Catalog
 import JSON
 import LiveModel
 import Logging
 import Operations
 import Postgres
 import QuerySQL
-import SchemaModel
+package import SchemaModel
 
-/// `freshet check --database`: Postgres plans the statement of every followed query for values that it does not know yet,
-/// and a large table that it would read as a whole is a warning, `sequential-scan`.
-enum DatabaseLint {
-    /// Smaller tables are read as a whole with good reason.
+/// Finds queries whose refreshes read whole tables (`freshet check --database`): Postgres plans the statement of every
+/// refreshed query for unknown values, and a large table that it would read as a whole is a warning, `sequential-scan`.
+package enum DatabaseLint {
+    /// Rows. Smaller tables are rightly read as a whole.
     static let rowsMin = 1_000.0
 
-    static func diagnostics(_ catalog: Catalog, _ project: Project, url: String) async throws -> [Diagnostic] {
-        let database = Database(url: url, logger: Logger(label: "freshet.check"))
+    package static func diagnostics(
+        _ catalog: Catalog, _ project: Project, url: String
+    ) async throws -> [Diagnostic] {
+        let database = SchemaDatabase(url: url, logger: Logger(label: "freshet.check"))
         try await database.pool.start()
         do {
             let found = try await diagnostics(catalog, project, database.pool)
@@ -33,7 +35,7 @@ enum DatabaseLint {
         let queries = catalog.connectors.values.flatMap(\.operations.values)
             .filter { $0.kind == .query && $0.isRefreshed }.sorted { $0.reference < $1.reference }
         return try await pool.withSession { session in
-            // The plan that Postgres settles on for a prepared statement that runs often.
+            // The plan that Postgres uses for a prepared statement that runs often.
             _ = try await session.execute("SET plan_cache_mode = force_generic_plan")
             var diagnostics: [Diagnostic] = []
             for query in queries {

@@ -1,12 +1,12 @@
 import Postgres
 import SchemaMigration
 
-/// Runs what a `ConcurrentBuild` decides, one step after the other.
+/// Performs what a `ConcurrentBuild` decides, one step after the other.
 struct IndexBuilder {
     let build: ConcurrentBuild
     /// `create index lot_title_idx`
     let summary: String
-    let patience: LockRetryPolicy
+    let retries: LockRetryPolicy
     let session: PostgresSession
 
     func run() async throws {
@@ -23,11 +23,11 @@ struct IndexBuilder {
             case .refuse(let reason): throw IndexUnfinished(summary: summary, reason: reason)
             case .alone(let sql):
                 do throws(PostgresError) {
-                    try await session.script(sql, timeoutMs: Database.stepTimeoutMs)
+                    try await session.script(sql, timeoutMs: SchemaDatabase.stepTimeoutMs)
                 } catch {
-                    // Chosen in a deadlock, it leaves an index that serves nothing: the next round removes it.
-                    guard LockRetryPolicy.isOfLocks(error) else { throw error }
-                    try await Task.sleep(for: .milliseconds(patience.lockPauseMs))
+                    // The victim of a deadlock leaves an invalid index: the next round removes it.
+                    guard error.isDeadlock || error.isLockNotAvailable else { throw error }
+                    try await Task.sleep(for: .milliseconds(retries.lockPauseMs))
                 }
             case .together: try await join(model)
             }
@@ -35,18 +35,19 @@ struct IndexBuilder {
         }
     }
 
-    /// With the locks that it takes, nothing can come in between any more; what is missing now is built without them.
+    /// Puts the parts together under locks, so that nothing can come in between; what is found missing then is built
+    /// without them.
     private func join(_ model: String) async throws {
-        try await patience.attempt {
+        try await retries.attempt {
             try await session.begin()
             do {
                 try await session.script(
-                    "SET LOCAL lock_timeout = \(patience.lockTimeoutMs);\n\(build.lockSQL)",
-                    timeoutMs: Database.stepTimeoutMs)
+                    "SET LOCAL lock_timeout = \(retries.lockTimeoutMs);\n\(build.lockSQL)",
+                    timeoutMs: SchemaDatabase.stepTimeoutMs)
                 guard case .together(let statements) = build.next(try await state(model)) else {
                     return try await session.rollback()
                 }
-                try await session.script(statements.joined(separator: ";\n"), timeoutMs: Database.stepTimeoutMs)
+                try await session.script(statements.joined(separator: ";\n"), timeoutMs: SchemaDatabase.stepTimeoutMs)
                 try await session.commit()
             } catch {
                 try? await session.rollback()
@@ -57,12 +58,12 @@ struct IndexBuilder {
 
     private func model() async throws -> String {
         var model: String?
-        try await patience.attempt {
+        try await retries.attempt {
             try await session.begin()
             do {
                 try await session.script(
-                    "SET LOCAL lock_timeout = \(patience.lockTimeoutMs);\n\(build.modelSQL)",
-                    timeoutMs: Database.stepTimeoutMs)
+                    "SET LOCAL lock_timeout = \(retries.lockTimeoutMs);\n\(build.modelSQL)",
+                    timeoutMs: SchemaDatabase.stepTimeoutMs)
                 model = try await session.execute(Statement(build.modelDefinitionSQL)).rows.first?.string(0)
                 try await session.rollback()
             } catch {
@@ -76,15 +77,7 @@ struct IndexBuilder {
 
     private func state(_ model: String) async throws -> IndexState {
         let answer = try await session.execute(
-            Statement(build.stateSQL(model: model)), timeoutMs: Database.stepTimeoutMs)
+            Statement(build.stateSQL(model: model)), timeoutMs: SchemaDatabase.stepTimeoutMs)
         return try IndexState(parsing: answer.rows.first?.string(0) ?? "")
     }
-}
-
-/// An index that could not be built while others write. What was built of it is kept for the next run.
-struct IndexUnfinished: Error, CustomStringConvertible {
-    let summary: String
-    let reason: String
-
-    var description: String { "\(summary): \(reason); freshet migrate once more goes on from there" }
 }

@@ -1,4 +1,4 @@
-import Catalog
+import DeploymentPlan
 import LiveModel
 import Testing
 

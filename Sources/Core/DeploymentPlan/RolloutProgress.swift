@@ -1,10 +1,10 @@
 package import LiveModel
 
-/// How far the nodes of the cluster are with a deployment, by what they tell of themselves.
+/// How far the nodes of the cluster are with a deployment, by what they say of themselves.
 package struct RolloutProgress: Sendable, Hashable {
     package struct Waiting: Sendable, Hashable {
         package let node: NodeID
-        /// What keeps it; empty if nothing but time.
+        /// What keeps it from loading the version; empty if it only needs time.
         package let problem: String
 
         package init(node: NodeID, problem: String) {
@@ -14,9 +14,9 @@ package struct RolloutProgress: Sendable, Hashable {
     }
 
     package let nodes: Int
-    /// Those that have not loaded it: it must not become current.
+    /// Nodes that have not loaded it: it must not become current.
     package let loading: [Waiting]
-    /// Those whose new requests get another version.
+    /// Nodes whose new requests get another version.
     package let switching: [Waiting]
 
     package init(_ records: [NodeRecordPayload], deployment: Int64, version: Digest) {
@@ -31,9 +31,9 @@ package struct RolloutProgress: Sendable, Hashable {
 
 /// The nodes that a rollout waits for, by repeated looks at the list of nodes.
 ///
-/// A Redis that loses its data loses the list, too, and would make a cluster look empty or small. So a list counts only
-/// after it was looked at for some time, in which every living node renews its entry, and whoever was once in it is
-/// waited for until its entry would have ended.
+/// A Redis that loses its data loses the list, too, which makes a cluster look empty or small. So a list counts only after
+/// some time, in which every living node renews its entry, and a node that was once in it is waited for until its entry
+/// would have expired.
 package struct RolloutRoster: Sendable {
     private let settleMs: Int64
     private let ttlMs: Int64
@@ -42,7 +42,7 @@ package struct RolloutRoster: Sendable {
 
     /// - Parameters:
     ///   - heartbeatMs: in which every node renews its entry.
-    ///   - ttlMs: after which an entry ends that is not renewed.
+    ///   - ttlMs: after which an entry expires that is not renewed.
     package init(heartbeatMs: Int64, ttlMs: Int64) {
         self.settleMs = 2 * heartbeatMs
         self.ttlMs = ttlMs
@@ -55,7 +55,7 @@ package struct RolloutRoster: Sendable {
             return
         }
         if firstMs == nil {
-            // Nobody's entry grew old while nobody could look.
+            // No entry grew old while the list could not be read.
             firstMs = nowMs
             seen = seen.mapValues { ($0.record, nowMs) }
         }

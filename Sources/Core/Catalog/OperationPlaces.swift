@@ -1,0 +1,34 @@
+import GraphQLLanguage
+package import LiveModel
+import Operations
+package import SchemaModel
+
+/// Where operations stand in a project's files.
+package struct OperationPlaces {
+    private var places: [OperationReference: (file: SourceFile, range: SourceRange)] = [:]
+
+    package init(_ project: Project) {
+        for connector in project.connectors {
+            for file in connector.files {
+                guard let document = try? Parser.parseDocument(file.source) else { continue }
+                for operation in document.operations {
+                    guard let name = operation.name else { continue }
+                    let reference = OperationReference(connector: connector.id, operation: name.value)
+                    places[reference] = (file, name.range)
+                }
+            }
+        }
+    }
+
+    /// - Parameter reference: nil for what is gone and stands nowhere.
+    package func diagnostic(
+        _ reference: OperationReference?, _ severity: Diagnostic.Severity, _ rule: String, _ message: String,
+        help: String? = nil
+    ) -> Diagnostic {
+        guard let reference, let (file, range) = places[reference] else {
+            return Diagnostic(
+                severity: severity, rule: rule, message: message, file: "(project)", line: 0, column: 0, help: help)
+        }
+        return file.diagnostic(severity, rule: rule, at: range, message, help: help)
+    }
+}

@@ -1,0 +1,59 @@
+import Postgres
+package import SchemaMigration
+
+/// Existing rows refer to rows that do not exist.
+package struct RowsUnfit: Error, CustomStringConvertible {
+    let cause: PostgresError
+    /// What the database has now.
+    let state: String
+
+    package var description: String { "\(cause.sentence): \(state)" }
+}
+
+/// Changes that would lose or reinterpret data, or that the database's state rules out.
+package struct MigrationRefused: Error, CustomStringConvertible {
+    package let findings: [MigrationPlan.Finding]
+
+    package init(findings: [MigrationPlan.Finding]) { self.findings = findings }
+
+    package var description: String {
+        let forceable = findings.count { $0.permission.contains(.rewrites) }
+        let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
+        let command = findings.contains(where: \.isBuilt) ? "--force --concurrently" : "--force"
+        return "the database was not brought to the schema:\n"
+            + findings.map { "  " + $0.text }.joined(separator: "\n")
+            + (forceable == 0
+                ? "" : "\nfreshet migrate \(command) makes \(help); with --dry-run, too, it says what may be lost")
+    }
+}
+
+/// Other transactions held a table's lock at every attempt.
+package struct TableNotFree: Error, CustomStringConvertible {
+    let totalMs: Int
+    let setting: String
+    let isDeadlock: Bool
+
+    package var description: String {
+        "a table was not free in \(totalMs) ms (\(setting)): "
+            + (isDeadlock ? "deadlocks with other transactions" : "a long transaction") + ", see pg_stat_activity;"
+            + " run it once more: it does the rest"
+    }
+}
+
+/// An index that could not be built while others write. What was built of it is kept for the next run.
+package struct IndexUnfinished: Error, CustomStringConvertible {
+    let summary: String
+    let reason: String
+
+    package var description: String { "\(summary): \(reason); freshet migrate once more goes on from there" }
+}
+
+/// Another migration did not end in time.
+package struct MigrationUnderWay: Error, CustomStringConvertible {
+    let waitMs: Int
+    let holder: String
+
+    package var description: String {
+        "another migration was under way for \(waitMs) ms (migrate.waitMs): \(holder); nothing was changed"
+    }
+}

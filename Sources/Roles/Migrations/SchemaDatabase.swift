@@ -1,0 +1,148 @@
+package import Logging
+package import Postgres
+package import SchemaMigration
+package import SchemaModel
+
+/// A database that is brought to the schema of a project.
+package struct SchemaDatabase: Sendable {
+    /// What a migration says while it works.
+    package enum Event: Sendable {
+        /// Another migration is under way; this one waits for its end.
+        case waiting(holder: String)
+        /// What will be done, and what that may lose, before anything is changed.
+        case planned(MigrationPlan, losses: [String])
+
+        /// For operators; without the losses.
+        package var lines: [String] {
+            switch self {
+            case .waiting(let holder): ["another migration is under way (\(holder)); waiting for its end"]
+            case .planned(let plan, _): plan.notices.map { "database: \($0.text)" }
+            }
+        }
+    }
+
+    /// For one statement that changes the schema.
+    static let stepTimeoutMs = 24 * 3_600_000
+
+    package let pool: PostgresPool
+
+    /// - Parameter logger: for errors only; the caller reports the rest.
+    package init(url: String, logger: Logger) {
+        var configuration = PostgresConfiguration(connectionString: url)
+        configuration.readConnections = 1
+        configuration.writeConnections = 1
+        // A deployment holds its lock while it migrates.
+        configuration.sessionConnections = 2
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .error)
+        pool = PostgresPool(configuration: configuration, logger: logger)
+    }
+
+    package func plan(
+        _ schema: Schema, allowing permissions: Migration.Permissions = []
+    ) async throws -> MigrationPlan {
+        Migration.plan(schema, existing: try await pool.databaseDescription(), allowing: permissions)
+    }
+
+    /// What the plan may lose, one line each, with the number of rows that it concerns now.
+    package func losses(of plan: MigrationPlan) async throws -> [String] {
+        try await pool.withSession { session in
+            try await Self.allowLongSteps(session)
+            return try await Self.losses(of: plan, session)
+        }
+    }
+
+    /// Brings the database to the schema under one advisory lock.
+    /// - Parameters:
+    ///   - retries: how long locks of tables, and another migration, are waited for.
+    ///   - permissions: what besides additions may be done. With `.concurrent` indexes are built, and foreign keys
+    ///     checked, while others write, each by itself; of the rest, adjacent steps share a transaction.
+    /// - Returns: what was done, one line each.
+    /// - Throws: `MigrationRefused` when something cannot be done, `MigrationUnderWay`; then nothing was changed.
+    ///   `TableNotFree`, `IndexUnfinished`, `RowsUnfit` where a step could not be made.
+    package func migrate(
+        _ schema: Schema, retries: LockRetryPolicy = .ownServer, allowing permissions: Migration.Permissions = [],
+        report: @escaping @Sendable (Event) -> Void
+    ) async throws -> [String] {
+        try await pool.withSession { session in
+            try await MigrationLock.take(session, waitMs: retries.waitMs) { report(.waiting(holder: $0)) }
+            try await Self.allowLongSteps(session)
+            let plan = try await self.plan(schema, allowing: permissions)
+            guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            report(.planned(plan, losses: try await Self.losses(of: plan, session)))
+            // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
+            for step in plan.steps where step.needsOwnTransaction { try await retries.run([step.sql], session) }
+            let others = plan.steps.filter { !$0.needsOwnTransaction }
+            if permissions.contains(.concurrent) {
+                for part in Self.together(others) { try await Self.make(part, retries, session) }
+            } else if !others.isEmpty {
+                try await retries.run(SQLStatement.together(others), session)
+            }
+            return plan.steps.map(\.summary)
+        }
+    }
+
+    /// - Parameter part: steps that share a transaction, or one that needs a way of its own.
+    private static func make(_ part: [SQLStatement], _ retries: LockRetryPolicy, _ session: PostgresSession)
+        async throws
+    {
+        switch part.first?.concurrent {
+        case nil: try await retries.run(SQLStatement.together(part), session)
+        case .apart(let statements, let unfit)?:
+            do {
+                for sql in statements { try await retries.run([sql], session) }
+            } catch let error as PostgresError where error.isForeignKeyViolation {
+                throw RowsUnfit(cause: error, state: unfit)
+            }
+        case .alone(let sql)?: try await retries.attempt { try await session.script(sql, timeoutMs: stepTimeoutMs) }
+        case .build(let build)?:
+            let summary = part.map(\.summary).joined()
+            try await IndexBuilder(build: build, summary: summary, retries: retries, session: session).run()
+        }
+    }
+
+    /// Divides steps into runs that share a transaction, and between them each step that needs a way of its own.
+    private static func together(_ steps: [SQLStatement]) -> [[SQLStatement]] {
+        var parts: [[SQLStatement]] = []
+        for step in steps {
+            if step.concurrent == nil, let last = parts.last, last.first?.concurrent == nil {
+                parts[parts.count - 1].append(step)
+            } else {
+                parts.append([step])
+            }
+        }
+        return parts
+    }
+
+    /// Building an index of a large table takes long, and so does counting its rows; a step that is cut off would be cut
+    /// off the next time, too.
+    private static func allowLongSteps(_ session: PostgresSession) async throws {
+        try await session.script("SET statement_timeout = \(stepTimeoutMs)")
+    }
+
+    private static func losses(of plan: MigrationPlan, _ session: PostgresSession) async throws -> [String] {
+        var lines: [String] = []
+        for loss in plan.losses {
+            var line = "\(loss.object): \(loss.message)"
+            if let count = loss.countSQL {
+                let answer = try await session.execute(Statement(count), timeoutMs: stepTimeoutMs)
+                let rows = answer.rows.first?.string(0) ?? "?"
+                line += " (\(rows) \(rows == "1" ? "row" : "rows"))"
+            }
+            lines.append(line)
+        }
+        return lines
+    }
+
+    /// Whether no table of the schema has a row.
+    package func isEmpty(_ schema: Schema) async throws -> Bool {
+        for table in schema.tables {
+            let name =
+                "\"" + table.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+                + "\""
+            let found = try await pool.query(Statement("SELECT EXISTS (SELECT FROM \(name))"))
+            if found.rows.first?.bool(0) == true { return false }
+        }
+        return true
+    }
+}

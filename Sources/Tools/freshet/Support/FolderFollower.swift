@@ -1,0 +1,53 @@
+import Catalog
+import Deployments
+import DeploymentPlan
+import Migrations
+import Node
+import Operations
+import Postgres
+import ProjectFolder
+import SchemaModel
+import Settings
+
+/// Reloads the project of `freshet dev` when its files change, and says on standard error what became of it.
+struct FolderFollower: Sendable {
+    private let task: Task<Void, Never>
+    private let database: SchemaDatabase
+
+    static func start(
+        _ path: String, _ node: ServiceNode, _ settings: Settings, _ database: SchemaDatabase
+    ) async throws(PostgresError) -> FolderFollower {
+        try await database.pool.start()
+        let reload = HotReload(
+            .init(loadDeployments: { await node.loadDeployments() }, servedVersion: { node.servedVersion }),
+            database: database, options: CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs),
+            historyMax: settings.deploy.historyMax, report: report)
+        let task = Task {
+            let watch = FolderWatch(path)
+            var state = watch.look()
+            while let changed = await watch.change(from: state) {
+                state = changed
+                await reload.reload { () throws(CatalogError) in try ProjectFolder.load(path) }
+            }
+        }
+        return FolderFollower(task: task, database: database)
+    }
+
+    func stop() async {
+        task.cancel()
+        await task.value
+        await database.pool.stop()
+    }
+
+    private static func report(_ event: HotReload.Event) {
+        switch event {
+        case .diagnostics(let diagnostics): Terminal.report(diagnostics)
+        case .database(let event): for line in event.lines { Terminal.error(line) }
+        case .schemaChanged(let summary): Terminal.error("schema: \(summary)")
+        case .reloaded(let version): Terminal.error("reloaded: version \(version.shortHex) is served")
+        case .notReloaded(nil): Terminal.error("not reloaded: the version before is still served")
+        case .notReloaded(let reason?):
+            Terminal.error("not reloaded: \(reason)\nthe version before is still served")
+        }
+    }
+}
