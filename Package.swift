@@ -167,7 +167,8 @@ let package = Package(
         module(
             .roles, "Deployments",
             [
-                "Broker", "Catalog", "DeploymentPlan", "Execution", "LiveModel", "Migrations", "Observability", "Operations",
+                "Broker", "Catalog", "DeploymentPlan", "Execution", "LiveModel", "Migrations", "Observability",
+                "Operations",
                 "Postgres",
                 "SchemaMigration", "SchemaModel", "Streams", logging, metrics,
             ]),
@@ -310,7 +311,8 @@ let package = Package(
         tests(
             .unit, "CatalogTests",
             [
-                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel",
+                "SchemaSDL",
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "ProjectFolder", "TestSupport",
             ]),
         tests(.unit, "DeploymentPlanTests", ["DeploymentPlan", "LiveModel"]),

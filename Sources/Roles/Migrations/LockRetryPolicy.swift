@@ -33,7 +33,9 @@ package struct LockRetryPolicy: Sendable {
     }
 
     /// Makes one attempt to get a lock.
-    package static func deploying(_ deploy: SectionSettings<DeploySection>, _ migrate: SectionSettings<MigrateSection>) -> LockRetryPolicy {
+    package static func deploying(_ deploy: SectionSettings<DeploySection>, _ migrate: SectionSettings<MigrateSection>)
+        -> LockRetryPolicy
+    {
         var policy = insisting(migrate)
         guard deploy.lockTimeoutMs > 0 else { return policy }
         policy.lockTimeoutMs = deploy.lockTimeoutMs
