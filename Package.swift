@@ -230,7 +230,8 @@ let package = Package(
                 "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
-                "OutboundHTTP", "RemoteServices", "RoleMachines", "Sessions", "Settings", "Sharding", "Tokens",
+                "OutboundHTTP", "Pacing", "RemoteServices", "RoleMachines", "Sessions", "Settings", "Sharding",
+                "Tokens",
                 nio, nioPosix, logging,
             ]),
         module(

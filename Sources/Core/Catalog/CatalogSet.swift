@@ -1,15 +1,15 @@
 package import LiveModel
 
-/// The catalogs that a node serves at one time: the current one, which new requests and sessions get; those announced,
-/// which become current when every node has them; former ones, whose sessions have not come back yet.
+/// The catalogs that a node serves at one time: the current one, which new requests and sessions get; announced ones, which
+/// become current when every node has loaded them; former ones, whose sessions have not reconnected yet.
 ///
 /// Events are published for all of them together: a mutation of one version can refresh a query of another.
 package struct CatalogSet: Sendable {
     package struct Member: Sendable {
-        /// Of the project: `ProjectArchive.version`.
+        /// The project's version.
         package let version: Digest
         package let catalog: Catalog
-        /// Clients may begin with it: not what is only announced, nor what is about to go.
+        /// Whether clients may begin with it: false for what is only announced, or about to go.
         package let takesRequests: Bool
 
         package init(version: Digest, catalog: Catalog, takesRequests: Bool = true) {
@@ -22,7 +22,7 @@ package struct CatalogSet: Sendable {
     package let current: Member
     package let others: [Member]
 
-    /// Nil while there is one catalog, which knows by itself.
+    /// Nil while there is one catalog, which has its own.
     private let refreshed: [OperationReference: [OperationReference]]?
     private let conditionReads: [OperationReference: AuthReads]?
 
@@ -36,16 +36,16 @@ package struct CatalogSet: Sendable {
 
     package var members: [Member] { [current] + others }
 
-    /// Those that were current before, youngest first, and whose clients may still come.
+    /// The versions that were current before, youngest first, and whose clients may still come.
     package var formers: [Member] { others.filter(\.takesRequests) }
 
-    /// No request can tell the difference.
+    /// Whether no request can notice a difference.
     package func isServed(as other: CatalogSet) -> Bool {
         members.map(\.version) == other.members.map(\.version)
             && formers.map(\.version) == other.formers.map(\.version)
     }
 
-    /// The operation in exactly this version, whichever catalogs have it; nil for none.
+    /// The operation in exactly this version, from whichever catalog has it.
     package func operation(_ reference: OperationReference, version: Digest) -> StoredOperation? {
         if let operation = current.catalog.operation(reference), operation.version == version { return operation }
         for member in others {
@@ -54,7 +54,7 @@ package struct CatalogSet: Sendable {
         return nil
     }
 
-    /// The operation of the current catalog, else of one that still or already has it.
+    /// The operation of the current catalog, else of one that still, or already, has it.
     package func operation(_ reference: OperationReference) -> StoredOperation? {
         for member in members {
             if let operation = member.catalog.operation(reference) { return operation }
@@ -68,7 +68,7 @@ package struct CatalogSet: Sendable {
         return refreshed[mutation] ?? []
     }
 
-    /// What the conditions of all queries of all versions read of this mutation's auth.
+    /// The claims of this mutation's auth that conditions of any version's queries read.
     package func authReadsOfConditions(on mutation: OperationReference) -> AuthReads {
         guard let conditionReads else { return current.catalog.authReadsOfConditions(on: mutation) }
         return conditionReads[mutation] ?? .nothing

@@ -4,7 +4,7 @@ import LiveModel
 import Operations
 import SchemaModel
 
-/// What a client of one operation would notice of its new version.
+/// Compares two versions of an operation: what a client would notice.
 struct OperationComparison {
     struct Finding: Hashable {
         let severity: Diagnostic.Severity

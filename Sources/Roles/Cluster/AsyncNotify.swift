@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One task waits, anybody rings. A ring while nobody waits is heard by the next wait.
+/// Lets any task wake the one task that waits. A ring while no task waits ends the next wait at once.
 final class AsyncNotify: Sendable {
     private struct State {
         var isRung = false
@@ -18,8 +18,8 @@ final class AsyncNotify: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Returns after the time, at the cancellation of the task, or when it rings. One task at a time.
-    /// - Returns: whether it rang.
+    /// Returns after the time, when the task is cancelled, or at a ring. For one task at a time.
+    /// - Returns: whether there was a ring.
     func wait(ms: Int) async -> Bool {
         var timer: Task<Void, any Error>?
         defer { timer?.cancel() }
@@ -34,7 +34,7 @@ final class AsyncNotify: Sendable {
                     return nil
                 }
                 if let answer { return continuation.resume(returning: answer) }
-                // Not before there is somebody to wake.
+                // Not before there is a waiter to wake.
                 timer = Task {
                     try await Task.sleep(for: .milliseconds(ms))
                     giveUp()

@@ -3,10 +3,10 @@ package import Streams
 package import LiveModel
 import Synchronization
 
-/// A node's copy of the cluster's revocations: asked for often, read when the generation in the broker is another one.
+/// A node's copy of the cluster's revocations. Its generation is checked often; the list is read when that has changed.
 ///
-/// A node that is cut off from the broker goes by what it knows, and reads the whole list as soon as it is back. What
-/// happens when the broker loses its data stands at `StoredRevocations`.
+/// A node that is cut off from the broker goes by its copy, and reads the whole list as soon as it is connected again.
+/// `StoredRevocations` says what happens when the broker loses its data.
 package final class RevocationList: Sendable {
     private let broker: any Broker
     private let countMax: Int
@@ -17,13 +17,13 @@ package final class RevocationList: Sendable {
     private struct State {
         var known = StoredRevocations()
         var generation: UInt64?
-        /// Reads begun, and the latest of them that has ended.
+        /// The number of reads begun, and the latest read that has ended.
         var asked = 0
         var read = 0
     }
 
     /// - Parameters:
-    ///   - countMax: revocations of the cluster; one more is refused.
+    ///   - countMax: revocations of the cluster; a further one is refused.
     ///   - makeMark: a text that no other list has.
     package init(
         broker: any Broker, countMax: Int, nowMs: @escaping @Sendable () -> Int64,
@@ -37,14 +37,14 @@ package final class RevocationList: Sendable {
 
     package var current: Revocations { state.withLock { $0.known.revocations } }
 
-    /// Nil: let in, as far as this node knows.
+    /// Nil: not revoked, as far as this node knows.
     package func revocation(of auth: Auth?, apiKey: String?) -> Revocation? {
         let nowMs = nowMs()
         return state.withLock { $0.known.revocations.revocation(of: auth, apiKey: apiKey, nowMs: nowMs) }
     }
 
-    /// One short question when nothing changed.
-    /// - Returns: whether the list is another one than before.
+    /// Costs one short command when nothing changed.
+    /// - Returns: whether the list has changed.
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
         let generation = try await broker.ordersGeneration(in: .revocations)
@@ -60,7 +60,7 @@ package final class RevocationList: Sendable {
             (stored, read) = try await fetch()
         }
         return state.withLock { state in
-            // Of two reads at a time the later asked one counts.
+            // Of two concurrent reads the one that began later counts.
             guard ticket > state.read else { return false }
             state.read = ticket
             let isChanged = state.known.revocations != stored.revocations
@@ -75,7 +75,7 @@ package final class RevocationList: Sendable {
         return (StoredRevocations(fields: orders.fields.mapValues(\.value)), orders.generation)
     }
 
-    // MARK: What operators order
+    // MARK: Changes by operators
 
     /// - Throws: `.limitExceeded` when the list is full, `.unavailable` when the broker cannot be asked.
     package func revoke(

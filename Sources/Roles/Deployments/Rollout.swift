@@ -39,6 +39,8 @@ package struct Rollout: Sendable {
         /// Served, but not stored.
         case notCompared(Digest)
         case planned(MigrationPlan)
+        /// Another migration is under way; the rollout waits for its end.
+        case waiting(holder: String)
         case step(summary: String, isDryRun: Bool)
         case deployable(Digest)
         case announced(deployment: Int64, Digest)
@@ -209,8 +211,10 @@ package struct Rollout: Sendable {
 
     private func migrate(_ schema: Schema) async throws {
         do {
-            // The plan has been reported.
-            _ = try await database.migrate(schema, retries: settings.lockRetries, report: { _ in })
+            _ = try await database.migrate(schema, retries: settings.lockRetries) { event in
+                // The plan has been reported.
+                if case .waiting(let holder) = event { report(.waiting(holder: holder)) }
+            }
         } catch let error as TableNotFree {
             throw RolloutRefused("\(error); nothing was deployed")
         } catch let error as PostgresError {

@@ -4,7 +4,7 @@ import LiveModel
 import Settings
 import Tokens
 
-/// Tokens and API keys of requests, judged by the issuers and keys of the settings and the cluster's revocations.
+/// Authenticates requests by the settings' issuers and API keys, and by the cluster's revocations.
 struct NodeAuthenticator: Authenticator {
     let issuers: TokenIssuers
     let apiKeys: APIKeys
@@ -28,13 +28,13 @@ struct NodeAuthenticator: Authenticator {
     }
 }
 
-/// The file of the API keys: read at the start, and again whenever it changes.
+/// Reads the file of API keys, at the start and whenever it changes.
 struct APIKeyFileReader {
     let path: String
     let keys: APIKeys
 
     /// - Throws: `SettingsFileError`, or the system's error.
-    /// - Returns: whether there are other keys than before.
+    /// - Returns: whether the keys have changed.
     @discardableResult
     func read() throws -> Bool {
         keys.set(try APIKeyFile.parse(try FileText.read(path)))

@@ -17,7 +17,7 @@ import Sessions
 import Settings
 import Sharding
 
-/// From settings to what each part is configured with.
+/// The configuration of each part, from the node's settings.
 extension NodeContext {
     var publisherSettings: PublisherMachine.Settings {
         var publisher = PublisherMachine.Settings()
@@ -55,7 +55,7 @@ extension NodeContext {
         }
     }
 
-    /// To custom resolvers and the embedding server.
+    /// For custom resolvers and the embedding server.
     var connectionsPerHostMax: Int { max(32, settings.embeddings.inFlightMax) }
 
     var embeddingSettings: EmbeddingSettings {

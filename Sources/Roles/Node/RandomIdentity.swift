@@ -8,14 +8,14 @@ package enum RandomIdentity {
         return text(generator.next() & 0xffff_ffff_ffff_0fff | 0x4000, generator.next())
     }
 
-    /// A version-7 UUID (RFC 9562 §5.7): rows inserted one after the other stand together in their index, and the time
-    /// can be read from them.
+    /// A version-7 UUID (RFC 9562 §5.7): rows inserted one after the other are adjacent in their index, and the time can be
+    /// read from them.
     package static func orderedUUID(nowMs: Int64) -> String {
         var generator = PooledRandom()
         return text(UInt64(clamping: nowMs) << 16 | generator.next() & 0x0fff | 0x7000, generator.next())
     }
 
-    /// - Parameter low: gets the variant's two bits.
+    /// - Parameter low: its first two bits are replaced by the variant.
     private static func text(_ high: UInt64, _ low: UInt64) -> String {
         let low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
         return String(unsafeUninitializedCapacity: 36) { text in
@@ -34,7 +34,7 @@ package enum RandomIdentity {
         }
     }
 
-    /// A node name no other node has: ten random hexadecimal digits.
+    /// A node name that no other node has: ten random hexadecimal digits.
     package static func nodeName() -> String {
         "n" + hex(UInt64.random(in: .min ... .max)).prefix(10)
     }

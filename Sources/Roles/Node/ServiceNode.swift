@@ -31,11 +31,13 @@ package final class ServiceNode: Sendable {
         let sessions: SessionRegistry
     }
 
-    private let node: NodeContext
+    let context: NodeContext
     private let parts = ClosingStack()
     private let running = Mutex<Running?>(nil)
 
-    package var id: NodeID { node.id }
+    private var node: NodeContext { context }
+
+    package var id: NodeID { context.id }
 
     /// - Parameters:
     ///   - folder: what `catalog` was compiled from: the node serves it until something is deployed, and follows
@@ -50,7 +52,7 @@ package final class ServiceNode: Sendable {
         let clock = ServiceClock.system()
         var logger = logger
         logger[metadataKey: "node"] = "\(id)"
-        node = NodeContext(
+        context = NodeContext(
             id: id, settings: settings, catalog: catalog, folder: folder, metrics: metrics, page: page,
             isDevelopment: isDevelopment, clock: clock, startedAtMs: clock.nowMs(), logger: logger)
     }

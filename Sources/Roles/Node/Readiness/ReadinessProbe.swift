@@ -4,11 +4,11 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Asks the servers that the node needs, now and then, whether they are there; see `ReadinessRule` for what follows.
+/// Checks at intervals that the servers which a node needs answer; `ReadinessRule` decides what follows.
 ///
-/// Bound: one question on its way to each server.
+/// Bound: one request in flight to each server.
 final class ReadinessProbe: Sendable {
-    private static let askEveryMs: Int64 = 1_000
+    private static let intervalMs: Int64 = 1_000
 
     private let pool: PostgresPool
     private let broker: any Broker
@@ -28,14 +28,14 @@ final class ReadinessProbe: Sendable {
         return state.withLock { $0.problem(nowMs: nowMs) }
     }
 
-    /// Until its task is cancelled.
+    /// Works until its task is cancelled.
     func run() async {
         let (needed, limitMs) = state.withLock { ($0.needed, $0.limitMs) }
         guard limitMs > 0 else { return }
-        let pauseMs = min(Self.askEveryMs, max(1, limitMs / 4))
+        let pauseMs = min(Self.intervalMs, max(1, limitMs / 4))
         await withTaskGroup(of: Void.self) { group in
             for server in needed { group.addTask { await self.ask(server, everyMs: pauseMs) } }
-            group.addTask { await self.tell(everyMs: pauseMs) }
+            group.addTask { await self.report(everyMs: pauseMs) }
         }
     }
 
@@ -52,8 +52,8 @@ final class ReadinessProbe: Sendable {
         }
     }
 
-    /// A line in the log when that changes.
-    private func tell(everyMs: Int64) async {
+    /// Logs a line when readiness changes.
+    private func report(everyMs: Int64) async {
         var wasReady = true
         while !Task.isCancelled {
             let problem = problem
@@ -72,8 +72,8 @@ final class ReadinessProbe: Sendable {
     /// Of a clock that nobody sets.
     static func nowMs() -> Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
-    /// Whoever answers is there: on a connection that mutations take, or, when those are busy behind somebody's lock, on
-    /// one of the readers.
+    /// Tries a connection for mutations, then, since those may be waiting for a lock, one for reads. Any answer counts, even
+    /// an error.
     private func isPostgresThere() async -> Bool {
         do throws(PostgresError) {
             _ = try await pool.transaction([("SELECT 1", [])])

@@ -1,25 +1,25 @@
 import Settings
 
-/// Decides when a node says that it is not ready because a server that its roles need has been away for long. Pure: told
-/// of answers and of the time.
+/// Decides when a node is not ready because a server that its roles need has been away for long. Pure: answers and the time
+/// are arguments.
 ///
-/// What a role needs: a gateway Redis, since nobody else tells it results; a node of the API Postgres, since its mutations
-/// wait in the outbox while Redis is away; a worker both. A gateway that also runs mutations counts as a gateway: its
-/// sessions see changes while Postgres is away from it alone.
+/// A gateway needs Redis, from which results come. An API node needs Postgres; while Redis is away its events wait in the
+/// outbox. A worker needs both. A gateway that also runs mutations counts as a gateway: its sessions see changes even while
+/// Postgres is away from it alone.
 ///
-/// Only the readiness changes: whoever is connected stays, and one answer makes the node ready again. It cannot flap faster
-/// than `limitMs`, because that long nobody may have answered before.
+/// Only the readiness changes: connected clients stay, and one answer makes the node ready again. It cannot flap faster than
+/// every `limitMs`, since that long a server must have been silent.
 struct ReadinessRule: Sendable {
     enum Server: String, Sendable, CaseIterable {
         case postgres = "Postgres"
         case redis = "Redis"
     }
 
-    /// 0: a node stays ready, whoever is away.
+    /// 0: a node stays ready, whichever server is away.
     let limitMs: Int64
     private var answeredMs: [Server: Int64]
 
-    /// Both have answered: else the node would not have started.
+    /// Both servers have answered: otherwise the node would not have started.
     init(roles: Set<Role>, limitMs: Int64, nowMs: Int64) {
         self.limitMs = limitMs
         var needed: Set<Server> = []
@@ -38,7 +38,7 @@ struct ReadinessRule: Sendable {
         if let before = answeredMs[server] { answeredMs[server] = max(before, nowMs) }
     }
 
-    /// Why the node is not ready, without anything that only operators may know; nil when it is.
+    /// Why the node is not ready, without details that only operators may know; nil when it is.
     func problem(nowMs: Int64) -> String? {
         guard limitMs > 0 else { return nil }
         let away = needed.filter { nowMs - (answeredMs[$0] ?? nowMs) >= limitMs }

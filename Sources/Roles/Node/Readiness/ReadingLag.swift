@@ -1,14 +1,14 @@
-/// How far a worker's reading is behind, as told to Prometheus: honest also while nobody can be asked. Pure: told of
-/// answers and of the time.
+/// How far a worker's reading is behind, as Prometheus gets it; truthful even while the broker cannot be asked. Pure:
+/// answers and the time are arguments.
 ///
-/// An answer counts for `answerLastsMs`, the time in which the next ones should have come; after that the worker is
-/// behind by all the time since it, besides what it was behind then.
+/// An answer is valid for `answerLastsMs`, in which the next ones should come; after that all the time since it is added to
+/// the lag that it reported.
 struct ReadingLag: Sendable {
     let answerLastsMs: Int64
     private var behindMs: Int64 = 0
     private var answeredMs: Int64
 
-    /// Nothing was to be read yet.
+    /// Begins without a lag.
     init(answerLastsMs: Int64, nowMs: Int64) {
         self.answerLastsMs = answerLastsMs
         answeredMs = nowMs

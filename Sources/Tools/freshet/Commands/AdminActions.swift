@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import JSON
 
-/// Orders to the cluster, and sessions of one node.
+/// Overrides of the whole cluster, and sessions of one node.
 extension AdminCommand {
     struct Sessions: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "The asked node's oldest sessions.")
+        static let configuration = CommandConfiguration(abstract: "Lists a node's oldest sessions.")
         @OptionGroup var connection: Connection
 
-        @Option(help: "At most so many.")
+        @Option(help: "The most rows to list.")
         var limit = 50
 
         func run() async {
@@ -20,7 +20,7 @@ extension AdminCommand {
 
     struct Orders: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "What operators ordered: splits, moved shards, drained nodes.")
+            abstract: "Lists the overrides: splits, moved shards, drained nodes.")
         @OptionGroup var connection: Connection
 
         func run() async {
@@ -31,7 +31,7 @@ extension AdminCommand {
 
     struct Splits: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Divides the live queries of a hot operation over several shards, while all runs.")
+            abstract: "Divides the live queries of a hot operation over several shards, without an interruption.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "CONNECTOR/OPERATION, a stored query.")
@@ -50,7 +50,7 @@ extension AdminCommand {
 
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Moves a shard to a worker; while that is not there, the shard goes where it belongs.")
+            abstract: "Moves a shard to a worker; while that is away, the shard is placed as usual.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Number of the shard.")
@@ -59,7 +59,7 @@ extension AdminCommand {
         @Argument(help: "Id of the node.")
         var node: String
 
-        @Option(help: "For so many minutes; without, until cleared.")
+        @Option(help: "Minutes that the move lasts; by default until it is cleared.")
         var minutes: Int?
 
         func run() async {
@@ -69,7 +69,7 @@ extension AdminCommand {
     }
 
     struct ClearMove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Takes a move of a shard back.")
+        static let configuration = CommandConfiguration(abstract: "Clears the move of a shard.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Number of the shard.")
@@ -80,7 +80,7 @@ extension AdminCommand {
 
     struct Drain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Takes shards and sessions from a node, which stays up and not ready until it is undrained.")
+            abstract: "Moves shards and sessions away from a node, which stays up and not ready until it is undrained.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Id of the node.")
@@ -101,7 +101,7 @@ extension AdminCommand {
 
     struct EndSession: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells one session of the asked node (--node) to come back: its connection is closed.")
+            abstract: "Makes one session of a node (--node) reconnect: its connection is closed.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Id of the session, from `freshet admin sessions`.")

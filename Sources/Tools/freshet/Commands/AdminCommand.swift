@@ -6,7 +6,7 @@ import NIOHTTP1
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Looks into a running node and gives orders to the cluster.",
+        commandName: "admin", abstract: "Inspects a running node, and changes the overrides of the cluster.",
         subcommands: [
             Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Orders.self, Status.self, Splits.self,
             Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
@@ -17,7 +17,7 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Admin endpoint of a node.")
         var url = ProcessInfo.processInfo.environment["FRESHET_ADMIN_URL"] ?? "http://127.0.0.1:9398"
 
-        @Option(help: "Ask this node instead, at the admin address that the node at --url lists for it.")
+        @Option(help: "Inspect this node instead, at the admin address that the node at --url lists for it.")
         var node: String?
 
         @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
@@ -30,7 +30,7 @@ struct AdminCommand: AsyncParsableCommand {
 
         func get(_ path: String) async -> JSONValue { await call(.GET, path) }
 
-        /// Gives an order and prints what was done.
+        /// Performs an action and prints what was done.
         func act(_ path: String) async {
             let answer = await call(.POST, path)
             Terminal.out(json ? answer.description : answer["done"]?.stringValue ?? answer.description)
@@ -44,7 +44,7 @@ struct AdminCommand: AsyncParsableCommand {
                 Terminal.fail("there is no live node \"\(node)\"; there are \(names)")
             }
             guard let address = found["adminAddress"]?.stringValue, !address.isEmpty else {
-                Terminal.fail("node \"\(node)\" has not the role admin")
+                Terminal.fail("node \"\(node)\" does not have the role admin")
             }
             if url.hasPrefix("https:") {
                 Terminal.fail(
@@ -100,7 +100,8 @@ struct AdminCommand: AsyncParsableCommand {
 
     struct Shards: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Every shard: who owns it since when, how far behind and why, what its take-over cost.",
+            abstract:
+                "Lists every shard: its owner and since when, how far behind it is and why, what its take-over cost.",
             discussion: """
                 verdict says what is the matter; due, running and paced are live queries whose turn has come, whose run
                 is in flight, and who run again at a pace. replayed, kept and rerun tell of the take-over: events that
@@ -120,7 +121,7 @@ struct AdminCommand: AsyncParsableCommand {
     }
 
     struct Nodes: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Every live node of the cluster.")
+        static let configuration = CommandConfiguration(abstract: "Lists every live node of the cluster.")
         @OptionGroup var connection: Connection
 
         func run() async {
@@ -135,13 +136,13 @@ struct AdminCommand: AsyncParsableCommand {
 
     struct LiveQueries: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Live queries that the asked node's worker owns.")
+            abstract: "Lists the live queries that a node's worker owns.")
         @OptionGroup var connection: Connection
 
-        @Option(help: "Only of this operation, CONNECTOR/OPERATION.")
+        @Option(help: "Only those of this operation, CONNECTOR/OPERATION.")
         var operation: String?
 
-        @Option(help: "At most so many.")
+        @Option(help: "The most rows to list.")
         var limit = 50
 
         func run() async {
@@ -156,7 +157,8 @@ struct AdminCommand: AsyncParsableCommand {
     }
 
     struct Status: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "One node: roles, sessions, outbox, errors of rules.")
+        static let configuration = CommandConfiguration(
+            abstract: "Shows one node: roles, sessions, outbox, errors of rules.")
         @OptionGroup var connection: Connection
 
         func run() async {

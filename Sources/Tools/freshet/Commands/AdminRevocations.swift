@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// Who is not let in any more.
+/// Revocations of users, tokens and API keys.
 extension AdminCommand {
     struct Revocations: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Users, tokens and API keys that are not let in any more, the latest first.")
+            abstract: "Lists the revoked users, tokens and API keys, the latest first.")
         @OptionGroup var connection: Connection
 
-        @Option(help: "At most so many.")
+        @Option(help: "The most rows to list.")
         var limit = 50
 
         func run() async {
@@ -19,7 +19,7 @@ extension AdminCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lets a user, a token or an API key in no more, on all nodes; what runs for it is ended.")
+            abstract: "Revokes a user, a token or an API key on all nodes, and ends its sessions.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "uid, jti or key.")
@@ -28,10 +28,10 @@ extension AdminCommand {
         @Argument(help: "The user, the token's jti, or the key's name.")
         var value: String
 
-        @Option(help: "For so many minutes; without, until taken back.")
+        @Option(help: "Minutes that the revocation lasts; by default until it is taken back.")
         var minutes: Int?
 
-        @Flag(help: "Only tokens issued until now: who signs in anew is let in.")
+        @Flag(help: "Revoke only tokens issued until now: users can sign in again.")
         var laterTokens = false
 
         func run() async {

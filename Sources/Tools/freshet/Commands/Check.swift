@@ -10,7 +10,7 @@ import SchemaModel
 
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Compiles a project folder and tells every problem.",
+        abstract: "Compiles a project folder and reports every problem.",
         discussion: """
             Exit code 0 when there is no error; warnings alone do not fail. Warnings named refresh-… and missing-index are \
             advice about what would be stale or slow. --watch checks again after every change, until Ctrl-C.
@@ -23,7 +23,7 @@ struct Check: AsyncParsableCommand {
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String?
 
-    @Flag(help: "Print what each rule is about, and nothing else.")
+    @Flag(help: "Only list the rules, with a sentence about each.")
     var listRules = false
 
     @Option(help: "How problems are printed.")
@@ -32,7 +32,7 @@ struct Check: AsyncParsableCommand {
     @Flag(help: "Instead of a summary, one JSON line for each operation: name, kind, text and documentId.")
     var documents = false
 
-    @Flag(help: "Leave advice out.")
+    @Flag(help: "Leave out advice.")
     var noLints = false
 
     @Flag(help: "Fail also when there are warnings.")
@@ -108,7 +108,7 @@ struct Check: AsyncParsableCommand {
     private func lints(_ catalog: Catalog, _ project: Project) async -> [Diagnostic] {
         let lints = catalog.lints
         guard let url = database else { return lints }
-        // What Postgres says counts more than what the schema lets one guess.
+        // Postgres knows better than a guess by the schema.
         let known = lints.filter { $0.rule != Lint.missingIndex }
         do {
             return try await DatabaseLint.diagnostics(catalog, project, url: url) + known
@@ -118,7 +118,7 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    /// What a client may send in place of the text.
+    /// What a client may send in place of the operation's text.
     private static func document(_ operation: StoredOperation) -> JSONValue {
         [
             "connector": .string(operation.reference.connector), "name": .string(operation.reference.operation),

@@ -145,8 +145,8 @@ struct Deploy: AsyncParsableCommand {
         case .diagnostics(let diagnostics): Terminal.report(diagnostics)
         case .notCompared(let version):
             Terminal.error("version \(version.shortHex) is served but not stored: not compared")
-        case .planned(let plan):
-            for line in SchemaDatabase.Event.planned(plan, losses: []).lines { Terminal.error(line) }
+        case .planned(let plan): report(SchemaDatabase.Event.planned(plan, losses: []))
+        case .waiting(let holder): report(SchemaDatabase.Event.waiting(holder: holder))
         case .step(let summary, let isDryRun): Terminal.out(isDryRun ? "would \(summary)" : summary)
         case .deployable(let version): Terminal.out("version \(version.shortHex) could be deployed")
         case .announced(let id, let version):
@@ -156,6 +156,10 @@ struct Deploy: AsyncParsableCommand {
         case .deployed(let count):
             Terminal.out("deployed; \(count) \(count == 1 ? "node serves" : "nodes serve") it")
         }
+    }
+
+    private static func report(_ event: SchemaDatabase.Event) {
+        for line in event.lines { Terminal.error(line) }
     }
 
     private static func line(_ row: RolloutListing) -> String {

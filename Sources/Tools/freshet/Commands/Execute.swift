@@ -4,7 +4,7 @@ import FreshetClient
 import JSON
 import NIOHTTP1
 
-/// Where the server is and who asks.
+/// The server, and the credentials of the client.
 struct ClientOptions: ParsableArguments {
     @Option(help: "The server.")
     var url = ProcessInfo.processInfo.environment["FRESHET_URL"] ?? "http://127.0.0.1:9399"

@@ -8,10 +8,10 @@ import SchemaModel
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tells what becomes of an operation: its SQL, its rules and their indexes, and what refreshes it.",
+        abstract: "Explains an operation: its SQL, its rules and their indexes, and what refreshes it.",
         discussion: """
-            Without --vars the SQL is shown for a request that sends every variable, so that every part of a filter is in \
-            it. Of a mutation: its steps, and the queries that it refreshes.
+            Without --vars the SQL is that of a request which sends every variable, so that it has every part of a \
+            filter. For a mutation: its steps, and the queries that it refreshes.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -20,10 +20,10 @@ struct Explain: ParsableCommand {
     @Argument(help: "Name of a query or mutation; connector/name where several connectors have one.")
     var operation: String
 
-    @Option(help: "Variables as JSON: the SQL is that for exactly these.")
+    @Option(help: "Variables as JSON: shows the SQL for exactly these.")
     var vars: String?
 
-    @Flag(help: "As one JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {

@@ -6,7 +6,7 @@ import LoadDriver
 
 struct Load: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Puts load on a server and tells whether every subscriber ended with the truth.",
+        abstract: "Puts load on a server and checks that every subscriber ends with the right result.",
         discussion: """
             Runs a scenario (config/load has some): subscribers that follow queries, mutations at fixed times. \
             Afterwards each live query is read once and compared with what its subscribers hold. Ctrl-C ends the load \
@@ -40,7 +40,7 @@ struct Load: AsyncParsableCommand {
     @Option(help: "How all subscribers connect: graphql-transport-ws, longpoll or sse.")
     var transport: LoadTransport?
 
-    @Option(help: "Seed of everything drawn; otherwise the scenario's, or a new one.")
+    @Option(help: "Seed of everything random; otherwise the scenario's, or a new one.")
     var seed: UInt64?
 
     @Flag(help: "Print the report as JSON; the text goes to standard error.")

@@ -12,8 +12,8 @@ struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.",
         discussion: """
-            With --force and --drop-extras more is done; what may be lost is said first, with the rows that it \
-            concerns. --dry-run says it without doing it. Keys and sequences are never changed.
+            --force and --drop-extras do more; what may be lost is printed first, with the number of rows. --dry-run \
+            prints it without doing it. Keys and sequences are never changed.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -25,7 +25,7 @@ struct Migrate: AsyncParsableCommand {
     @Flag(
         help: """
             Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
-            partition), those of searches of another definition anew, and check the rows of foreign keys (VALIDATE \
+            partition), rebuild search indexes of another definition, and check the rows of foreign keys (VALIDATE \
             CONSTRAINT): slower, and not all or nothing. What needs a table's lock gives way to writers and tries again (settings `migrate`).
             """)
     var concurrently = false

@@ -9,10 +9,10 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs one node of a cluster.",
         discussion: """
-            The database and Redis are given by settings (postgres.url, redis.url); the schema is put into the database \
-            by `freshet migrate`: until the tables and columns are there, a node is alive and not ready. The folder is served until the first `freshet deploy`; from then on every node serves what \
-            was deployed last, also when it starts. SIGTERM drains: shards are handed over, sessions are told to come back elsewhere, work \
-            in flight finishes.
+            The settings postgres.url and redis.url name the servers. `freshet migrate` brings the database to the \
+            schema: until the tables and columns are there, a node is alive and not ready. The folder is served until \
+            the first `freshet deploy`; from then on every node serves what was deployed last, also when it starts. \
+            SIGTERM drains: shards are handed over, sessions are told to reconnect elsewhere, work in flight finishes.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A busy port is the most common mistake, so it is looked for before anything is started.
+/// Checks that ports are free before anything is started: a busy one is the most common mistake.
 enum Ports {
-    /// - Parameter remedy: what to do about it, the end of the one line that is then printed.
+    /// - Parameter remedy: what to do about a busy port; ends the line that is printed then.
     static func requireFree(_ host: String, _ port: Int, remedy: String) {
         guard port != 0 else { return }
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
