@@ -10,8 +10,8 @@ extension Catalog {
     /// Of one without a name.
     private static let unnamed = "AdHoc"
 
-    /// Compiles an operation against the schema as one of a connector would be. `@auth` says nothing here: whoever asks may
-    /// do everything.
+    /// Compiles an operation against the schema as one of a connector would be. `@auth` says nothing here: whoever asks
+    /// may do everything.
     /// - Parameter name: nil: the only one in the text.
     /// - Throws: `.badRequest` with all problems of the text and their places; `.payloadTooLarge`.
     package func adHoc(_ text: String, name: String?) throws(RequestError) -> StoredOperation {

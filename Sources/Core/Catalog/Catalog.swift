@@ -6,8 +6,8 @@ package import SchemaSDL
 
 /// Everything that a service offers: the schema and the connectors with their operations, compiled.
 ///
-/// Immutable. A pipeline of named representations leads here: `SourceFile` → `Document` → `Schema` and operation trees →
-/// templates of SQL → `StoredOperation`.
+/// Immutable. A pipeline of named representations leads here: `SourceFile` → `Document` → `Schema` and operation trees
+/// → templates of SQL → `StoredOperation`.
 package struct Catalog: Sendable {
     package let serviceID: String
     package let location: String

@@ -1,7 +1,7 @@
 package import LiveModel
 
-/// The catalogs that a node serves at one time: the current one, which new requests and sessions get; announced ones, which
-/// become current when every node has loaded them; former ones, whose sessions have not reconnected yet.
+/// The catalogs that a node serves at one time: the current one, which new requests and sessions get; announced ones,
+/// which become current when every node has loaded them; former ones, whose sessions have not reconnected yet.
 ///
 /// Events are published for all of them together: a mutation of one version can refresh a query of another.
 package struct CatalogSet: Sendable {

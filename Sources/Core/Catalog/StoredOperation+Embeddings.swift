@@ -19,8 +19,8 @@ extension StoredOperation {
         embeddings.map { EmbeddingUse(model: $0.model, text: $0.text.words, size: $0.size) }
     }
 
-    /// The texts whose vectors a run needs, each once; those of fields that are left out are not among them. `variables`
-    /// are coerced.
+    /// The texts whose vectors a run needs, each once; those of fields that are left out are not among them.
+    /// `variables` are coerced.
     /// - Throws: `.invalidVariable`.
     package func embeddingTexts(variables: JSONObject) throws(RequestError) -> [EmbeddingText] {
         guard hasEmbeddings else { return [] }

@@ -120,8 +120,8 @@ package final class StoredOperation: Sendable {
 
     /// The steps and their parameters. `variables` are coerced; `makeUUID` gives a fresh random UUID for each call.
     /// - Parameter embeddings: of `embeddingTexts`.
-    /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test; why a text
-    ///   has no vector; `.badRequest` for a query.
+    /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test; why a
+    ///   text has no vector; `.badRequest` for a query.
     package func mutationCall(
         variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, makeUUID: () -> String
     ) throws(RequestError) -> MutationCall {

@@ -5,8 +5,8 @@ package import SchemaModel
 
 /// Compares two catalogs, operation by operation: whether clients of a served version can go on with a new one.
 ///
-/// Errors are what would break a client that worked before; warnings are what an operator should know. What the database
-/// needs is another question: `Migration.plan` refuses what would lose data.
+/// Errors are what would break a client that worked before; warnings are what an operator should know. What the
+/// database needs is another question: `Migration.plan` refuses what would lose data.
 ///
 /// | rule | severity | the new version |
 /// | --- | --- | --- |

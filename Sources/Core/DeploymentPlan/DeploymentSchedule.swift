@@ -70,8 +70,8 @@ package struct DeploymentSchedule: Sendable, Hashable {
     package let generation: Int64
 
     package init(_ deployments: [Deployment], folder: Digest?, nowMs: Int64, settings: Settings) {
-        // One at a time is announced and activated, so ids are in the order of activation. Times are not: the clock of a
-        // new primary may be behind.
+        // One at a time is announced and activated, so ids are in the order of activation. Times are not: the clock of
+        // a new primary may be behind.
         let active = deployments.filter { $0.origin == .deploy && $0.activeAtMs != nil }.sorted { $0.id < $1.id }
         let current = active.last?.version ?? folder
         /// When moving begins; of several rows for one version the latest counts.

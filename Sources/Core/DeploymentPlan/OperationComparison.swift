@@ -187,7 +187,7 @@ struct OperationComparison {
 
 /// Which fields a stored text puts into its results.
 struct ResultShape {
-    /// `movies.reviews.stars`, by response keys.
+    /// `novels.remarks.stars`, by response keys.
     private(set) var paths: Set<String> = []
     /// Canonical selections; empty when the text cannot be read.
     private(set) var text = ""

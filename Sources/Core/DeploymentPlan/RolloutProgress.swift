@@ -31,9 +31,9 @@ package struct RolloutProgress: Sendable, Hashable {
 
 /// The nodes that a rollout waits for, by repeated looks at the list of nodes.
 ///
-/// A Redis that loses its data loses the list, too, which makes a cluster look empty or small. So a list counts only after
-/// some time, in which every living node renews its entry, and a node that was once in it is waited for until its entry
-/// would have expired.
+/// A Redis that loses its data loses the list, too, which makes a cluster look empty or small. So a list counts only
+/// after some time, in which every living node renews its entry, and a node that was once in it is waited for until its
+/// entry would have expired.
 package struct RolloutRoster: Sendable {
     private let settleMs: Int64
     private let ttlMs: Int64

@@ -1,7 +1,7 @@
 package import LiveModel
 
-/// Decides how long a rollout waits until every node has loaded, or serves, a deployment; by repeated looks at the list of
-/// nodes.
+/// Decides how long a rollout waits until every node has loaded, or serves, a deployment; by repeated looks at the list
+/// of nodes.
 package struct RolloutWait: Sendable {
     package enum Goal: String, Sendable, Hashable {
         case load, serve

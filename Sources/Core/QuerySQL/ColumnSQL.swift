@@ -44,7 +44,7 @@ enum ColumnSQL {
         return "\(reference)\(own == "real" ? "::text[]" : "")::\(standard)[]"
     }
 
-    /// Returns the expression of `_id`: the type and the key, `Movie["0a…"]`.
+    /// Returns the expression of `_id`: the type and the key, `Novel["0a…"]`.
     static func globalID(_ table: Table, _ alias: String) -> String {
         let parts = table.keyColumns.map { wireForm($0, of: alias) }.joined(separator: ", ")
         return "\(SQLName.literal(table.typeName)) || json_build_array(\(parts))::text"

@@ -3,13 +3,13 @@ import LiveModel
 import Operations
 import SchemaModel
 
-/// The plan of `movie_insertMany` or `movie_upsertMany`.
+/// The plan of `novel_insertMany` or `novel_upsertMany`.
 ///
 /// Rows with the same columns are inserted together from arrays, so that the text depends on the sets of columns but
 /// not on the number of rows. All groups are parts of one statement. The rows' positions are passed along, so that keys
 /// are returned in the order of the rows:
 ///
-///     WITH w1 AS (INSERT INTO "movie" AS t ("id", "title") SELECT u.c1, u.c2
+///     WITH w1 AS (INSERT INTO "novel" AS t ("id", "title") SELECT u.c1, u.c2
 ///         FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS u(c1, c2, o) ORDER BY u.o RETURNING …)
 ///     SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM (
 ///         SELECT row_to_json(w1.*)::text AS j, ($3::bigint[])[row_number() OVER ()] AS o FROM w1) x

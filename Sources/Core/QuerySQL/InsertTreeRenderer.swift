@@ -4,8 +4,8 @@ import SchemaModel
 /// Renders inserts and upserts with nested rows. Every row is a part of one statement, and gets its reference's columns
 /// from the part of its enclosing row. Postgres checks foreign keys after all parts.
 ///
-///     WITH w1 AS (INSERT INTO "movie" AS t1 ("id", "title") VALUES ($1::uuid, $2::text) RETURNING t1.*),
-///         w2 AS (INSERT INTO "review" AS t2 ("movie_id", "text") SELECT w1."id", $3::text FROM w1 RETURNING t2.*)
+///     WITH w1 AS (INSERT INTO "novel" AS t1 ("id", "title") VALUES ($1::uuid, $2::text) RETURNING t1.*),
+///         w2 AS (INSERT INTO "remark" AS t2 ("novel_id", "text") SELECT w1."id", $3::text FROM w1 RETURNING t2.*)
 ///     SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."id"::text, '-', '') AS "id" FROM w1 t1) r
 extension TemplateBuilder {
     mutating func insert(_ insert: InsertTrees) -> [Piece] {

@@ -4,7 +4,7 @@ import SchemaModel
 /// Renders mutations that write one row, or many rows by a filter. Each is one statement whose only value is the JSON
 /// of the field's result:
 ///
-///     WITH w AS (UPDATE "movie" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
+///     WITH w AS (UPDATE "novel" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
 ///         RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 extension TemplateBuilder {
     private static let resultOfOne = ") SELECT row_to_json(w.*)::text FROM w"

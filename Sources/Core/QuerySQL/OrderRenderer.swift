@@ -37,7 +37,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// Returns the terms in a variable of type `Movie_Order`.
+    /// Returns the terms in a variable of type `Novel_Order`.
     private func expandedOrder(_ name: String, _ table: Table) -> [OrderTerm] {
         guard let value = bindings?.value(name, path: []) else { return [] }
         return InputInterpreter(schema: schema).order(value, table)

@@ -7,13 +7,13 @@ import SchemaModel
 /// keys. A list concatenates the texts of its objects, because `json_agg` would add spaces and line breaks. Response
 /// keys cannot conflict with aliases: rows are always referenced as `r.*` or `tN.column`.
 ///
-///     query Q($id: UUID!) { movie(id: $id) { title reviews_on_movie { text } } }
+///     query Q($id: UUID!) { novel(id: $id) { title remarks_on_novel { text } } }
 ///
 ///     SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."title" AS "title",
 ///         coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."text" AS "text"
-///             FROM "review" t2 WHERE t2."movie_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]')::json
-///             AS "reviews_on_movie"
-///         FROM "movie" t1 WHERE t1."id" = $1::uuid) r) AS "movie"
+///             FROM "remark" t2 WHERE t2."novel_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]')::json
+///             AS "remarks_on_novel"
+///         FROM "novel" t1 WHERE t1."id" = $1::uuid) r) AS "novel"
 extension TemplateBuilder {
     /// Renders a select list with one column for each root field.
     mutating func root(_ fields: [RootField]) -> [Piece] {
@@ -62,7 +62,7 @@ extension TemplateBuilder {
         }
     }
 
-    /// Returns the row selected by a variable of type `Movie_FirstRow`.
+    /// Returns the row selected by a variable of type `Novel_FirstRow`.
     func bound(_ target: RowTarget, _ table: Table) -> RowTarget {
         guard case .variable(let name) = target, let value = bindings?.value(name, path: []) else { return target }
         return InputInterpreter(schema: schema).firstRow(value, table, variable: name)
@@ -140,7 +140,7 @@ extension TemplateBuilder {
         return join(relation.reference, columnsOf: relation.child, to: table, target: outer, local: child)
     }
 
-    /// Renders the condition of a join: `t2."movie_id" = t1."id"`.
+    /// Renders the condition of a join: `t2."novel_id" = t1."id"`.
     func join(
         _ reference: Reference, columnsOf owner: Table, to table: Table, target: String, local: String
     ) -> String {

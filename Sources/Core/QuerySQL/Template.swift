@@ -9,9 +9,9 @@ import SchemaModel
 /// `ShapeKey`. A statement is rendered at the first request of its shape and cached. After that, a request costs the
 /// evaluation of the conditions, one lookup, and the values of its parameters.
 ///
-///     movies(where: {genre: {eq: $genre}})     conditions: [0: notNull genre]
+///     novels(where: {genre: {eq: $genre}})     conditions: [0: notNull genre]
 ///
-///     … FROM "movie" t1 ‹when 0: WHERE t1."genre" = ‹parameter 0›› …
+///     … FROM "novel" t1 ‹when 0: WHERE t1."genre" = ‹parameter 0›› …
 indirect enum Piece: Sendable {
     case text(String)
     /// An index in `Template.operands`.

@@ -23,7 +23,8 @@ extension DatabaseDescription {
         package var isClustered = false
 
         /// Returns whether it has the definition of `desired`, apart from the name.
-        /// - Parameter asPart: whether it is to be attached to `desired`, for which Postgres ignores the sort direction.
+        /// - Parameter asPart: whether it is to be attached to `desired`, for which Postgres ignores the sort
+        ///   direction.
         func fits(_ desired: Index, asPart: Bool = false) -> Bool {
             isUnique == desired.isUnique && finds(desired, asPart: asPart)
         }

@@ -77,7 +77,7 @@ package struct MigrationPlan: Sendable {
 
     /// Data that a permitted step may lose.
     package struct Loss: Sendable, Hashable {
-        /// `movie.year` or `movie`.
+        /// `novel.year` or `novel`.
         package let object: String
         /// One sentence for the operator.
         package let message: String
@@ -93,7 +93,7 @@ package struct MigrationPlan: Sendable {
     package var refused: [Finding] = []
     /// Objects in the database that the schema lacks. Harmless unless marked otherwise.
     package var drift: [Finding] = []
-    /// Objects that operations need and the database lacks, such as `table "movie"`. Those operations fail until they
+    /// Objects that operations need and the database lacks, such as `table "novel"`. Those operations fail until they
     /// exist; the other differences let most operations work.
     package var missing: [String] = []
 

@@ -4,7 +4,7 @@ import JSON
 // Convenience initialisers for the definitions generated in this module.
 
 extension TypeReference {
-    /// Creates a type reference from text such as `[Movie!]!`.
+    /// Creates a type reference from text such as `[Novel!]!`.
     init(_ text: some StringProtocol) {
         if text.hasSuffix("!") {
             self.init(.nonNull(TypeReference(text.dropLast())))

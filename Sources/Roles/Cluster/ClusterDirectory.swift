@@ -6,8 +6,8 @@ import Synchronization
 
 /// A node's copy of the cluster overrides, and where live queries and events belong by them.
 ///
-/// Read with every heartbeat, and whenever the broker turns out to have another generation. It may be old; `ClusterOverrides`
-/// says why that is harmless.
+/// Read with every heartbeat, and whenever the broker turns out to have another generation. It may be old;
+/// `ClusterOverrides` says why that is harmless.
 package final class ClusterDirectory: Sendable {
     package let shardCount: Int
     private let broker: any Broker

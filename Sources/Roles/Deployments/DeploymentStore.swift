@@ -4,8 +4,8 @@ package import Postgres
 
 /// The table `freshet.deployments`: which versions of the project there have been, and since when each is in force.
 ///
-/// Rows are inserted one transaction after the other (an advisory lock), so a reader of the greatest id has read all rows
-/// before it.
+/// Rows are inserted one transaction after the other (an advisory lock), so a reader of the greatest id has read all
+/// rows before it.
 package struct DeploymentStore: Sendable {
     /// The table at one moment.
     package struct History: Sendable {
@@ -92,8 +92,8 @@ package struct DeploymentStore: Sendable {
         try await pool.query(Self.projectOf, [.text(version.hex)]).rows.first?.string(0)
     }
 
-    /// Notes that a node was started with this folder: a row at first, then the time. Once something is deployed, only a
-    /// known folder's time.
+    /// Notes that a node was started with this folder: a row at first, then the time. Once something is deployed, only
+    /// a known folder's time.
     package func noteFolder(_ archive: ProjectArchive, by name: String) async throws(PostgresError) {
         _ = try await pool.transaction([
             (Self.lock, []),

@@ -16,8 +16,8 @@ package struct DeploymentError: Error, Sendable, CustomStringConvertible {
     package var isTransient = false
 }
 
-/// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, and says when the sessions of
-/// a former version are to reconnect.
+/// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, and says when the sessions
+/// of a former version are to reconnect.
 package final class DeploymentWatch: Sendable {
     package struct Settings: Sendable {
         package var schedule = DeploymentSchedule.Settings()
@@ -91,7 +91,8 @@ package final class DeploymentWatch: Sendable {
 
     /// Works until its task is cancelled.
     /// - Parameter move: tells all sessions but those of these versions to reconnect; called again after each look. It
-    ///   gets the versions that stay, since a node that was suspended for long may have sessions of a version long gone.
+    ///   gets the versions that stay, since a node that was suspended for long may have sessions of a version long
+    ///   gone.
     package func run(move: @escaping @Sendable (_ staying: Set<Digest>) async -> Void) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(settings.pollMs))

@@ -5,9 +5,9 @@ package import Migrations
 package import Operations
 package import SchemaModel
 
-/// Serves edits of a folder (`freshet dev`): what compiles becomes current the way `freshet deploy` does it, so sessions
-/// stay connected and keep the version that they began with; while the folder does not compile, the last sound version
-/// stays.
+/// Serves edits of a folder (`freshet dev`): what compiles becomes current the way `freshet deploy` does it, so
+/// sessions stay connected and keep the version that they began with; while the folder does not compile, the last sound
+/// version stays.
 package struct HotReload: Sendable {
     /// For mutations in progress that began by the rules of the version before.
     private static let loadMaxMs = 5_000

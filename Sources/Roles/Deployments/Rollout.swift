@@ -9,8 +9,8 @@ package import SchemaMigration
 package import SchemaModel
 import Streams
 
-/// One rollout (`freshet deploy`): compares a project with what is served, migrates the database, announces the version,
-/// waits until every node has loaded it, makes it current, and waits until every node serves it.
+/// One rollout (`freshet deploy`): compares a project with what is served, migrates the database, announces the
+/// version, waits until every node has loaded it, makes it current, and waits until every node serves it.
 package struct Rollout: Sendable {
     package struct Settings: Sendable {
         package var schedule = DeploymentSchedule.Settings()

@@ -5,8 +5,8 @@ enum MigrationLock {
     private static let key = "hashtextextended('freshet.migration', 0)"
     private static let pauseMs = 250
 
-    /// Takes the lock, or waits for the migration that holds it. Polls, because a statement that waits holds a snapshot,
-    /// and the holder's concurrent index build would wait for that snapshot in turn.
+    /// Takes the lock, or waits for the migration that holds it. Polls, because a statement that waits holds a
+    /// snapshot, and the holder's concurrent index build would wait for that snapshot in turn.
     /// - Parameter waiting: called once with the holder, when there is one.
     static func take(
         _ session: PostgresSession, waitMs: Int, waiting: @Sendable (_ holder: String) -> Void

@@ -114,8 +114,8 @@ package struct SchemaDatabase: Sendable {
         return parts
     }
 
-    /// Building an index of a large table takes long, and so does counting its rows; a step that is cut off would be cut
-    /// off the next time, too.
+    /// Building an index of a large table takes long, and so does counting its rows; a step that is cut off would be
+    /// cut off the next time, too.
     private static func allowLongSteps(_ session: PostgresSession) async throws {
         try await session.script("SET statement_timeout = \(stepTimeoutMs)")
     }

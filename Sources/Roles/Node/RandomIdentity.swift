@@ -8,8 +8,8 @@ package enum RandomIdentity {
         return text(generator.next() & 0xffff_ffff_ffff_0fff | 0x4000, generator.next())
     }
 
-    /// A version-7 UUID (RFC 9562 §5.7): rows inserted one after the other are adjacent in their index, and the time can be
-    /// read from them.
+    /// A version-7 UUID (RFC 9562 §5.7): rows inserted one after the other are adjacent in their index, and the time
+    /// can be read from them.
     package static func orderedUUID(nowMs: Int64) -> String {
         var generator = PooledRandom()
         return text(UInt64(clamping: nowMs) << 16 | generator.next() & 0x0fff | 0x7000, generator.next())

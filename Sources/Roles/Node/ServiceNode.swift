@@ -113,8 +113,8 @@ package final class ServiceNode: Sendable {
     /// Stops the node: not ready → a pause → its shards go to others → its sessions are told to reconnect, staggered →
     /// work in flight finishes → everything is closed.
     /// - Parameters:
-    ///   - delayMs: how long load balancers have to notice that the node is not ready, while it serves as before. A node
-    ///     without clients does not wait.
+    ///   - delayMs: how long load balancers have to notice that the node is not ready, while it serves as before. A
+    ///   node without clients does not wait.
     ///   - sessionsOverMs: over how long the sessions are told to reconnect elsewhere.
     ///   - graceMs: how long work in flight may take after that.
     package func drain(delayMs: Int64 = 0, sessionsOverMs: Int64, graceMs: Int64) async {

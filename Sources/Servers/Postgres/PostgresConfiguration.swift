@@ -5,8 +5,8 @@ package struct PostgresConfiguration: Sendable {
 
     /// Shared, pipelined connections for callers' queries.
     package var readConnections = 1
-    /// The same for re-runs of live queries and the service's own reads, apart so that neither holds up the other. 0: they
-    /// share those of callers' queries.
+    /// The same for re-runs of live queries and the service's own reads, apart so that neither holds up the other. 0:
+    /// they share those of callers' queries.
     package var refreshConnections = 0
     /// Connections for slow statements, of each of the three kinds: callers' queries, re-runs, transactions. 0: slow
     /// statements hold up those behind them.

@@ -6,8 +6,8 @@ import Postgres
 package import SchemaModel
 
 extension SchemaDatabase {
-    /// Brings a private server to a project: migrates the schema, makes the folder current and, once, loads the seed. The
-    /// pool is opened and closed.
+    /// Brings a private server to a project: migrates the schema, makes the folder current and, once, loads the seed.
+    /// The pool is opened and closed.
     /// - Parameter report: receives a line for what was done.
     /// - Returns: the id of a lot to try, where the project is the sample.
     package func prepare(

@@ -43,8 +43,8 @@ package struct FolderWatch: Sendable {
         return state
     }
 
-    /// Returns when the files are no longer as in `state` and have stayed the same for one look: an editor saves several
-    /// files one after the other. Nil when the task was cancelled.
+    /// Returns when the files are no longer as in `state` and have stayed the same for one look: an editor saves
+    /// several files one after the other. Nil when the task was cancelled.
     package func change(from state: State) async -> State? {
         var last = state
         while true {

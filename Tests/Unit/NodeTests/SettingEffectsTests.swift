@@ -157,7 +157,7 @@ import Testing
         var texts = [
             text(node.publisherSettings), text(node.sweeperSettings), text(node.resolverSettings),
             text(node.embeddingEndpoint as Any), text(node.connectionsPerHostMax), text(node.embeddingSettings),
-            text(node.gatewaySettings), text(node.workerSettings), text(node.deploymentSettings),
+            text(node.gatewaySettings), text(node.workerSettings), text(node.membershipSettings), text(node.deploymentSettings),
             text(node.endpointSettings), text(node.quotaLimits), text(node.sessionAdmission),
             text(node.grpcConfiguration), text(node.httpConfiguration), text(node.id),
             text(node.postgresConfiguration(settings.postgres.url ?? "")),
@@ -165,12 +165,12 @@ import Testing
         ]
         let policy = TokenPolicy(settings.auth, downloads)
         switch policy.trust {
-        case .nobody, .secret: texts.append(text(policy))
+        case .nothing, .secret: texts.append(text(policy))
         case .keySet(let source):
             // The rest of a source is a closure.
             texts.append([source.name])
             var rest = policy
-            rest.trust = .nobody
+            rest.trust = .nothing
             texts.append(text(rest))
         }
         return texts
@@ -198,15 +198,16 @@ import Testing
     }
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     /// Is never asked: key sources are only named.
     private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
 
-    private static func node(_ settings: Settings) throws -> ServiceNode {
+    private static func node(_ settings: Settings) throws -> NodeContext {
         ServiceNode(
             settings: settings, catalog: emptyCatalog, metrics: PrometheusMetrics(), isDevelopment: true,
-            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        ).context
     }
 
     private static let emptyCatalog = try! Catalog.compile(

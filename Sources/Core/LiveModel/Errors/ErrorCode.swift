@@ -1,5 +1,5 @@
-/// Every error code that a client can receive, with its form in each protocol. `docs/reference/errors.md` has the same table,
-/// and a test compares the two.
+/// Every error code that a client can receive, with its form in each protocol. `docs/reference/errors.md` has the same
+/// table, and a test compares the two.
 package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// The request is malformed: bad JSON, a missing field, a wrong type.
     case badRequest = "BAD_REQUEST"

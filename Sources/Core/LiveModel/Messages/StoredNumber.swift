@@ -1,5 +1,5 @@
-/// The ranges of numbers that nodes read from Redis. Anything may have been written there, so each number is brought into
-/// its range where it is decoded; arithmetic on it afterwards cannot overflow.
+/// The ranges of numbers that nodes read from Redis. Anything may have been written there, so each number is brought
+/// into its range where it is decoded; arithmetic on it afterwards cannot overflow.
 package enum StoredNumber {
     /// Epochs, generations and versions. Far above any that a node makes, and with room above for the next.
     package static let versionMax: UInt64 = 1 << 62

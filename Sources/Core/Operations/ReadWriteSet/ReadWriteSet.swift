@@ -46,7 +46,7 @@ package struct ReadWriteSet: Sendable {
     package var tablesWritten: Set<String> { Set(writes.map(\.table)) }
 
     /// Returns the only condition under which a mutation affects a query, `request.variables.id ==
-    /// mutation.variables.movieId`; nil if there is none, or more than one.
+    /// mutation.variables.novelId`; nil if there is none, or more than one.
     ///
     /// The condition is sound because every row that the mutation writes and the query could read has the same value,
     /// before and after, in a field that both know.

@@ -11,7 +11,7 @@ extension OperationScope {
         case update
     }
 
-    /// Resolves `{title: $title, movie: {id: $id}}`, or a variable of type `T_Data`; returns nil after a diagnostic.
+    /// Resolves `{title: $title, novel: {id: $id}}`, or a variable of type `T_Data`; returns nil after a diagnostic.
     /// - Parameter reference: for nested rows, the reference to the enclosing row, which supplies its columns.
     func row(
         _ value: Value, _ table: Table, _ use: DataUse, in file: SourceFile, below reference: Reference? = nil
@@ -155,7 +155,7 @@ extension OperationScope {
         return operand.map { [Assignment(column: column, value: .set($0), required: [])] } ?? []
     }
 
-    /// Resolves `movie: {id: $id}` or `movie: $key`.
+    /// Resolves `novel: {id: $id}` or `novel: $key`.
     private func assignments(
         _ reference: Reference, _ value: Value, _ table: Table, in file: SourceFile
     ) -> [Assignment] {

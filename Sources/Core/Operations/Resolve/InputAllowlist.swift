@@ -125,7 +125,7 @@ extension OperationScope {
         return name.isEmpty ? tokens : tokens + [name]
     }
 
-    /// Parses `title premiere_date reviews_on_movie { stars text }` up to the closing brace.
+    /// Parses `title premiere_date remarks_on_novel { stars text }` up to the closing brace.
     /// - Parameter reference: for nested rows, the reference to the enclosing row, which supplies its columns.
     private func fields(
         _ tokens: inout ArraySlice<String>, _ table: Table, below reference: Reference?, at range: FileRange

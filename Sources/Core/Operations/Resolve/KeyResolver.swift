@@ -58,7 +58,7 @@ extension OperationScope {
         return .first(filter, order)
     }
 
-    /// Resolves `{id: $id}`, `{id_expr: "auth.uid"}`, `{movie: {id: $id}}` or a variable of type `T_Key`. Returns
+    /// Resolves `{id: $id}`, `{id_expr: "auth.uid"}`, `{novel: {id: $id}}` or a variable of type `T_Key`. Returns
     /// operands in key order.
     func key(_ value: Value, of table: Table, in file: SourceFile) -> [Operand]? {
         let range = FileRange(range: value.range, file: file)

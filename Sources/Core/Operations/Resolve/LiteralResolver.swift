@@ -51,7 +51,7 @@ extension OperationScope {
         }
     }
 
-    /// Resolves a default of a type such as `Movie_Filter` or `Movie_Order`.
+    /// Resolves a default of a type such as `Novel_Filter` or `Novel_Order`.
     private func constant(_ value: GraphQLLanguage.Value, _ input: InputTypeRef, at range: FileRange) -> JSONValue? {
         let errorsBefore = sink.count(of: .error)
         // Applies the checks of a literal in the operation, with precise locations.

@@ -5,7 +5,7 @@ import SchemaModel
 /// Data other than plain column values: rows of other tables, and updates of existing values. Source:
 /// docs/reference/sql-connect.md §5.6.
 extension OperationScope {
-    /// Resolves `reviews_on_movie: [{text: "…"}]`; returns nil after a diagnostic.
+    /// Resolves `remarks_on_novel: [{text: "…"}]`; returns nil after a diagnostic.
     func nested(
         _ name: Name, _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
@@ -27,7 +27,7 @@ extension OperationScope {
         return rows.count == elements.count ? ChildRows(relation: relation, rows: rows) : nil
     }
 
-    /// Resolves `reviews_on_movie: $reviews`.
+    /// Resolves `remarks_on_novel: $remarks`.
     private func dynamicRows(
         _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {

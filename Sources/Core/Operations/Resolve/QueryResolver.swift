@@ -177,7 +177,7 @@ extension OperationScope {
         if name.hasSuffix("_search"), typeName == "Query" {
             help = "it exists for types with a @searchable field"
         } else if name.hasSuffix("_similarity"), typeName == "Query" {
-            help = "it exists for each Vector field of a type: movies_<field>_similarity"
+            help = "it exists for each Vector field of a type: novels_<field>_similarity"
         }
         error(
             "unknown-field", at: field.nameRange, "\"\(typeName)\" has no field \"\(name)\"", help: help, unknown: name)

@@ -1,7 +1,7 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// Resolves `movies_search` and `movies_embedding_similarity`. Source: docs/reference/sql-connect.md §5.2 and §5.4.
+/// Resolves `novels_search` and `novels_embedding_similarity`. Source: docs/reference/sql-connect.md §5.2 and §5.4.
 extension OperationScope {
     func search(_ field: SelectedField, _ table: Table) -> RowList? {
         var values = arguments(

@@ -4,15 +4,15 @@ package import SchemaModel
 /// The type of a variable, or the type expected where it is used.
 package indirect enum InputType: Sendable, Hashable {
     case scalar(ScalarType)
-    /// `Movie_Key`, with the table's type name.
+    /// `Novel_Key`, with the table's type name.
     case key(String)
-    /// `Movie_Data`, with the table's type name.
+    /// `Novel_Data`, with the table's type name.
     case data(String)
     /// `Date_Relative`, `Timestamp_Relative`
     case relative(isDate: Bool)
     /// `Date_Duration`, `Timestamp_Duration`
     case duration(isDate: Bool)
-    /// `Movie_Filter`, `Movie_Order`, `String_Filter`, …
+    /// `Novel_Filter`, `Novel_Order`, `String_Filter`, …
     case generated(InputTypeRef)
     /// `ASC` or `DESC`
     case orderDirection
@@ -23,7 +23,7 @@ package indirect enum InputType: Sendable, Hashable {
         self = column.isList ? .list(.nonNull(.scalar(column.scalar))) : .scalar(column.scalar)
     }
 
-    /// Whether the value determines the SQL text: `Movie_Filter`, `[Movie_Order!]`.
+    /// Whether the value determines the SQL text: `Novel_Filter`, `[Novel_Order!]`.
     var isDynamic: Bool {
         switch self {
         case .generated: true

@@ -3,14 +3,14 @@ package import SchemaModel
 /// A generated input type whose value determines the text of a statement, not only its parameters. Source:
 /// docs/reference/sql-connect.md §5.4 and §5.5.
 package enum InputTypeRef: Sendable, Hashable {
-    /// `Movie_Filter`, with the table's type name.
+    /// `Novel_Filter`, with the table's type name.
     case filter(String)
-    /// `Movie_ListFilter`: which rows of a relation to count, and how many.
+    /// `Novel_ListFilter`: which rows of a relation to count, and how many.
     case listFilter(String)
-    /// `Movie_Having`: conditions on groups.
+    /// `Novel_Having`: conditions on groups.
     case having(String)
     case order(String)
-    /// `Movie_FirstRow`: a filter and an order.
+    /// `Novel_FirstRow`: a filter and an order.
     case firstRow(String)
     /// `String_Pattern`
     case pattern

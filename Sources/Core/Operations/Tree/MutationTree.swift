@@ -43,7 +43,7 @@ package enum FilterRequirement: Sendable {
     case someTest
 }
 
-/// `movie_insert` and `movie_upsert`.
+/// `novel_insert` and `novel_upsert`.
 package struct Insert: Sendable {
     package let table: Table
     package let row: RowData
@@ -51,7 +51,7 @@ package struct Insert: Sendable {
     package let returning: [ReturnedField]
 }
 
-/// `movie_insertMany` and `movie_upsertMany`.
+/// `novel_insertMany` and `novel_upsertMany`.
 package struct InsertMany: Sendable {
     package let table: Table
     package let rows: Rows
@@ -81,11 +81,11 @@ package struct InsertTrees: Sendable {
     package let returning: [ReturnedField]
 }
 
-/// Nested rows: `reviews_on_movie: [{…}]`. The enclosing row supplies their reference's columns.
+/// Nested rows: `remarks_on_novel: [{…}]`. The enclosing row supplies their reference's columns.
 package struct ChildRows: Sendable {
     package let relation: InverseRelation
     package let rows: [RowData]
-    /// Set for `reviews_on_movie: $reviews`; `rows` then describes all possible rows.
+    /// Set for `remarks_on_novel: $remarks`; `rows` then describes all possible rows.
     var dynamic: DynamicRows?
 }
 

@@ -21,7 +21,7 @@ package struct RootField: Sendable {
     }
 }
 
-/// `movie(id:)`, `movie(key:)`, `movie(first:)`: one row or null.
+/// `novel(id:)`, `novel(key:)`, `novel(first:)`: one row or null.
 package struct Lookup: Sendable {
     package let table: Table
     package let target: RowTarget
@@ -33,11 +33,11 @@ package enum RowTarget: Sendable {
     /// Operands in key order.
     case key([Operand])
     case first(Filter, [OrderTerm])
-    /// `first: $first`: the value of a variable of type `Movie_FirstRow`, known with the request.
+    /// `first: $first`: the value of a variable of type `Novel_FirstRow`, known with the request.
     case variable(String)
 }
 
-/// `movies(…)`, `reviews_on_movie(…)`, `actors_via_MovieActor(…)`, `movies_search(…)`.
+/// `novels(…)`, `remarks_on_novel(…)`, `makers_via_NovelMaker(…)`, `novels_search(…)`.
 package struct RowList: Sendable {
     package let source: RowSource
     package let arguments: ListArguments
@@ -104,7 +104,7 @@ package enum Bound: Sendable {
 
 package enum OrderTerm: Sendable {
     case key(OrderKey, Direction)
-    /// `orderBy: $order`: the value of a variable of type `Movie_Order` or a list of it, known with the request.
+    /// `orderBy: $order`: the value of a variable of type `Novel_Order` or a list of it, known with the request.
     case variable(String)
 
     package enum Direction: Sendable {
@@ -180,7 +180,7 @@ package struct GroupField: Sendable {
     }
 }
 
-/// `movies_search(query:queryFormat:relevanceThreshold:)`.
+/// `novels_search(query:queryFormat:relevanceThreshold:)`.
 package struct TextSearch: Sendable {
     package let query: Operand
     package let format: Format
@@ -194,7 +194,7 @@ package struct TextSearch: Sendable {
     }
 }
 
-/// `movies_embedding_similarity(compare:method:within:)`.
+/// `novels_embedding_similarity(compare:method:within:)`.
 package struct Similarity: Sendable {
     package let column: Column
     package let vector: Operand

@@ -4,7 +4,7 @@ package import SchemaModel
 /// A variable of a stored operation.
 package struct VariableSpec: Sendable {
     package let name: String
-    /// The type in GraphQL syntax: `[Movie_Data!]!`.
+    /// The type in GraphQL syntax: `[Novel_Data!]!`.
     package let typeText: String
     /// Whether it must be sent: non-null without a default.
     package let isRequired: Bool
@@ -52,7 +52,7 @@ package indirect enum CoercionPlan: Sendable {
     case word([String])
     case list(CoercionPlan, countMax: Int)
     case object(typeName: String, [Member])
-    /// `Movie_Filter`, `Movie_Order`, …; these types may be recursive.
+    /// `Novel_Filter`, `Novel_Order`, …; these types may be recursive.
     case generated(InputTypeRef)
     /// `Date_Relative`, `Timestamp_Relative`
     case relative(isDate: Bool)

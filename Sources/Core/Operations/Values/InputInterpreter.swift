@@ -2,7 +2,7 @@ package import JSON
 import LiveModel
 package import SchemaModel
 
-/// Interprets values of the generated types `Movie_Filter`, `Movie_Having`, `Movie_Order`, `String_Filter`, … in
+/// Interprets values of the generated types `Novel_Filter`, `Novel_Having`, `Novel_Order`, `String_Filter`, … in
 /// variables. Source: docs/reference/sql-connect.md §5.5.
 ///
 /// The SQL depends on which fields and operators such a value contains, not on the operands: a statement is rendered
@@ -121,7 +121,7 @@ package struct InputInterpreter: Sendable {
         }
     }
 
-    /// Returns the row selected by a variable of type `Movie_FirstRow`.
+    /// Returns the row selected by a variable of type `Novel_FirstRow`.
     package func firstRow(_ value: JSONValue, _ table: Table, variable: String) -> RowTarget {
         let filter = FilterVariable(name: variable, subject: .rows(table), path: ["where"])
         // Set even without a filter: mutations reject a variable with an empty filter.

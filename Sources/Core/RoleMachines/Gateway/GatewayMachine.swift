@@ -5,8 +5,8 @@ import Streams
 /// A gateway between its event loops and the broker: what it follows (`InterestMachine`), the messages that wait for
 /// the shards' control streams, the state of its link, and what it does as time passes.
 ///
-/// Messages enter the queue in the order in which the machine makes them, and leave it one batch at a time. A batch that
-/// fails is not sent again: announcements repeat until they are answered, and summaries find the rest.
+/// Messages enter the queue in the order in which the machine makes them, and leave it one batch at a time. A batch
+/// that fails is not sent again: announcements repeat until they are answered, and summaries find the rest.
 /// Bound: `outgoingMax` messages; one that finds no room counts as one whose batch failed.
 package struct GatewayMachine: Sendable {
     package struct Settings: Sendable {

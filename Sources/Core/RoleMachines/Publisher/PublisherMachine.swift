@@ -17,7 +17,8 @@ package struct PublisherMachine: Sendable {
         package var deleteBatchMax = 500
         /// How long a published row may wait for company before it is removed.
         package var deleteBatchMs: Int64 = 50
-        /// Bytes of events that go to the broker at once after a change of overrides or catalogs; a larger event goes alone.
+        /// Bytes of events that go to the broker at once after a change of overrides or catalogs; a larger event goes
+        /// alone.
         package var batchBytesMax = 4 << 20
 
         package init() {}

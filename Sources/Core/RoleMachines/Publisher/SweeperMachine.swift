@@ -5,8 +5,8 @@ package import Sharding
 /// rounds: resync markers after a change of server, sweeps until no full batch is left, a measurement, a pause.
 ///
 /// A sweep is one transaction: rows are taken with `FOR UPDATE SKIP LOCKED`, so that the sweepers of several nodes
-/// share the work, published by the current overrides and catalogs, and removed. Never goes by `id > last`: the order of
-/// ids is not the order of commits.
+/// share the work, published by the current overrides and catalogs, and removed. Never goes by `id > last`: the order
+/// of ids is not the order of commits.
 ///
 /// A resync marker makes everything in a shard run again. It is for what the former server of the broker acknowledged
 /// last, as a primary that did not yet know of its successor: that may be lost although its rows are removed.

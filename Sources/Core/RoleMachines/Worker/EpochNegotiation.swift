@@ -4,9 +4,9 @@ import Streams
 /// Finds an epoch for a shard's lease that is above all others and recorded as such: floor → ask → record → confirm.
 ///
 /// The broker grants leases but may lose its data, so an epoch counts only once the database has recorded it above all
-/// that were recorded before. And what a former owner read counts only on the same timeline of the database: it may have
-/// died without knowing of a failover. So the request for the lease names the timeline, and a grant counts only if the
-/// database is still on that timeline when it records the epoch.
+/// that were recorded before. And what a former owner read counts only on the same timeline of the database: it may
+/// have died without knowing of a failover. So the request for the lease names the timeline, and a grant counts only if
+/// the database is still on that timeline when it records the epoch.
 struct EpochNegotiation: Sendable {
     /// A second try when the broker knows a newer epoch, or another worker recorded one meanwhile. For a third there is
     /// the next tick.

@@ -4,9 +4,9 @@ import Streams
 
 /// What a worker does with what it reads from a shard's streams.
 extension RefreshMachine {
-    /// The lease was granted and the tail of the event stream read: the shard is served from now on, and every gateway is to
-    /// announce its interest. Follow the events after `history.lastID` and the control stream after what was its end
-    /// *before* this call: what gateways announced before, they announce again.
+    /// The lease was granted and the tail of the event stream read: the shard is served from now on, and every gateway
+    /// is to announce its interest. Follow the events after `history.lastID` and the control stream after what was its
+    /// end *before* this call: what gateways announced before, they announce again.
     mutating func shardOpened(
         _ shard: ShardID, epoch: UInt64, history: EventHistory, trustedEpoch: UInt64,
         gateways: some Sequence<NodeID>, nowMs: Int64
@@ -61,8 +61,8 @@ extension RefreshMachine {
         return (gone, new.isEmpty ? [] : ownedShards.flatMap { askAll(new, $0) })
     }
 
-    /// Another server answers. What the former one acknowledged may be lost: committed rows, events, and results on their
-    /// way to gateways. So everything runs again, and the gateways say what they have.
+    /// Another server answers. What the former one acknowledged may be lost: committed rows, events, and results on
+    /// their way to gateways. So everything runs again, and the gateways say what they have.
     mutating func serverChanged(gateways: some Sequence<NodeID>, nowMs: Int64) -> [RefreshAction] {
         var actions: [RefreshAction] = []
         for shard in ownedShards {

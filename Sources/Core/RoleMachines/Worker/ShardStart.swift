@@ -39,8 +39,8 @@ struct ShardStart: Sendable {
         case fail(String)
     }
 
-    /// No deployment waits for a worker that was suspended or cut off; without the catalogs in service now it would refuse
-    /// the new version's queries.
+    /// No deployment waits for a worker that was suspended or cut off; without the catalogs in service now it would
+    /// refuse the new version's queries.
     func begin() -> Action { .loadCatalogs }
 
     mutating func catalogsLoaded() -> Action {
@@ -49,9 +49,9 @@ struct ShardStart: Sendable {
         return .database(.readEpochs(shard))
     }
 
-    /// Another owner, of a server that is gone, may have recorded its own epoch while this shard rested. Two things that
-    /// `LeaseMachine` does rest on this: a worker that the server forgot and that asks again in time serves on without a rest
-    /// (`mineUntilMs`), and a second grant does not begin the rest again (`granted(_:again:)`). A worker
+    /// Another owner, of a server that is gone, may have recorded its own epoch while this shard rested. Two things
+    /// that `LeaseMachine` does rest on this: a worker that the server forgot and that asks again in time serves on
+    /// without a rest (`mineUntilMs`), and a second grant does not begin the rest again (`granted(_:again:)`). A worker
     /// that was granted the shard in between finds here that it came too late.
     mutating func databaseAnswered(_ reply: WorkerMachine.DatabaseReply) -> Action {
         guard case .readingEpoch = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }

@@ -62,10 +62,10 @@ extension WorkerMachine {
         case failed(String)
     }
 
-    /// What a call under way is for; its answer goes there. Bound: each call ends, if by its timeout. A shard has at most
-    /// one start, one page of older events and one step of hand-over under way, and as many negotiations and renewals as
-    /// begin in the time of a timeout; a worker has `RefreshSettings.runsMax` live queries in runs, and one batch of
-    /// messages under way.
+    /// What a call under way is for; its answer goes there. Bound: each call ends, if by its timeout. A shard has at
+    /// most one start, one page of older events and one step of hand-over under way, and as many negotiations and
+    /// renewals as begin in the time of a timeout; a worker has `RefreshSettings.runsMax` live queries in runs, and one
+    /// batch of messages under way.
     enum PendingCall: Sendable {
         case negotiation(EpochNegotiation)
         case start(ShardStart)
@@ -81,7 +81,8 @@ extension WorkerMachine {
         /// The gateway and the live query of each message.
         case append([(gateway: NodeID, key: LiveQueryKey?)])
 
-        /// A drain waits for these: what is granted goes back, what was applied is recorded, and the other workers are woken.
+        /// A drain waits for these: what is granted goes back, what was applied is recorded, and the other workers are
+        /// woken.
         var isHandOver: Bool {
             switch self {
             case .negotiation, .finalCheckpoint, .release, .wakeWorkers: true

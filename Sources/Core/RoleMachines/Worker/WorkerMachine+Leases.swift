@@ -7,8 +7,8 @@ import Streams
 extension WorkerMachine {
     /// Performs what `leases` decided; called after everything that changes them.
     ///
-    /// A shard is no longer served from the moment `leases` gives it up: from then on it does not watch over the lease, and
-    /// a result that came in between would be used no matter when it was read.
+    /// A shard is no longer served from the moment `leases` gives it up: from then on it does not watch over the lease,
+    /// and a result that came in between would be used no matter when it was read.
     mutating func perform(_ actions: [LeaseMachine.Action], nowMs: Int64) {
         for action in actions {
             switch action {

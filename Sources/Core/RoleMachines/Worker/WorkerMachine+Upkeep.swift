@@ -2,8 +2,8 @@ import LiveModel
 import Refresh
 import Streams
 
-/// Records how far the streams of owned shards are applied, for operators and the next owner, and trims old entries: one
-/// call at a time, so that renewals of leases never wait behind it.
+/// Records how far the streams of owned shards are applied, for operators and the next owner, and trims old entries:
+/// one call at a time, so that renewals of leases never wait behind it.
 extension WorkerMachine {
     enum UpkeepStep: Sendable {
         case checkpoint(ShardID)

@@ -6,8 +6,9 @@ package import Streams
 /// Decides everything that a fan-out worker does: which shards it serves, from the grant of a lease to its end; what it
 /// runs again; what it sends to gateways; what it records and trims.
 ///
-/// A value without sockets, clocks and tasks. Each method is a fact with the time at which it happened and returns what is
-/// to be performed. Two performers exist: `FanoutWorker`, and the simulator, which delays, drops, repeats and reorders.
+/// A value without sockets, clocks and tasks. Each method is a fact with the time at which it happened and returns what
+/// is to be performed. Two performers exist: `FanoutWorker`, and the simulator, which delays, drops, repeats and
+/// reorders.
 ///
 /// The performer answers every call, if only with `failed`. An answer to a call that is not under way (a second answer,
 /// or one to another machine) changes nothing and is counted; one that comes when its shard is given up ends the call.
@@ -64,7 +65,8 @@ package struct WorkerMachine: Sendable {
     private var serverChanges = 0
     /// How far the events of owned shards are recorded as applied.
     var checkpointed: [ShardID: StreamID] = [:]
-    /// The rest of the round of checkpoints and trimming under way, last step first. Bound: three steps per owned shard.
+    /// The rest of the round of checkpoints and trimming under way, last step first. Bound: three steps per owned
+    /// shard.
     var upkeep: [UpkeepStep] = []
     var isUpkeepUnderWay = false
     var lastTrimMs: Int64 = 0
@@ -161,15 +163,15 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    /// The order in which to hand over the batches of one read: shards with live queries first, since the others' events
-    /// only have to be remembered.
+    /// The order in which to hand over the batches of one read: shards with live queries first, since the others'
+    /// events only have to be remembered.
     package func urgentFirst(_ batches: [StreamBatch]) -> [StreamBatch] {
         let isUrgent = batches.map { streams[$0.stream].map { refresh.hasLiveQueries($0.shard) } ?? false }
         return zip(batches, isUrgent).filter(\.1).map(\.0) + zip(batches, isUrgent).filter { !$0.1 }.map(\.0)
     }
 
-    /// One batch of a read. Its effects are to be performed before the next batch is handed over: its runs need not wait
-    /// until the others are decoded.
+    /// One batch of a read. Its effects are to be performed before the next batch is handed over: its runs need not
+    /// wait until the others are decoded.
     /// - Parameter decoder: the same for all batches of one read.
     package mutating func streamRead(
         _ batch: StreamBatch, _ decoder: inout EventDecoder, nowMs: Int64

@@ -104,7 +104,7 @@ struct ConstraintBuilder {
             report("index-order", at: use.range(of: "order"), &sink, "only a BTREE index can have an order")
             return
         }
-        // The order is part of a composite index's generated name: `review_movie_id_stars_ad_idx`.
+        // The order is part of a composite index's generated name: `remark_novel_id_stars_ad_idx`.
         let letters =
             fields.count > 1
             ? [fields.indices.map { order.indices.contains($0) && order[$0] == .descending ? "d" : "a" }.joined()] : []
@@ -145,8 +145,8 @@ struct ConstraintBuilder {
         }
     }
 
-    /// Adds indexes for foreign keys, which Postgres does not index itself: without one, deleting a movie scans all
-    /// reviews.
+    /// Adds indexes for foreign keys, which Postgres does not index itself: without one, deleting a novel scans all
+    /// remarks.
     private mutating func addReferenceIndexes() {
         for reference in table.references {
             let local = Set(reference.localFields)

@@ -1,9 +1,9 @@
-/// Forms the plural of a camelCase noun as Data Connect does: `movieActor` → `movieActors`, `directedBy` →
-/// `directedBies`.
+/// Forms the plural of a camelCase noun as Data Connect does: `novelMaker` → `novelMakers`, `writtenBy` →
+/// `writtenBies`.
 ///
 /// Apps' operations contain these names, so exactly Data Connect's endings are implemented, even where English differs:
 /// `hero` → `heros`, `leaf` → `leafs`, `human` → `humen`. A plural never equals its singular, so that a row and a list
-/// have different names: `movieMetadata` → `movieMetadatas`, `profileSettings` → `profileSettingss`, `fish` → `fishs`.
+/// have different names: `novelMetadata` → `novelMetadatas`, `mailSettings` → `mailSettingss`, `fish` → `fishs`.
 package enum EnglishPlural {
     package static func of(_ name: String) -> String {
         for ending in endings {

@@ -1,6 +1,6 @@
-/// A field that a table has because another table refers to it: `reviews_on_movie` in `Movie`.
+/// A field that a table has because another table refers to it: `remarks_on_novel` in `Novel`.
 package struct InverseRelation: Sendable {
-    /// `reviews_on_movie`, or `metadata_on_movie` if `isSingle`.
+    /// `remarks_on_novel`, or `novelPrinting_on_novel` if `isSingle`.
     package let name: String
     /// The table with the reference.
     package let child: Table
@@ -10,8 +10,8 @@ package struct InverseRelation: Sendable {
     package let isSingle: Bool
 }
 
-/// A field that leads through a join table, whose key consists of its two references: `actors_via_MovieActor` in
-/// `Movie`.
+/// A field that leads through a join table, whose key consists of its two references: `makers_via_NovelMaker` in
+/// `Novel`.
 package struct ManyToManyRelation: Sendable {
     package let name: String
     package let join: Table

@@ -3,7 +3,7 @@ package enum SQLName {
     /// The longest name that Postgres does not truncate: `NAMEDATALEN` - 1.
     package static let bytesMax = 63
 
-    /// Quotes an identifier: `"movie"`; inner quotes are doubled.
+    /// Quotes an identifier: `"novel"`; inner quotes are doubled.
     package static func quoted(_ name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
@@ -15,7 +15,7 @@ package enum SQLName {
         return "E'" + escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\") + "'"
     }
 
-    /// Generates a name such as `movie_title_idx`. A name too long for Postgres is truncated and made unique by a hash.
+    /// Generates a name such as `novel_title_idx`. A name too long for Postgres is truncated and made unique by a hash.
     package static func generated(_ parts: [String], suffix: String) -> String {
         let whole = (parts + [suffix]).joined(separator: "_")
         guard whole.utf8.count > bytesMax else { return whole }

@@ -15,7 +15,7 @@ package struct Schema: Sendable {
         self.enums = enums
     }
 
-    /// Returns the table or view with a GraphQL type name (`Movie`).
+    /// Returns the table or view with a GraphQL type name (`Novel`).
     package func table(ofType typeName: String) -> Table? {
         tables.first { $0.typeName == typeName } ?? views.first { $0.typeName == typeName }
     }
@@ -43,13 +43,13 @@ package struct Schema: Sendable {
 
 /// A `@table` or `@view` type.
 package struct Table: Sendable {
-    /// GraphQL type name, `Movie`.
+    /// GraphQL type name, `Novel`.
     package var typeName: String
-    /// SQL table name, unquoted: `movie`.
+    /// SQL table name, unquoted: `novel`.
     package var name: String
-    /// Root field of a single-row lookup, `movie`; also the prefix of its mutations (`movie_insert`).
+    /// Root field of a single-row lookup, `novel`; also the prefix of its mutations (`novel_insert`).
     package var singular: String
-    /// Root field of a list, `movies`.
+    /// Root field of a list, `novels`.
     package var plural: String
     /// Columns in SDL order; a reference's foreign-key columns take the position of its field.
     package var columns: [Column]
@@ -102,7 +102,7 @@ package struct Table: Sendable {
 
 /// A column of a table.
 package struct Column: Sendable {
-    /// GraphQL field name, `releaseYear`; `movieId` for a foreign key.
+    /// GraphQL field name, `printedYear`; `novelId` for a foreign key.
     package var field: String
     /// SQL column name, unquoted: `release_year`.
     package var name: String
@@ -167,13 +167,13 @@ package enum ScalarType: Sendable, Hashable {
     case enumeration(String)
 }
 
-/// A field of a table type: `movie: Movie!` in `Review`.
+/// A field of a table type: `novel: Novel!` in `Remark`.
 package struct Reference: Sendable {
-    /// GraphQL field name, `movie`.
+    /// GraphQL field name, `novel`.
     package var field: String
     /// GraphQL type that it refers to.
     package var targetType: String
-    /// Fields (columns) of this table, in the order of `targetFields`: `["movieId"]`.
+    /// Fields (columns) of this table, in the order of `targetFields`: `["novelId"]`.
     package var localFields: [String]
     /// Fields (columns) of the target, usually its key.
     package var targetFields: [String]

@@ -10,7 +10,8 @@ package import Sessions
 /// The session of one connection, a WebSocket or a gRPC stream: performs the actions of its protocol's machine. Belongs
 /// to the connection's event loop.
 package final class ClientSession: WebSocketHandler, LiveSession {
-    /// A followed operation. A class: it is looked up for each delivery, and a copy would count references to all that it holds.
+    /// A followed operation. A class: it is looked up for each delivery, and a copy would count references to all that
+    /// it holds.
     final class Live {
         let handle: LoopHub.Handle
         /// The resolved operation, kept if its authorization depends on the time or the session's token can change.

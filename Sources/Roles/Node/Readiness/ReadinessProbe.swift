@@ -72,8 +72,8 @@ final class ReadinessProbe: Sendable {
     /// Of a clock that nobody sets.
     static func nowMs() -> Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
-    /// Tries a connection for mutations, then, since those may be waiting for a lock, one for reads. Any answer counts, even
-    /// an error.
+    /// Tries a connection for mutations, then, since those may be waiting for a lock, one for reads. Any answer counts,
+    /// even an error.
     private func isPostgresThere() async -> Bool {
         do throws(PostgresError) {
             _ = try await pool.transaction([("SELECT 1", [])])

@@ -1,14 +1,14 @@
 import Settings
 
-/// Decides when a node is not ready because a server that its roles need has been away for long. Pure: answers and the time
-/// are arguments.
+/// Decides when a node is not ready because a server that its roles need has been away for long. Pure: answers and the
+/// time are arguments.
 ///
-/// A gateway needs Redis, from which results come. An API node needs Postgres; while Redis is away its events wait in the
-/// outbox. A worker needs both. A gateway that also runs mutations counts as a gateway: its sessions see changes even while
-/// Postgres is away from it alone.
+/// A gateway needs Redis, from which results come. An API node needs Postgres; while Redis is away its events wait in
+/// the outbox. A worker needs both. A gateway that also runs mutations counts as a gateway: its sessions see changes
+/// even while Postgres is away from it alone.
 ///
-/// Only the readiness changes: connected clients stay, and one answer makes the node ready again. It cannot flap faster than
-/// every `limitMs`, since that long a server must have been silent.
+/// Only the readiness changes: connected clients stay, and one answer makes the node ready again. It cannot flap faster
+/// than every `limitMs`, since that long a server must have been silent.
 struct ReadinessRule: Sendable {
     enum Server: String, Sendable, CaseIterable {
         case postgres = "Postgres"

@@ -1,8 +1,8 @@
 /// How far a worker's reading is behind, as Prometheus gets it; truthful even while the broker cannot be asked. Pure:
 /// answers and the time are arguments.
 ///
-/// An answer is valid for `answerLastsMs`, in which the next ones should come; after that all the time since it is added to
-/// the lag that it reported.
+/// An answer is valid for `answerLastsMs`, in which the next ones should come; after that all the time since it is
+/// added to the lag that it reported.
 struct ReadingLag: Sendable {
     let answerLastsMs: Int64
     private var behindMs: Int64 = 0

@@ -6,8 +6,8 @@ import NIOHTTP1
 import Settings
 import Synchronization
 
-/// Answers on a node's ports while the node waits for its servers: alive, not ready, retry later. A port that the system
-/// chooses is not known to clients yet, so it stays closed.
+/// Answers on a node's ports while the node waits for its servers: alive, not ready, retry later. A port that the
+/// system chooses is not known to clients yet, so it stays closed.
 final class StartupHandler: HTTPHandler {
     /// Empty once closed.
     private let servers: Mutex<[HTTPServer]>

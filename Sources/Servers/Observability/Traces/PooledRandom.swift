@@ -1,7 +1,8 @@
 import CLinux
 import Synchronization
 
-/// The system's random numbers, fetched 64 at a time: one system call for each would cost more than making the identity.
+/// The system's random numbers, fetched 64 at a time: one system call for each would cost more than making the
+/// identity.
 package struct PooledRandom: RandomNumberGenerator, Sendable {
     private static let poolSize = 64
     private static let pool = Mutex<[UInt64]>([])

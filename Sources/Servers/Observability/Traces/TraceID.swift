@@ -1,5 +1,5 @@
-/// The number under which everything about one request can be found: in its log lines, in the answer, in the events that
-/// it caused. 16 bytes, never all zero. Source: W3C Trace Context, §3.2 "traceparent header".
+/// The number under which everything about one request can be found: in its log lines, in the answer, in the events
+/// that it caused. 16 bytes, never all zero. Source: W3C Trace Context, §3.2 "traceparent header".
 package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
@@ -27,8 +27,8 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
         guard high != 0 || low != 0 else { return nil }
     }
 
-    /// From the header `traceparent`: `version-traceid-parentid-flags`, lower-case hexadecimal. Nil when it is not valid,
-    /// upon which the standard asks for a new trace. Versions after 00 may append fields, which are not read.
+    /// From the header `traceparent`: `version-traceid-parentid-flags`, lower-case hexadecimal. Nil when it is not
+    /// valid, upon which the standard asks for a new trace. Versions after 00 may append fields, which are not read.
     package init?(traceparent: some StringProtocol) {
         let fields = traceparent.utf8.prefix(Self.traceparentBytesMax + 1).split(
             separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

@@ -7,8 +7,8 @@ protocol PipelineJob {
     var deadlineMs: Int { get }
     /// Time from its turn, when it becomes first in its connection's pipeline. Nil: `deadlineMs` bounds the whole.
     var runTimeoutMs: Int? { get }
-    /// A job first in its pipeline for this long is slow: once others wait behind it, it is cancelled and rerouted. Nil:
-    /// it stays where it is.
+    /// A job first in its pipeline for this long is slow: once others wait behind it, it is cancelled and rerouted.
+    /// Nil: it stays where it is.
     var slowAfterMs: Int? { get }
     /// The connection's generation that a session belongs to: after a reconnect its transaction is gone.
     var generation: Int? { get }

@@ -196,8 +196,8 @@ extension PipelineMachine {
             && !isOutOfTime(slot, nowMs)
     }
 
-    /// Whether the deadline or the server's own `statement_timeout`, whose start lies up to one scan before the head's, is
-    /// over.
+    /// Whether the deadline or the server's own `statement_timeout`, whose start lies up to one scan before the head's,
+    /// is over.
     private func isOutOfTime(_ slot: Slot, _ nowMs: Int) -> Bool {
         let ranForMs = if let head, head.id == jobs.id(of: slot) { nowMs - head.sinceMs } else { 0 }
         return nowMs >= jobs[slot].deadlineMs || ranForMs + limits.scanIntervalMs >= limits.statementTimeoutMs

@@ -4,8 +4,8 @@ extension PipelineMachine {
     /// Times out jobs, asks the server to cancel a statement that takes too long or holds others up, and gives the
     /// connection up when the server does not confirm a cancellation.
     ///
-    /// A job's time begins anew when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so that it does not pay
-    /// for those before it.
+    /// A job's time begins anew when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so that it does not
+    /// pay for those before it.
     mutating func timeReached(_ nowMs: Int) {
         guard hasWork, nowMs >= nextScanMs else { return }
         nextScanMs = nowMs + limits.scanIntervalMs
@@ -36,8 +36,8 @@ extension PipelineMachine {
         jobs[slot].deadlineMs = jobs[slot].isAnswered ? nowMs : nowMs + timeoutMs
     }
 
-    /// Cancels the job that the server works on when its time is over, when nobody waits for its answer any more, or when
-    /// it is slow and others wait behind it.
+    /// Cancels the job that the server works on when its time is over, when nobody waits for its answer any more, or
+    /// when it is slow and others wait behind it.
     private mutating func judgeHead(_ slot: Slot, othersWait: Bool, _ nowMs: Int) {
         guard let head else { return }
         let isLong = nowMs - head.sinceMs >= limits.heldUpAfterMs

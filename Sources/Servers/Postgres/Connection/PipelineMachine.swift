@@ -157,8 +157,8 @@ struct PipelineMachine<Job: PipelineJob> {
         case release(Job)
         /// The job is slow: it has been first in the pipeline for its `slowAfterMs`.
         case reportSlow(Job)
-        /// The server cancelled a slow job, and nothing was committed. It leaves the connection unanswered, to be submitted
-        /// to another one.
+        /// The server cancelled a slow job, and nothing was committed. It leaves the connection unanswered, to be
+        /// submitted to another one.
         case reroute(Job)
         /// The job is repeated: the results it has are void.
         case discardResults(Job)

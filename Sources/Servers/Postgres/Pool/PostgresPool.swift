@@ -187,8 +187,8 @@ package final class PostgresPool: Sendable {
     /// Runs all steps as one transaction in one round trip: all are sent at once, so no step can use another's result.
     ///
     /// - Parameters:
-    ///   - timeoutMs: from the call to the answer, at most the pool's statement time-out; nil: that time-out for waiting
-    ///     and, anew, for running.
+    ///   - timeoutMs: from the call to the answer, at most the pool's statement time-out; nil: that time-out for
+    ///   waiting and, anew, for running.
     ///   - caller: who is charged for it when it is slow.
     /// - Returns: one result per step, after the commit.
     /// - Throws: as `query`; `stepIndex` is the step that failed. Nothing was committed, unless

@@ -63,8 +63,8 @@ final class SlowStatementQueue: Sendable {
 
     func ended(_ job: Job, place: Int) { state.withLock { $0.queue.ended(place: place, of: job.source) } }
 
-    /// Answers those that have waited too long or are no longer waited for. Called often while a slow statement runs, and
-    /// nothing waits while none does.
+    /// Answers those that have waited too long or are no longer waited for. Called often while a slow statement runs,
+    /// and nothing waits while none does.
     func sweep(_ nowMs: Int) {
         let removed = state.withLock { state in
             guard nowMs >= state.nextSweepMs else { return [Job]() }

@@ -1,11 +1,12 @@
 import Synchronization
 
-/// The connections for one kind of work: some pipelined for many callers, some apart for slow statements, one at a time.
+/// The connections for one kind of work: some pipelined for many callers, some apart for slow statements, one at a
+/// time.
 ///
-/// A pipelined connection answers in order, so a statement that takes seconds would hold up all behind it. One that has run
-/// for `slowAfterMs` while others wait is cancelled and repeated on a slow connection, and statements with its text go
-/// there from the start until they have been fast again for a while. Slow connections are divided fairly among the sources
-/// of the statements (`FairQueue`), so that who sends slow statements waits for their own.
+/// A pipelined connection answers in order, so a statement that takes seconds would hold up all behind it. One that has
+/// run for `slowAfterMs` while others wait is cancelled and repeated on a slow connection, and statements with its text
+/// go there from the start until they have been fast again for a while. Slow connections are divided fairly among the
+/// sources of the statements (`FairQueue`), so that who sends slow statements waits for their own.
 final class StatementLane: Sendable {
     let fast: [ConnectionHandle]
     /// May be empty: slow statements then stay where they are.

@@ -97,8 +97,8 @@ final class Checks {
 
     // MARK: Results
 
-    /// A gateway took a result as its newest, or learned that its result still is the newest. Ranks must be in the order of
-    /// reading, over all owners: else a client that changes gateways may go backwards.
+    /// A gateway took a result as its newest, or learned that its result still is the newest. Ranks must be in the
+    /// order of reading, over all owners: else a client that changes gateways may go backwards.
     func accepted(_ key: LiveQueryKey, _ result: LiveResult) {
         let content = Self.content(result.answer.body)
         for other in ranks[key] ?? [] where other.position.isOrdered(with: result.position) {

@@ -20,8 +20,8 @@ extension World {
         if areWorkers { checkOwners() }
     }
 
-    /// A shard is served by one worker at a time, also while one of them is stopped: no lease is believed in when it could
-    /// be another's.
+    /// A shard is served by one worker at a time, also while one of them is stopped: no lease is believed in when it
+    /// could be another's.
     private func checkOwners() {
         var owners: [SimulatedWorker?] = Array(repeating: nil, count: Workload.shardCount)
         for worker in workers where worker.isUp {

@@ -103,8 +103,8 @@ extension World {
         }
     }
 
-    /// Events are published and their rows removed, then a replica takes over that never had them, before the worker, or
-    /// any worker, read them: only the change of server refreshes what they concern.
+    /// Events are published and their rows removed, then a replica takes over that never had them, before the worker,
+    /// or any worker, read them: only the change of server refreshes what they concern.
     private func forgetLast(unreadBy worker: SimulatedWorker) {
         guard redis.isUp else { return }
         redis.cutReplica()
@@ -136,9 +136,9 @@ extension World {
         }
     }
 
-    /// Mutations commit and their results reach clients, then a standby takes over that never had them. Perhaps the owner of
-    /// some shards is gone before it could notice: only by the timeline does the next one know that what gateways hold
-    /// is of another life.
+    /// Mutations commit and their results reach clients, then a standby takes over that never had them. Perhaps the
+    /// owner of some shards is gone before it could notice: only by the timeline does the next one know that what
+    /// gateways hold is of another life.
     private func forgetLastCommits(of worker: SimulatedWorker) {
         guard postgres.isUp, losesCommits else { return failPostgresOver() }
         postgres.cutStandby()
@@ -150,8 +150,8 @@ extension World {
         }
     }
 
-    /// A replica takes over, and an API node goes on publishing to the former primary: only its resync markers refresh the
-    /// shards, once it meets the new one.
+    /// A replica takes over, and an API node goes on publishing to the former primary: only its resync markers refresh
+    /// the shards, once it meets the new one.
     private func splitRedis(stayingWith node: SimulatedAPINode) {
         guard redis.isUp, noticesServers, node.isUp, !node.isDraining else { return }
         node.stay(with: redis.split(skewMs: clockError()), ms: timeline.pick(500...3_000))

@@ -1,8 +1,8 @@
 import LiveModel
 import Sessions
 
-/// One subscriber: comes and goes, changes gateways, brings along what it has seen, and checks every result that reaches
-/// it.
+/// One subscriber: comes and goes, changes gateways, brings along what it has seen, and checks every result that
+/// reaches it.
 final class ClientApp {
     enum Style { case stream, poll }
 

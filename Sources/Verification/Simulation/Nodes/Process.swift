@@ -2,8 +2,8 @@ import LiveModel
 import RoleMachines
 import Streams
 
-/// A node's process: it can be killed, started again and stopped for a while (as by SIGSTOP), cut off from Redis or from
-/// Postgres, and its clock is not right.
+/// A node's process: it can be killed, started again and stopped for a while (as by SIGSTOP), cut off from Redis or
+/// from Postgres, and its clock is not right.
 ///
 /// What it does goes through `later`, `call` and `statement`: a killed process forgets, a stopped one does everything
 /// afterwards, in any order. Requests on their way are executed all the same.
@@ -47,8 +47,8 @@ class Process {
 
     var timeline: Timeline { world.timeline }
 
-    /// By this process's clock: anchored to a wall clock that is up to a minute wrong, another one after each start, then
-    /// monotonic with a drift of up to half a percent.
+    /// By this process's clock: anchored to a wall clock that is up to a minute wrong, another one after each start,
+    /// then monotonic with a drift of up to half a percent.
     var nowMs: Int64 {
         timeline.nowMs + offsetMs + (timeline.nowMs - startedMs) * driftPerThousand / 1_000
     }
@@ -150,8 +150,8 @@ class Process {
 
     // MARK: Redis
 
-    /// Sends a request to Redis over one connection: requests are executed in order, answers come in order; nil: no answer,
-    /// and the request may have been executed.
+    /// Sends a request to Redis over one connection: requests are executed in order, answers come in order; nil: no
+    /// answer, and the request may have been executed.
     final func call<Answer>(_ request: @escaping (SimulatedRedis) -> Answer, then: @escaping (Answer?) -> Void) {
         let sentMs = timeline.nowMs
         requestAtMs = max(requestAtMs, sentMs + world.networkDelay())

@@ -4,9 +4,9 @@ import RoleMachines
 import Sharding
 import Streams
 
-/// The second performer of `WorkerMachine`, over simulated time: calls are delayed, reordered and lost, answers come twice
-/// or late, the process stops in between. What is decided is decided by the machine that ships; a deliberate mistake
-/// changes its settings, its facts or its effects (`SimulatedWorker+Mistakes.swift`).
+/// The second performer of `WorkerMachine`, over simulated time: calls are delayed, reordered and lost, answers come
+/// twice or late, the process stops in between. What is decided is decided by the machine that ships; a deliberate
+/// mistake changes its settings, its facts or its effects (`SimulatedWorker+Mistakes.swift`).
 final class SimulatedWorker: Process {
     private(set) var machine: WorkerMachine
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived([$0]) }

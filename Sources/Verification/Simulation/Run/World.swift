@@ -78,9 +78,9 @@ package final class World {
     let workload: Workload
     let redis: SimulatedRedis
     let postgres: SimulatedPostgres
-    /// Whether a standby of Postgres lags behind under this seed, so that a failover loses commits and recorded epochs. The
-    /// database's clock is right then: it is what remains when Redis loses its data, too. Under other seeds the recorded
-    /// epochs have to do alone.
+    /// Whether a standby of Postgres lags behind under this seed, so that a failover loses commits and recorded epochs.
+    /// The database's clock is right then: it is what remains when Redis loses its data, too. Under other seeds the
+    /// recorded epochs have to do alone.
     let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
     var isTrouble = true

@@ -3,9 +3,9 @@ import LiveModel
 
 /// Postgres in the simulation: entities with a version, queries over them, and the outbox.
 ///
-/// A result is a text that names the live query and the versions read: `op|release|variables|auth|life=0,e0=3,e1=7`. Every failover
-/// ends all connections and begins a new timeline. One to a standby that lags behind loses commits, outbox rows and
-/// recorded epochs, and begins a new life: versions of a later life are newer, however small they are.
+/// A result is a text that names the live query and the versions read: `op|release|variables|auth|life=0,e0=3,e1=7`.
+/// Every failover ends all connections and begins a new timeline. One to a standby that lags behind loses commits,
+/// outbox rows and recorded epochs, and begins a new life: versions of a later life are newer, however small they are.
 final class SimulatedPostgres {
     struct OutboxRow {
         let row: LiveModel.OutboxRow

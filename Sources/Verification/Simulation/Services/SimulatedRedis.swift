@@ -2,8 +2,8 @@ import LiveModel
 import Sharding
 import Streams
 
-/// Redis in the simulation: the in-memory broker's store, which passes the same suite as the real one, with a replica that
-/// lags behind it and a clock of its own.
+/// Redis in the simulation: the in-memory broker's store, which passes the same suite as the real one, with a replica
+/// that lags behind it and a clock of its own.
 final class SimulatedRedis {
     let keys: Keys
     private let timeline: Timeline

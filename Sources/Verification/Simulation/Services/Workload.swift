@@ -17,8 +17,8 @@ struct Workload: Sendable {
     private let failing: Program
     /// The queries of every release that the mutation can refresh.
     static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
-    /// The query that came with the release. Its shard has no other refreshed query, nor that of the release before, unless
-    /// something is split.
+    /// The query that came with the release. Its shard has no other refreshed query, nor that of the release before,
+    /// unless something is split.
     static func late(_ release: Int) -> OperationReference { lateQueries[min(release, lateQueries.count - 1)] }
 
     private static let lateQueries: [OperationReference] = (0..<80).map { release in
