@@ -402,7 +402,7 @@ let package = Package(
             .unit, "NodeTests",
             [
                 "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "OutboundHTTP",
-                "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "Tokens", nioPosix, logging,
+                "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "TestSupport", "Tokens", nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -1,5 +1,6 @@
 import Foundation
 import Observability
+import TestSupport
 import Testing
 
 @testable import Node
@@ -9,8 +10,7 @@ import Testing
 
     /// With UPDATE_REFERENCE set the page is written instead.
     @Test func thePageIsWhatTheDeclarationsMake() throws {
-        let url = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "docs/operations/metrics.md")
+        let url = URL(filePath: Repository.path("docs/operations/metrics.md"))
         if ProcessInfo.processInfo.environment["UPDATE_REFERENCE"] != nil {
             try Data(MetricsReference.page.utf8).write(to: url)
         }

@@ -10,6 +10,7 @@ import OutboundHTTP
 import RemoteServices
 import RoleMachines
 import SchemaModel
+import TestSupport
 import Testing
 
 @testable import Node
@@ -197,8 +198,7 @@ import Testing
             .map { try String(contentsOf: $0, encoding: .utf8) }
     }
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
+    private static let root = URL(filePath: Repository.root)
 
     /// Is never asked: key sources are only named.
     private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
