@@ -132,8 +132,8 @@ import Testing
         }
     }
 
-    /// Parts have defaults for tests and benchmarks; where there is a setting, its default is the same. Left out are the
-    /// configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
+    /// Parts have defaults for tests and benchmarks; where there is a setting, its default is the same. Left out are
+    /// the configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
     @Test func partsHaveTheDefaultsOfTheSettings() throws {
         var settings = Settings()
         settings.cluster.nodeId = "node"

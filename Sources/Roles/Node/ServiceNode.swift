@@ -2,6 +2,7 @@ import Admin
 import APINode
 import Broker
 package import Catalog
+import Clocks
 import Cluster
 import Deployments
 import Execution
@@ -215,7 +216,7 @@ package final class ServiceNode: Sendable {
         let watch = ReadinessProbe(
             ReadinessRule(
                 roles: roles, limitMs: Int64(settings.cluster.unreadyAfterMs),
-                nowMs: ReadinessProbe.nowMs()),
+                nowMs: MonotonicClock.nowMs()),
             pool: pool, broker: broker, logger: logger)
         let endpoint = PublicRouter(
             executor: executor,

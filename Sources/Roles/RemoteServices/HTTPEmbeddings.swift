@@ -1,9 +1,9 @@
+import Clocks
 package import Embeddings
 package import Execution
 import LiveModel
 package import Logging
 import Metrics
-import NIOCore
 import Observability
 package import Operations
 import Synchronization
@@ -45,7 +45,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         await withCheckedContinuation { continuation in
             let (actions, known, unknown) = desk.withLock { desk in
                 let before = desk.counts
-                let actions = desk.want(texts, by: continuation, nowMs: Self.nowMs())
+                let actions = desk.want(texts, by: continuation, nowMs: MonotonicClock.nowMs())
                 return (actions, desk.counts.known - before.known, desk.counts.unknown - before.unknown)
             }
             metrics.texts[.hit].increment(by: known)
@@ -68,7 +68,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 Task {
                     let answer = await ask(request)
                     report(answer, to: request)
-                    perform(desk.withLock { $0.answered(request.id, answer, nowMs: Self.nowMs()) })
+                    perform(desk.withLock { $0.answered(request.id, answer, nowMs: MonotonicClock.nowMs()) })
                 }
             }
         }
@@ -134,6 +134,4 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         if let cause = error.cause { metadata["cause"] = "\(cause)" }
         return metadata
     }
-
-    private static func nowMs() -> Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
 }

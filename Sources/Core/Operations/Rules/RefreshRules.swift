@@ -35,11 +35,6 @@ package struct RefreshRules: Sendable {
         side(variables, projectedAuth.map(Value.init(json:)) ?? .null)
     }
 
-    /// Slot 1. `auth` as a `MutationEvent` carries it.
-    package static func mutationValue(variables: JSONObject, auth: JSONValue) -> Value {
-        side(variables, Value(json: auth))
-    }
-
     private static func side(_ variables: JSONObject, _ auth: Value) -> Value {
         .map(MapValue([("variables", Value(jsonObject: variables)), ("auth", auth)]))
     }

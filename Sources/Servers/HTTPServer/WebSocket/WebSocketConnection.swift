@@ -1,3 +1,4 @@
+import Clocks
 package import NIOCore
 import NIOWebSocket
 
@@ -38,7 +39,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         // The first ping comes after half an interval to a whole one, so that clients which came together part.
         let half = max(1, configuration.webSocketPingIntervalMs / 2)
         deadlineMs =
-            ConnectionTable.nowMs() + half + Int64(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 33) % half
+            MonotonicClock.nowMs() + half + Int64(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 33) % half
     }
 
     static func install(
@@ -277,7 +278,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // MARK: ConnectionOwner
 
     private func setDeadline(_ afterMs: Int64) {
-        deadlineMs = ConnectionTable.nowMs() + afterMs
+        deadlineMs = MonotonicClock.nowMs() + afterMs
         transport.table.expect(transport, by: deadlineMs)
     }
 

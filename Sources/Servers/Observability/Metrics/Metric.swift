@@ -4,8 +4,8 @@ import Synchronization
 /// Declares metrics: each call states name, description and labels, and returns what the code counts with. The
 /// description goes to the `PrometheusMetrics` that is installed, for `# HELP`.
 ///
-/// A module gathers its metrics in structs such as `WorkerMetrics`, one member each. An instance creates the series, and
-/// `families(of:)` lists what it declares without creating any.
+/// A module gathers its metrics in structs such as `WorkerMetrics`, one member each. An instance creates the series,
+/// and `families(of:)` lists what it declares without creating any.
 package enum Metric {
     package static func counter(_ name: String, _ help: String) -> Counter {
         Counter(label: name, factory: declare(MetricFamily(name, .counter, help)))

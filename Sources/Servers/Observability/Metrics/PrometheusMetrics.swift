@@ -7,8 +7,8 @@ import Synchronization
 /// `_seconds`. Counters, meters and gauges have one value, timers and aggregating recorders are histograms with fixed
 /// buckets. Creating the same series twice returns the same handler.
 ///
-/// There are at most `seriesMax` series, so that labels that a client can choose cannot exhaust memory: further ones are
-/// counted in `freshet_metrics_refused_total` and discarded.
+/// There are at most `seriesMax` series, so that labels that a client can choose cannot exhaust memory: further ones
+/// are counted in `freshet_metrics_refused_total` and discarded.
 package final class PrometheusMetrics: MetricsFactory {
     /// Content type of the response with `render()`.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"

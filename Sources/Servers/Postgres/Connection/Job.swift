@@ -1,3 +1,4 @@
+import Clocks
 import Synchronization
 
 /// A caller's statements with the completion that answers them, called exactly once. `PipelineMachine` knows how far a
@@ -32,7 +33,7 @@ final class Job: PipelineJob, @unchecked Sendable {
         self.steps = steps
         self.generation = generation
         self.completion = completion
-        enqueuedMs = monotonicMs()
+        enqueuedMs = Int(MonotonicClock.nowMs())
         deadlineMs = enqueuedMs + timeoutMs
     }
 

@@ -1,7 +1,7 @@
 import Yams
 
-/// The file of `auth.apiKeysFile`, YAML or JSON: names and keys. To rotate an app's key, list the old and the new one under
-/// two names.
+/// The file of `auth.apiKeysFile`, YAML or JSON: names and keys. To rotate an app's key, list the old and the new one
+/// under two names.
 ///
 ///     web-2026: 3f0c…            # the key itself, 16 bytes or more
 ///     web-2025: sha256:9c56…     # or its digest, so that the file holds no secret

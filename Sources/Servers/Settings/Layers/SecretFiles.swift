@@ -9,8 +9,8 @@ enum SecretFiles {
     /// The environment in which each variable that names a secret's file is replaced by the secret.
     ///
     /// - Parameter read: returns the text of a file.
-    /// - Throws: for a file that is unreadable, empty, too long or given in addition to the secret itself. The error never
-    ///   contains the text.
+    /// - Throws: for a file that is unreadable, empty, too long or given in addition to the secret itself. The error
+    ///   never contains the text.
     static func resolved(
         _ environment: [String: String], read: (String) throws(SettingsError) -> String
     ) throws(SettingsError) -> [String: String] {

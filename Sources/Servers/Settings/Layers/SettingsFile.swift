@@ -2,8 +2,8 @@ import Yams
 
 /// A parsed settings file: values by path with their lines, and its problems.
 ///
-/// Parsed here because the configuration library's own YAML provider keeps no line numbers. Anchors are supported, merge
-/// keys (`<<`) are not.
+/// Parsed here because the configuration library's own YAML provider keeps no line numbers. Anchors are supported,
+/// merge keys (`<<`) are not.
 struct SettingsFile {
     /// Longer files are refused without parsing.
     static let bytesMax = 1 << 20

@@ -96,8 +96,9 @@ extension SettingsLayers {
     }
 
     /// Whether Kubernetes added the variable: it does so in every container for each Service. A Service named `freshet`
-    /// yields `FRESHET_SERVICE_HOST`, `FRESHET_SERVICE_PORT_HTTP`, `FRESHET_PORT=tcp://…`, `FRESHET_PORT_9399_TCP_ADDR`;
-    /// one named `freshet-http` a `FRESHET_HTTP_PORT=tcp://…`, which is not meant for `http.port`.
+    /// yields `FRESHET_SERVICE_HOST`, `FRESHET_SERVICE_PORT_HTTP`, `FRESHET_PORT=tcp://…`,
+    /// `FRESHET_PORT_9399_TCP_ADDR`; one named `freshet-http` a `FRESHET_HTTP_PORT=tcp://…`, which is not meant for
+    /// `http.port`.
     private static func isServiceLink(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
         if name.hasSuffix("_PORT"), value.contains("://") { return true }

@@ -1,5 +1,5 @@
-/// All settings, typed and checked: `settings.http.port`. Sections are members of `SettingSections`, settings members of
-/// their section; both can be assigned, so that a test can start from the defaults and change one.
+/// All settings, typed and checked: `settings.http.port`. Sections are members of `SettingSections`, settings members
+/// of their section; both can be assigned, so that a test can start from the defaults and change one.
 @dynamicMemberLookup
 package struct Settings: Sendable, Hashable {
     package var profile: SettingProfile

@@ -1,5 +1,5 @@
-/// Every setting, in the order of its declaration. Parsing, checks, `freshet config --print` and `config/freshet.yaml` are
-/// made from it; it is made from the members of `SettingSections`, so a setting that is declared is in it.
+/// Every setting, in the order of its declaration. Parsing, checks, `freshet config --print` and `config/freshet.yaml`
+/// are made from it; it is made from the members of `SettingSections`, so a setting that is declared is in it.
 package enum SettingTable {
     /// Sections in their order, each with the sentence above it.
     package static let sections: [(name: String, doc: String)] = declared.map { ($0.name, $0.doc) }
