@@ -121,7 +121,7 @@ let package = Package(
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
-        module(.core, "Streams", ["LiveModel"]),
+        module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", heap]),
         // What worker, gateway and publisher decide: facts in, effects out
@@ -129,13 +129,14 @@ let package = Package(
 
         // Shells
         module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
+        module(.servers, "Clocks"),
         module(.servers, "Threads", ["CLinux"]),
         module(.tools, "LocalServers", ["CLibpq", "Pacing", "Threads"]),
-        module(.servers, "Postgres", ["CLibpq", "Pacing", "Threads", deque, logging]),
+        module(.servers, "Postgres", ["CLibpq", "Clocks", "Pacing", "Threads", deque, logging]),
         module(
             .servers, "Broker",
             [
-                "CHiredis", "LiveModel", "Streams", "Threads", nio, nioPosix,
+                "CHiredis", "Clocks", "LiveModel", "Pacing", "Streams", "Threads", nio, nioPosix,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
@@ -143,7 +144,7 @@ let package = Package(
         module(
             .roles, "Execution",
             [
-                "Catalog", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel", "Postgres",
+                "Catalog", "Clocks", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel", "Postgres",
             ]),
         // Brings a database to a project's schema
         module(
@@ -161,8 +162,8 @@ let package = Package(
         module(
             .roles, "RemoteServices",
             [
-                "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", "Observability", "OutboundHTTP",
-                nio, logging, metrics,
+                "Clocks", "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", "Observability",
+                "OutboundHTTP", logging, metrics,
             ]),
         module(
             .roles, "Deployments",
@@ -174,9 +175,13 @@ let package = Package(
             ]),
         module(
             .servers, "HTTPServer",
-            [nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"), logging]),
+            [
+                "Clocks", nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                logging,
+            ]
+        ),
         module(.servers, "GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
-        module(.servers, "Observability", ["CLinux", logging, metrics]),
+        module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
         module(.servers, "Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
         module(
             .servers, "Tokens",
@@ -226,7 +231,7 @@ let package = Package(
         module(
             .roles, "Node",
             [
-                "APINode", "Admin", "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel",
+                "APINode", "Admin", "Broker", "Clocks", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel",
                 "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
@@ -243,7 +248,8 @@ let package = Package(
         module(
             .tools, "LoadDriver",
             [
-                "FreshetClient", "JSON", "SeededRandom", .product(name: "Histogram", package: "hdrhistogram-swift"),
+                "Clocks", "FreshetClient", "JSON", "Pacing", "SeededRandom",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
                 yams, deque, nio, nioPosix, nioHTTP,
             ]),
         // What `freshet dev` and `freshet cluster` run beside nodes

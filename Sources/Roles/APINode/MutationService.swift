@@ -55,7 +55,7 @@ package final class MutationService: Sendable {
         let orders = directory.orders
         let targets = targets(of: reference, served, orders)
         let outcome = try await executor.run(
-            resolved.operation, variables: resolved.variables, auth: resolved.auth,
+            resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
             envelope: .init(
                 eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads))
         if let event = outcome.event {

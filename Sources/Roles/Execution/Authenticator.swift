@@ -8,6 +8,9 @@ package struct Identity: Sendable, Hashable {
     package let expiresAtMs: Int64?
     /// The name of the API key that it came by; nil for one that came by a token or by nothing.
     package let apiKey: String?
+    /// Stands for the user, or for the address of a signed-out sender (`at`): who is charged for slow statements. The same
+    /// only within this process.
+    package private(set) var caller: UInt64 = 0
 
     package static let signedOut = Identity(auth: nil, expiresAtMs: nil)
 
@@ -15,6 +18,15 @@ package struct Identity: Sendable, Hashable {
         self.auth = auth
         self.expiresAtMs = expiresAtMs
         self.apiKey = apiKey
+        if let name = auth?.uid ?? apiKey { caller = UInt64(truncatingIfNeeded: name.hashValue) }
+    }
+
+    /// The identity as it comes from an address; nil: not known.
+    package func at(_ address: String?) -> Identity {
+        guard let address, auth == nil, apiKey == nil else { return self }
+        var identity = self
+        identity.caller = UInt64(truncatingIfNeeded: address.hashValue)
+        return identity
     }
 }
 

@@ -58,7 +58,7 @@ package final class MutationExecutor: Sendable {
 
     /// - Throws: when nothing was committed and no field can be blamed; `.outcomeUnknown` when that is not certain.
     package func run(
-        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, envelope: Envelope
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
         let makeEvent: @Sendable ([EntityKey]) -> MutationEvent = { [clock] keys in
             MutationEvent(
@@ -79,7 +79,7 @@ package final class MutationExecutor: Sendable {
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
         // A key that Postgres makes is known too late for an outbox row in the same flight.
         if call.isTransaction || call.steps.count == 1, !call.steps.contains(where: \.returnsKey) {
-            return try await runAtOnce(operation, call, envelope, makeEvent)
+            return try await runAtOnce(operation, call, envelope, caller, makeEvent)
         }
         return try await runInSequence(operation, call, envelope, makeEvent)
     }
@@ -87,7 +87,7 @@ package final class MutationExecutor: Sendable {
     /// One flight: the steps and the outbox row, all or nothing.
     private func runAtOnce(
         _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
-        _ makeEvent: ([EntityKey]) -> MutationEvent
+        _ caller: UInt64, _ makeEvent: ([EntityKey]) -> MutationEvent
     ) async throws(RequestError) -> Outcome {
         var row: OutboxRow?
         var steps: [PostgresStep] = call.steps.map {
@@ -100,7 +100,7 @@ package final class MutationExecutor: Sendable {
         }
         let results: [ResultSet]
         do {
-            results = try await pool.transaction(steps)
+            results = try await pool.transaction(steps, caller: caller)
         } catch {
             guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
                 throw RequestError(error)

@@ -14,12 +14,14 @@ package struct ResolvedOperation: Sendable {
     package let wantedKind: OperationKind?
     /// Of the project that the operation was found in.
     package let projectVersion: Digest
+    /// Who is charged when its statements are slow (`Identity.caller`).
+    package var caller: UInt64 = 0
 
     /// The same for another sender, who is yet to be authorized.
     package func with(auth: Auth?) -> ResolvedOperation {
         ResolvedOperation(
             operation: operation, variables: variables, auth: auth, wantedKind: wantedKind,
-            projectVersion: projectVersion)
+            projectVersion: projectVersion, caller: caller)
     }
 
     /// The live query that this request belongs to.

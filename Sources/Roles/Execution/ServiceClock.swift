@@ -1,4 +1,6 @@
-/// Milliseconds since 1970 that never jump back: the wall clock at start plus the time elapsed since.
+import Clocks
+
+/// Milliseconds since 1970 that never jump back: the wall clock at the start plus the time elapsed since.
 package struct ServiceClock: Sendable {
     private let read: @Sendable () -> Int64
 
@@ -10,12 +12,7 @@ package struct ServiceClock: Sendable {
 
     /// The clock of a running process.
     package static func system() -> ServiceClock {
-        let origin = ContinuousClock.now
-        let originMs = wallMs()
-        return ServiceClock {
-            let elapsed = ContinuousClock.now - origin
-            return originMs + elapsed.components.seconds * 1_000
-                + elapsed.components.attoseconds / 1_000_000_000_000_000
-        }
+        let originMs = WallClock.nowMs() - MonotonicClock.nowMs()
+        return ServiceClock { originMs + MonotonicClock.nowMs() }
     }
 }

@@ -9,7 +9,7 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
     /// Finds an operation and checks its variables and authorization.
     /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …
     func resolve(
-        _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
+        _ request: OperationRequest, for identity: Identity, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation
     func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
     /// Returns the reason that an identity is not, or no longer, accepted: revoked, or signed out without the API key

@@ -28,9 +28,10 @@ enum MetricsReference {
         var text = """
             # Metrics
 
-            The admin port serves `/metrics` for Prometheus, behind its token. [deploy/prometheus](../../deploy/prometheus) has
-            scraping and alerts, [deploy/grafana](../../deploy/grafana) a dashboard. A histogram has the series `_bucket`, `_sum`
-            and `_count`. This page is generated from the declarations in the sources; `/metrics` shows the same descriptions.
+            The admin port serves `/metrics` for Prometheus, behind its token. Scraping and alerts are in
+            [deploy/prometheus](../../deploy/prometheus), a dashboard in [deploy/grafana](../../deploy/grafana).
+            A histogram has the series `_bucket`, `_sum` and `_count`. This page is generated from the declarations in
+            the sources; `/metrics` shows the same descriptions.
 
             """
         for (title, families) in sections {

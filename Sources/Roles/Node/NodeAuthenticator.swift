@@ -1,6 +1,7 @@
 import Cluster
 import Execution
 import LiveModel
+import Sessions
 import Settings
 import Tokens
 
@@ -22,7 +23,7 @@ struct NodeAuthenticator: Authenticator {
 
     func refusal(of identity: Identity) -> RequestError? {
         if revocations.revocation(of: identity.auth, apiKey: identity.apiKey) != nil {
-            return RequestError(.unauthenticated, "the token or API key has been revoked")
+            return .credentialsRevoked
         }
         return identity.auth == nil ? apiKeys.refusal(of: identity.apiKey) : nil
     }

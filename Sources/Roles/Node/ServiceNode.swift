@@ -1,6 +1,7 @@
 import Admin
 package import Catalog
 package import DeploymentPlan
+import Clocks
 import Cluster
 import Deployments
 import Execution
@@ -104,7 +105,7 @@ package final class ServiceNode: Sendable {
         ReadinessProbe(
             ReadinessRule(
                 roles: node.settings.cluster.roles, limitMs: Int64(node.settings.cluster.unreadyAfterMs),
-                nowMs: ReadinessProbe.nowMs()),
+                nowMs: MonotonicClock.nowMs()),
             pool: storage.pool, broker: storage.broker, logger: node.logger)
     }
 

@@ -86,6 +86,14 @@ package final class RequestExecutor: SessionRequestExecutor {
     }
 
     package func resolve(
+        _ request: OperationRequest, for identity: Identity, _ kinds: AllowedKinds = .all
+    ) throws(RequestError) -> ResolvedOperation {
+        var resolved = try resolve(request, auth: identity.auth, kinds)
+        resolved.caller = identity.caller
+        return resolved
+    }
+
+    func resolve(
         _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds = .all
     ) throws(RequestError) -> ResolvedOperation {
         try limits.check(request.variables)
@@ -170,7 +178,7 @@ package final class RequestExecutor: SessionRequestExecutor {
                 let subjects = (address.map { [$0] } ?? []) + identity.subjects
                 try quotas.acquire(.request, for: subjects)
                 defer { quotas.release(.request, for: subjects) }
-                try await work(identity)
+                try await work(identity.at(address?.name))
             } catch {
                 if error.code == .internalError, error.cause == nil {
                     logger.error("request failed", metadata: ["trace": "\(traceID)", "error": "\(error.message)"])
@@ -190,7 +198,8 @@ package final class RequestExecutor: SessionRequestExecutor {
     ) async throws(RequestError) -> QueryExecutor.Result {
         let result: QueryExecutor.Result
         do throws(RequestError) {
-            result = try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth)
+            result = try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth,
+                caller: resolved.caller)
         } catch {
             report(error, resolved, traceID)
             throw error

@@ -1,9 +1,9 @@
+import Clocks
 package import Embeddings
 package import Execution
 import LiveModel
 package import Logging
 import Metrics
-import NIOCore
 import Observability
 package import Operations
 import Synchronization
@@ -45,7 +45,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         await withCheckedContinuation { continuation in
             let (actions, known, unknown) = batcher.withLock { batcher in
                 let before = batcher.counts
-                let actions = batcher.submit(texts, for: continuation, nowMs: Self.nowMs())
+                let actions = batcher.submit(texts, for: continuation, nowMs: MonotonicClock.nowMs())
                 return (actions, batcher.counts.known - before.known, batcher.counts.unknown - before.unknown)
             }
             metrics.texts[.hit].increment(by: known)
@@ -68,7 +68,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
                 Task {
                     let answer = await send(request)
                     report(answer, to: request)
-                    perform(batcher.withLock { $0.responded(request.id, answer, nowMs: Self.nowMs()) })
+                    perform(batcher.withLock { $0.responded(request.id, answer, nowMs: MonotonicClock.nowMs()) })
                 }
             }
         }
@@ -136,6 +136,4 @@ package final class HTTPEmbeddings: EmbeddingTransport {
         if let cause = error.cause { metadata["cause"] = "\(cause)" }
         return metadata
     }
-
-    private static func nowMs() -> Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
 }

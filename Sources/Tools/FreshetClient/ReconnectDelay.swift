@@ -13,8 +13,8 @@ package enum ReconnectDelay {
     package static func ms(
         failures: Int, minMs: Int64, maxMs: Int64, retryAfterMs: Int64?, using random: inout some RandomNumberGenerator
     ) -> Int64 {
-        let ceilingMs = Backoff(minMs: minMs, maxMs: maxMs).delayMs(after: failures)
-        let backoffMs = Int64.random(in: ceilingMs / 2...max(ceilingMs / 2, ceilingMs), using: &random)
+        let backoff = Backoff(minMs: minMs, maxMs: maxMs)
+        let backoffMs = backoff.delayMs(after: failures) { Int64.random(in: $0, using: &random) }
         guard let retryAfterMs, retryAfterMs > 0 else { return backoffMs }
         return max(backoffMs, min(retryAfterMs, retryAfterMaxMs) + Int64.random(in: 0..<1_000, using: &random))
     }

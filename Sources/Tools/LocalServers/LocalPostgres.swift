@@ -1,4 +1,5 @@
 import Glibc
+import Pacing
 import Synchronization
 
 /// The options of a private Postgres.
@@ -212,7 +213,8 @@ package final class LocalPostgres: Sendable {
     private func awaitReady(_ child: ChildProcess, until deadline: ContinuousClock.Instant)
         async throws(LocalServerError)
     {
-        var pauseMs = 5
+        let pauses = Backoff(minMs: 5, maxMs: 200)
+        var attempts = 0
         while true {
             if let exit = child.exit {
                 throw LocalServerError(
@@ -230,8 +232,8 @@ package final class LocalPostgres: Sendable {
                     .startFailed, "Postgres is not ready after \(options.startTimeoutMs) ms; its log is \(layout.log)",
                     logTail: Files.tail(layout.log))
             }
-            _ = await child.waitForExit(timeoutMs: pauseMs)
-            pauseMs = min(200, pauseMs * 2)
+            _ = await child.waitForExit(timeoutMs: Int(pauses.delayMs(after: attempts)))
+            attempts += 1
         }
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Pacing
 import Threads
 import Synchronization
 
@@ -230,7 +231,8 @@ package final class LocalRedis: Sendable {
 
     private func awaitReady(_ child: ChildProcess) async throws(LocalServerError) {
         let deadline = ContinuousClock.now + .milliseconds(options.startTimeoutMs)
-        var pauseMs = 2
+        let pauses = Backoff(minMs: 2, maxMs: 200)
+        var attempts = 0
         while true {
             if let exit = child.exit {
                 throw LocalServerError(
@@ -243,8 +245,8 @@ package final class LocalRedis: Sendable {
                     .startFailed, "Redis is not ready after \(options.startTimeoutMs) ms; its log is \(logPath)",
                     logTail: Files.tail(logPath))
             }
-            _ = await child.waitForExit(timeoutMs: pauseMs)
-            pauseMs = min(200, pauseMs * 2)
+            _ = await child.waitForExit(timeoutMs: Int(pauses.delayMs(after: attempts)))
+            attempts += 1
         }
     }
 

@@ -68,14 +68,6 @@ struct BrokerPartsTests {
         #expect(sha1Hex(Array(text.utf8)) == expected)
     }
 
-    @Test("back-off doubles to its bound, shortened by at most half")
-    func backoff() {
-        var backoff = JitteredBackoff(minMs: 20, maxMs: 150)
-        #expect((0..<5).map { _ in backoff.nextMs { $0.upperBound } } == [20, 40, 80, 150, 150])
-        backoff.reset()
-        #expect((0..<3).map { _ in backoff.nextMs { $0.lowerBound } } == [10, 20, 40])
-    }
-
     @Test("stream ids read what they write, and nothing else")
     func streamIDs() {
         for id in [StreamID.zero, .max, StreamID(ms: 1_763_740_000_000, sequence: 12)] {

@@ -38,7 +38,7 @@ import Testing
         let clock = ServiceClock { 0 }
         let quotas = QuotaGate()
         func resolve(
-            _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
+            _ request: OperationRequest, for identity: Identity, _ kinds: AllowedKinds
         ) throws(RequestError) -> ResolvedOperation { throw RequestError(.operationNotFound, "there is none") }
         func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity { .signedOut }
         func refusal(of identity: Identity) -> RequestError? { nil }

@@ -39,34 +39,32 @@ import Testing
         // Of commands; the tool that deploys or migrates has no node.
         "drain.graceMs": "Sources/Tools/freshet",
         "deploy.historyMax": "Sources/Tools/freshet",
-        "deploy.lockTimeoutMs": "Sources/Tools/freshet",
-        "migrate.lockTimeoutMs": "Sources/Tools/freshet",
-        "migrate.lockPauseMs": "Sources/Tools/freshet",
-        "migrate.lockTotalMs": "Sources/Tools/freshet",
-        "migrate.waitMs": "Sources/Tools/freshet",
+        "deploy.lockTimeoutMs": "Sources/Roles/Migrations",
+        "migrate.lockTimeoutMs": "Sources/Roles/Migrations",
+        "migrate.lockPauseMs": "Sources/Roles/Migrations",
+        "migrate.lockTotalMs": "Sources/Roles/Migrations",
+        "migrate.waitMs": "Sources/Roles/Migrations",
         "log.format": "Sources/Tools/freshet",
         // Observed by tests of whole nodes.
-        "cluster.heartbeatMs": "Tests/IntegrationTests/RolloutTroubleTests.swift",
-        "cluster.nodeTtlMs": "Tests/IntegrationTests/RolloutTroubleTests.swift",
-        "cluster.startWaitMs": "Tests/IntegrationTests/StartTests.swift",
-        "cluster.unreadyAfterMs": "Tests/IntegrationTests/ReadinessTests.swift",
-        "http.eventLoops": "Tests/IntegrationTests/StartTests.swift",
-        "http.tls.certificateFile": "Tests/IntegrationTests/TLSTests.swift",
-        "http.tls.keyFile": "Tests/IntegrationTests/TLSTests.swift",
-        "http.tls.pollMs": "Tests/IntegrationTests/TLSTests.swift",
-        "postgres.replicaWaitMs": "Tests/IntegrationTests/PostgresFailoverTests.swift",
-        "limits.variablesBytesMax": "Tests/IntegrationTests/MainJobTests.swift",
-        "api.requestsInFlightMax": "Tests/IntegrationTests/QuotaLimitTests.swift",
-        "auth.apiKeysFile": "Tests/IntegrationTests/RevocationTests.swift",
-        "auth.apiKeyRequired": "Tests/IntegrationTests/RevocationTests.swift",
-        "auth.filesPollMs": "Tests/IntegrationTests/RevocationTests.swift",
-        "admin.host": "Tests/IntegrationTests/NginxTests.swift",
-        "admin.port": "Tests/IntegrationTests/StartTests.swift",
-        "admin.token": "Tests/IntegrationTests/AdministratorTests.swift",
-        "drain.delayMs": "Tests/IntegrationTests/ClusterTests.swift",
-        "drain.sessionsMs": "Tests/IntegrationTests/OperatorTests.swift",
-        "log.level": "Tests/IntegrationTests/ToolTests.swift",
-        "dev.dataDirectory": "Tests/IntegrationTests/DevTests.swift",
+        "cluster.startWaitMs": "Tests/Integration/IntegrationTests/StartTests.swift",
+        "cluster.unreadyAfterMs": "Tests/Integration/IntegrationTests/ReadinessTests.swift",
+        "http.eventLoops": "Tests/Integration/IntegrationTests/StartTests.swift",
+        "http.tls.certificateFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
+        "http.tls.keyFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
+        "http.tls.pollMs": "Tests/Integration/IntegrationTests/TLSTests.swift",
+        "postgres.replicaWaitMs": "Tests/Integration/IntegrationTests/PostgresFailoverTests.swift",
+        "limits.variablesBytesMax": "Tests/Integration/IntegrationTests/MainJobTests.swift",
+        "api.requestsInFlightMax": "Tests/Integration/IntegrationTests/QuotaLimitTests.swift",
+        "auth.apiKeysFile": "Tests/Integration/IntegrationTests/RevocationTests.swift",
+        "auth.apiKeyRequired": "Tests/Integration/IntegrationTests/RevocationTests.swift",
+        "auth.filesPollMs": "Tests/Integration/IntegrationTests/RevocationTests.swift",
+        "admin.host": "Tests/Integration/IntegrationTests/NginxTests.swift",
+        "admin.port": "Tests/Integration/IntegrationTests/StartTests.swift",
+        "admin.token": "Tests/Integration/IntegrationTests/AdministratorTests.swift",
+        "drain.delayMs": "Tests/Integration/IntegrationTests/ClusterTests.swift",
+        "drain.sessionsMs": "Tests/Integration/IntegrationTests/OperatorTests.swift",
+        "log.level": "Tests/Integration/IntegrationTests/ToolTests.swift",
+        "dev.dataDirectory": "Tests/Integration/IntegrationTests/DevTests.swift",
     ]
 
     /// Values that the settings' form asks for.
@@ -133,8 +131,8 @@ import Testing
         }
     }
 
-    /// Parts have defaults for tests and benchmarks; where there is a setting, its default is the same. Left out are the
-    /// configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
+    /// Parts have defaults for tests and benchmarks; where there is a setting, its default is the same. Left out are
+    /// the configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
     @Test func partsHaveTheDefaultsOfTheSettings() throws {
         var settings = Settings()
         settings.cluster.nodeId = "node"

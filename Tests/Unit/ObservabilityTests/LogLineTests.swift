@@ -29,7 +29,7 @@ struct LogLineTests {
     private func logger(_ options: LogOptions) -> Logger {
         let sink = sink
         return Logger(label: "gateway") { label in
-            LineLogHandler(label: label, options: options, sink: sink, metadataProvider: LogOptions.traceProvider)
+            LineLogHandler(label: label, options: options, sink: sink)
         }
     }
 
@@ -88,14 +88,16 @@ struct LogLineTests {
         #expect(sink.all[0].hasSuffix("}\n") && sink.all[0].filter { $0 == "\n" }.count == 1)
     }
 
-    @Test("the trace of the task is in its lines")
-    func trace() throws {
-        let trace = try #require(TraceID(hex: "4bf92f3577b34da6a3ce929d0e0e4736"))
-        let logger = logger(LogOptions())
-        TraceID.$current.withValue(trace) { logger.info("x") }
-        logger.info("y")
-        #expect(sink.all[0].contains("trace=4bf92f3577b34da6a3ce929d0e0e4736"))
-        #expect(!sink.all[1].contains("trace"))
+    @Test("fields of a logger's metadata provider are in its lines")
+    func provided() {
+        let sink = sink
+        let logger = Logger(label: "gateway") { label in
+            LineLogHandler(
+                label: label, options: LogOptions(), sink: sink,
+                metadataProvider: Logger.MetadataProvider { ["zone": "x"] })
+        }
+        logger.info("started")
+        #expect(sink.all[0].hasSuffix(" zone=x\n"))
     }
 
     @Test("a line has a bound, and a cut JSON line is still JSON", arguments: LogOptions.Format.allCases)

@@ -35,11 +35,6 @@ package struct RefreshRules: Sendable {
         side(variables, projectedAuth.map(Value.init(json:)) ?? .null)
     }
 
-    /// Returns the value of the variable `mutation`, slot 1; `auth` is in the form that a `MutationEvent` carries.
-    package static func mutationValue(variables: JSONObject, auth: JSONValue) -> Value {
-        side(variables, Value(json: auth))
-    }
-
     private static func side(_ variables: JSONObject, _ auth: Value) -> Value {
         .map(MapValue([("variables", Value(jsonObject: variables)), ("auth", auth)]))
     }

@@ -6,6 +6,12 @@ package enum QuotaSubject: Hashable, Sendable {
     case user(String)
     /// The client's network address, without the port.
     case address(String)
+
+    package var name: String {
+        switch self {
+        case .user(let name), .address(let name): name
+        }
+    }
 }
 
 /// What a quota limits, per subject on one node.

@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 
 /// Decides what a reader of many streams does: which connection reads which streams, when a stream is compared with its
 /// cursor, what of an answer is handed out, when a blocking read is interrupted, when silence means that a connection
@@ -30,8 +31,7 @@ package struct ReadPlan {
     static let hotMs = 60_000
     /// A read that waited longer than this shows that there is little to read.
     static let idleMs = 2
-    static let unblockMinMs = 10
-    static let unblockMaxMs = 500
+    static let unblockBackoff = Backoff(minMs: 10, maxMs: 500)
     /// Pause between two rounds over a moving slot that found nothing.
     static let movingPauseMs = 20
     /// How long a slot counts as moving before ordinary reading is tried again.
@@ -92,8 +92,8 @@ package struct ReadPlan {
     private var hasLostConnection = false
     private var backoff: JitteredBackoff
     private var nextAttemptNs: UInt64 = 0
-    /// While the cold read is being interrupted: when to repeat that, and the pause before.
-    private var unblocking: (nextNs: UInt64, waitMs: Int)?
+    /// While the cold read is being interrupted: when to repeat that, and how often it was repeated.
+    private var unblocking: (nextNs: UInt64, repetitions: Int)?
     /// The server does not identify itself, so two connections may lead to different ones.
     private var isAnonymous = false
     /// The second connection failed: until then all streams share the first.
@@ -167,7 +167,7 @@ package struct ReadPlan {
         guard let (lane, named) = sending.reads.first else {
             for lane in connections.closeUnused() { pending.append(.close(lane)) }
             if unblocking == nil, connections.isAnyLeftOut(sending.streams) {
-                unblock(waitMs: Self.unblockMinMs, nowNs)
+                unblock(nowNs)
             }
             phase = .watch
             return nil
@@ -216,8 +216,8 @@ package struct ReadPlan {
             untilNs: min(silentNs, unblocking?.nextNs ?? .max))
     }
 
-    private mutating func unblock(waitMs: Int, _ nowNs: UInt64) {
-        unblocking = (nowNs.addingMs(waitMs), waitMs)
+    private mutating func unblock(repetitions: Int = 0, _ nowNs: UInt64) {
+        unblocking = (nowNs.addingMs(Int(Self.unblockBackoff.delayMs(after: repetitions))), repetitions)
         if connections.isConnected(.cold) { pending.append(.unblock) }
     }
 
@@ -337,14 +337,14 @@ package struct ReadPlan {
             } else if reason.isMoved {
                 lose(.lost("no longer the primary"), nowNs)
             } else if reason.hasChanges, !connections.isFree(.cold) {
-                if unblocking == nil { unblock(waitMs: Self.unblockMinMs, nowNs) }
+                if unblocking == nil { unblock(nowNs) }
             } else if reason.hasChanges || !reason.isReading {
                 // Without a consumer, the answer stays where it is until there is one.
                 phase = .requests
             }
         case .elapsed:
             guard let unblocking, nowNs >= unblocking.nextNs else { return }
-            unblock(waitMs: min(Self.unblockMaxMs, unblocking.waitMs * 2), nowNs)
+            unblock(repetitions: unblocking.repetitions + 1, nowNs)
         }
     }
 

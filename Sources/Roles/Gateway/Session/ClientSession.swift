@@ -252,7 +252,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         do throws(RequestError) {
             if let refusal = identityRefusal { throw refusal }
             let kinds: AllowedKinds = if case .follow = mode { .only(.query) } else { .all }
-            let resolved = try executor.resolve(request, auth: identity.auth, kinds)
+            let resolved = try executor.resolve(request, for: identity.at(address?.name), kinds)
             if Self.isFollowed(resolved, mode) {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(

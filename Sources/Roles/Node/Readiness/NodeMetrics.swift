@@ -1,4 +1,5 @@
 import Admin
+import Clocks
 import Logging
 import Observability
 import Synchronization
@@ -33,11 +34,11 @@ struct NodeMetrics {
     static func sample(
         _ inspector: NodeInspector, shardCount: Int, _ metrics: PrometheusMetrics, _ logger: Logger
     ) async {
-        let sampled = Sampled(nowMs: ReadinessProbe.nowMs())
+        let sampled = Sampled(nowMs: MonotonicClock.nowMs())
         let gauges = ShardMetrics()
         gauges.clusterShards.observe(in: metrics) { Double(shardCount) }
         gauges.behind.observe(in: metrics) {
-            let nowMs = ReadinessProbe.nowMs()
+            let nowMs = MonotonicClock.nowMs()
             return sampled.value.withLock { $0.lag.seconds(nowMs: nowMs) }
         }
         gauges.conditionErrors.observe(in: metrics) { sampled.value.withLock { $0.conditionErrors } }
@@ -46,7 +47,7 @@ struct NodeMetrics {
             sampled.value.withLock { $0.conditionErrors = errors }
             do {
                 let behindMs = try await inspector.behindMs()
-                let nowMs = ReadinessProbe.nowMs()
+                let nowMs = MonotonicClock.nowMs()
                 sampled.value.withLock { $0.lag.answered(behindMs: behindMs, nowMs: nowMs) }
             } catch {
                 logger.debug("the read lag is unknown", metadata: ["error": "\(error)"])

@@ -1,4 +1,5 @@
 import Broker
+import Clocks
 import Streams
 import Logging
 import Postgres
@@ -24,7 +25,7 @@ final class ReadinessProbe: Sendable {
 
     /// Why the node is not ready; nil when it is.
     var problem: String? {
-        let nowMs = Self.nowMs()
+        let nowMs = MonotonicClock.nowMs()
         return state.withLock { $0.problem(nowMs: nowMs) }
     }
 
@@ -46,7 +47,7 @@ final class ReadinessProbe: Sendable {
                 case .postgres: await isPostgresThere()
                 case .redis: await isRedisThere()
                 }
-            let nowMs = Self.nowMs()
+            let nowMs = MonotonicClock.nowMs()
             if isThere { state.withLock { $0.answered(server, nowMs: nowMs) } }
             try? await Task.sleep(for: .milliseconds(everyMs))
         }
@@ -66,11 +67,6 @@ final class ReadinessProbe: Sendable {
             try? await Task.sleep(for: .milliseconds(everyMs))
         }
     }
-
-    private static let began = ContinuousClock.now
-
-    /// Of a clock that nobody sets.
-    static func nowMs() -> Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
 
     /// Tries a connection for mutations, then, since those may be waiting for a lock, one for reads. Any answer counts,
     /// even an error.

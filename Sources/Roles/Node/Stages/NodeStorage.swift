@@ -50,7 +50,9 @@ struct NodeStorage: Sendable {
         guard node.settings.cluster.roles.contains(.worker), !settings.replicas.isEmpty else { return nil }
         let configurations = settings.replicas.map { url in
             var configuration = node.postgresConfiguration(url)
-            configuration.readConnections = 1
+            (configuration.readConnections, configuration.refreshConnections) = (1, 0)
+            // Statements run there as transactions, after a check.
+            configuration.slowTransactionAfterMs = settings.postgres.slowAfterMs
             configuration.writeConnections = settings.replicaConnections
             configuration.sessionConnections = 1
             return configuration
@@ -124,6 +126,13 @@ extension NodeContext {
     func postgresConfiguration(_ url: String) -> PostgresConfiguration {
         var configuration = PostgresConfiguration(connectionString: url)
         configuration.readConnections = settings.postgres.readConnections
+        let isWorker = settings.cluster.roles.contains(.worker)
+        configuration.refreshConnections = isWorker ? settings.postgres.refreshConnections : 1
+        configuration.slowConnections = settings.postgres.slowConnections
+        configuration.slowAfterMs = settings.postgres.slowAfterMs
+        configuration.slowTransactionAfterMs = settings.postgres.slowMutationAfterMs
+        configuration.slowQueueMax = settings.postgres.slowQueueMax
+        configuration.slowQueuePerSourceMax = settings.postgres.slowQueuePerCallerMax
         let isAPI = settings.cluster.roles.contains(.api)
         configuration.writeConnections = isAPI ? settings.postgres.writeConnections : 1
         configuration.sessionConnections = settings.postgres.sessionConnections

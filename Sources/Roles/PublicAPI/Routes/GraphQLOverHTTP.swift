@@ -62,7 +62,7 @@ extension PublicRouter {
         }
         let resolved: ResolvedOperation
         do throws(RequestError) {
-            resolved = try executor.resolve(request, auth: identity.auth, call.allowedKinds)
+            resolved = try executor.resolve(request, for: identity, call.allowedKinds)
         } catch {
             guard error.code == .methodNotAllowed else { throw error }
             return call.methodNotAllowed("POST")

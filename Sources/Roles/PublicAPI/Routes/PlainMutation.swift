@@ -19,7 +19,7 @@ extension PublicRouter {
             let request = try OperationRequest(graphQL: try call.request.jsonBody())
             let resolved = try self.executor.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: request.variables),
-                auth: identity.auth, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
+                for: identity, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
             let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             guard !outcome.errors.isEmpty else {

@@ -38,7 +38,7 @@ extension PublicRouter {
             let variables = try call.request.jsonObject(inQuery: "variables")
             let resolved = try self.executor.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: variables),
-                auth: identity.auth, .only(.query, hint: ": POST it to …/mutations/\(operation)"))
+                for: identity, .only(.query, hint: ": POST it to …/mutations/\(operation)"))
             if isStream {
                 try self.eventStream(call, resolved, identity)
                 return

@@ -37,7 +37,7 @@ extension PublicRouter {
     ) async throws(RequestError) -> OperationAnswer {
         let resolved: ResolvedOperation
         do throws(RequestError) {
-            resolved = try executor.resolve(request, auth: identity.auth, method.allowedKinds)
+            resolved = try executor.resolve(request, for: identity, method.allowedKinds)
         } catch {
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])

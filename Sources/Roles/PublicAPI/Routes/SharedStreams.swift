@@ -133,7 +133,7 @@ extension PublicRouter {
             }
             let resolved: ResolvedOperation
             do throws(RequestError) {
-                resolved = try stream.executor.resolve(request, auth: identity.auth, call.allowedKinds)
+                resolved = try stream.executor.resolve(request, for: identity, call.allowedKinds)
             } catch {
                 guard error.code == .methodNotAllowed else { throw error }
                 return call.methodNotAllowed("POST")

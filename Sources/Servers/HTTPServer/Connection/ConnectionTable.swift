@@ -1,3 +1,4 @@
+import Clocks
 import Glibc
 import NIOCore
 
@@ -48,13 +49,11 @@ final class ConnectionTable {
 
     deinit { scratch.deallocate() }
 
-    static func nowMs() -> Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
-
     var count: Int { entries.count }
 
     func start() {
         tick = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(context.configuration.tickMs)) { [self] in
-            expire(nowMs: Self.nowMs())
+            expire(nowMs: MonotonicClock.nowMs())
             if tick != nil { start() }
         }
     }
@@ -111,12 +110,11 @@ final class ConnectionTable {
     /// The value of the `Date` header, as in `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7); formatted once a
     /// second.
     func date() -> [UInt8] {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        if now.tv_sec != dateSecond {
-            dateSecond = now.tv_sec
+        var second = Int(WallClock.nowMs() / 1_000)
+        if second != dateSecond {
+            dateSecond = second
             var parts = tm()
-            gmtime_r(&now.tv_sec, &parts)
+            gmtime_r(&second, &parts)
             let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
             let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
             func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }

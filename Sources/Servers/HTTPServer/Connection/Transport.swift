@@ -1,3 +1,4 @@
+import Clocks
 import Glibc
 import NIOCore
 import NIOPosix
@@ -212,7 +213,7 @@ final class Transport {
             return
         }
         if before == 0 {
-            progressMs = ConnectionTable.nowMs()
+            progressMs = MonotonicClock.nowMs()
             table.expect(self, by: progressMs + table.context.configuration.writeStallTimeoutMs)
         }
         var skip = skip
@@ -250,7 +251,7 @@ final class Transport {
             pending.wrappingSubtract(count, ordering: .relaxed)
             switch result {
             case .success:
-                progressMs = ConnectionTable.nowMs()
+                progressMs = MonotonicClock.nowMs()
                 if isFlushing {
                     progressedWhileFlushing = true
                 } else {

@@ -1,3 +1,4 @@
+import Clocks
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -85,7 +86,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private init(transport: Transport) {
         self.transport = transport
         context = transport.table.context
-        deadlineMs = ConnectionTable.nowMs() + context.configuration.headerTimeoutMs
+        deadlineMs = MonotonicClock.nowMs() + context.configuration.headerTimeoutMs
     }
 
     // MARK: Channel events
@@ -359,7 +360,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     // MARK: ConnectionOwner
 
     private func setDeadline(_ afterMs: Int64) {
-        deadlineMs = ConnectionTable.nowMs() + afterMs
+        deadlineMs = MonotonicClock.nowMs() + afterMs
         transport.table.expect(transport, by: deadlineMs)
     }
 

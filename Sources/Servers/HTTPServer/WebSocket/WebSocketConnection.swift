@@ -1,3 +1,4 @@
+import Clocks
 package import NIOCore
 import NIOWebSocket
 
@@ -39,7 +40,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         // together.
         let half = max(1, configuration.webSocketPingIntervalMs / 2)
         deadlineMs =
-            ConnectionTable.nowMs() + half + Int64(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 33) % half
+            MonotonicClock.nowMs() + half + Int64(truncatingIfNeeded: (id &* 0x9E37_79B9_7F4A_7C15) >> 33) % half
     }
 
     static func install(
@@ -279,7 +280,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // MARK: ConnectionOwner
 
     private func setDeadline(_ afterMs: Int64) {
-        deadlineMs = ConnectionTable.nowMs() + afterMs
+        deadlineMs = MonotonicClock.nowMs() + afterMs
         transport.table.expect(transport, by: deadlineMs)
     }
 

@@ -1,11 +1,11 @@
 import Logging
 
-/// Writes each event as one line of text or JSON. Control characters are escaped, so that nothing that is logged can
-/// forge a line.
+/// Writes each event as one line of text or JSON. Control characters are escaped, so that logged data cannot forge a
+/// line.
 struct LineLogHandler: LogHandler {
-    /// A longer line is cut; its end says so.
+    /// Longer lines are cut and marked as such.
     static let lineBytesMax = 32 << 10
-    /// Nesting of metadata that is written.
+    /// Metadata nested deeper is left out.
     static let depthMax = 4
 
     let label: String
@@ -69,7 +69,7 @@ struct LineLogHandler: LogHandler {
             LogText.appendQuoted(String(describing: error), to: &line, bytesMax: Self.lineBytesMax / 4)
         }
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
-            // Cutting inside would leave no JSON, so whole fields are left out.
+            // A cut inside a field would not be JSON, so whole fields are left out.
             guard line.count < Self.lineBytesMax else {
                 line.append(contentsOf: ",\"cut\":true".utf8)
                 break
@@ -110,7 +110,7 @@ struct LineLogHandler: LogHandler {
         }
     }
 
-    /// No field takes more than a quarter of the line, none more than what is left of it.
+    /// Limits a field to a quarter of the line and to the rest of it.
     private static func appendText(_ text: String, to line: inout [UInt8]) {
         LogText.appendQuoted(text, to: &line, bytesMax: max(0, min(lineBytesMax / 4, lineBytesMax - line.count)))
     }

@@ -8,20 +8,21 @@ package import Logging
     import Darwin
 #endif
 
-/// How log lines are written.
+/// Form and level of log lines.
 package struct LogOptions: Sendable {
     package enum Format: String, Sendable, CaseIterable {
         /// For people: `2026-01-31T12:00:00.000Z info gateway: started port=9399 node=a`.
         case text
-        /// One JSON object a line: `time`, `level`, `logger`, `message`, `error`, and all metadata beside them.
+        /// One JSON object per line: `time`, `level`, `logger`, `message`, `error`, and all metadata as further
+        /// members.
         case json
     }
 
     package var level: Logger.Level
     package var format: Format
-    /// Stands in every line as `node`; nil leaves it out.
+    /// The field `node` of every line; nil leaves it out.
     package var node: String?
-    /// Colours the level, in text only.
+    /// Whether the level is coloured, in text only.
     package var colour: Bool
 
     package init(level: Logger.Level = .info, format: Format = .text, node: String? = nil, colour: Bool = false) {
@@ -31,7 +32,7 @@ package struct LogOptions: Sendable {
         self.colour = colour
     }
 
-    /// Colour belongs on a terminal, unless `NO_COLOR` is set (no-color.org) or the terminal is dumb.
+    /// Whether standard error is a terminal, not a dumb one, and `NO_COLOR` (no-color.org) is not set.
     package static func colourOnStandardError(environment: [String: String]) -> Bool {
         guard isatty(STDERR_FILENO) == 1 else { return false }
         return (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
@@ -39,20 +40,10 @@ package struct LogOptions: Sendable {
 }
 
 extension LogOptions {
-    /// Makes all loggers write to standard error in this way. To be called once, before the first logger is made.
-    ///
-    /// Every line carries the node and, inside `TraceID.$current.withValue`, the trace as `trace`.
+    /// Makes all loggers write to standard error in this form. Call it once, before the first logger is created.
     package func bootstrap() {
         let sink = StandardErrorSink()
         let options = self
-        LoggingSystem.bootstrap(
-            { label, provider in
-                LineLogHandler(label: label, options: options, sink: sink, metadataProvider: provider)
-            },
-            metadataProvider: Self.traceProvider)
-    }
-
-    package static let traceProvider = Logger.MetadataProvider {
-        TraceID.current.map { ["trace": .string($0.hex)] } ?? [:]
+        LoggingSystem.bootstrap { label in LineLogHandler(label: label, options: options, sink: sink) }
     }
 }

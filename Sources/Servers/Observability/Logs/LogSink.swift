@@ -1,3 +1,4 @@
+import Clocks
 import Synchronization
 
 #if canImport(Glibc)
@@ -8,16 +9,16 @@ import Synchronization
     import Darwin
 #endif
 
-/// Takes finished lines, each with its newline.
+/// The destination of finished lines, each with its newline.
 protocol LogSink: Sendable {
     func write(_ line: [UInt8])
     /// Milliseconds since 1970, for the line's time.
     func nowMs() -> Int64
 }
 
-/// Standard error, unbuffered: a line is out before the next statement runs, also when the process then dies.
+/// Standard error, unbuffered: a line is written before the next statement runs, even if the process then dies.
 final class StandardErrorSink: LogSink {
-    /// Keeps the pieces of a line that one `write` did not take together.
+    /// Keeps a line together when `write` accepts it in pieces only.
     private let turn = Mutex<Void>(())
 
     func write(_ line: [UInt8]) {
@@ -27,7 +28,7 @@ final class StandardErrorSink: LogSink {
                 let written = rest.withUnsafeBytes { writeBytes(STDERR_FILENO, $0.baseAddress, $0.count) }
                 if written < 0 {
                     if errno == EINTR { continue }
-                    // Closed, full or non-blocking: a log line is not worth waiting or failing for.
+                    // Closed, full or non-blocking: the line is dropped rather than waited for.
                     return
                 }
                 rest = rest.dropFirst(written)
@@ -35,11 +36,7 @@ final class StandardErrorSink: LogSink {
         }
     }
 
-    func nowMs() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    func nowMs() -> Int64 { WallClock.nowMs() }
 }
 
 /// `write(2)` under a name that the method of the same name does not hide.

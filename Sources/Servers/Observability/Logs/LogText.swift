@@ -1,6 +1,6 @@
-/// Escaping and cutting of what goes into a line.
+/// Escapes and cuts the parts of a line.
 enum LogText {
-    /// Control characters (also those beyond ASCII) as `\n`, `\u{1b}`…; anything else as it is.
+    /// Writes control characters, including those beyond ASCII, as `\n`, `\u{1b}`…; other characters unchanged.
     static func appendPlain(_ text: String, to line: inout [UInt8]) {
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -14,7 +14,7 @@ enum LogText {
         }
     }
 
-    /// ` key=value`, the value in quotes if it has spaces, quotes or is empty.
+    /// Writes ` key=value`, the value in quotes if it is empty or contains spaces or quotes.
     static func appendField(_ key: String, _ value: String, to line: inout [UInt8]) {
         line.append(UInt8(ascii: " "))
         appendPlain(key, to: &line)
@@ -32,7 +32,7 @@ enum LogText {
         }
     }
 
-    /// A JSON string, cut after about `bytesMax` bytes of text.
+    /// Writes a JSON string, cut after about `bytesMax` bytes of text.
     static func appendQuoted(_ text: String, to line: inout [UInt8], bytesMax: Int = .max) {
         let end = line.count + min(bytesMax, 1 << 30)
         line.append(UInt8(ascii: "\""))
@@ -55,7 +55,7 @@ enum LogText {
         line.append(UInt8(ascii: "\""))
     }
 
-    /// C0, DEL, C1 and the two Unicode line ends.
+    /// Whether this is a C0 or C1 control, DEL or a Unicode line separator.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
@@ -89,7 +89,7 @@ enum UTCTime {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// Days since 1970 to a Gregorian date: years are counted from March, so that the leap day is the last of its year.
+    /// The Gregorian date of a number of days since 1970. Years start in March here, so that the leap day comes last.
     private static func civil(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

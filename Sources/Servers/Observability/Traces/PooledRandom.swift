@@ -1,8 +1,7 @@
 import CLinux
 import Synchronization
 
-/// The system's random numbers, fetched 64 at a time: one system call for each would cost more than making the
-/// identity.
+/// The system's random numbers, fetched 64 at a time, because a system call for each would be slow.
 package struct PooledRandom: RandomNumberGenerator, Sendable {
     private static let poolSize = 64
     private static let pool = Mutex<[UInt64]>([])
@@ -12,7 +11,7 @@ package struct PooledRandom: RandomNumberGenerator, Sendable {
     package mutating func next() -> UInt64 {
         Self.pool.withLock { pool in
             if pool.isEmpty { pool = Self.fetch() }
-            // Each number is given out once.
+            // Each number is used once.
             return pool.removeLast()
         }
     }
@@ -20,14 +19,14 @@ package struct PooledRandom: RandomNumberGenerator, Sendable {
     private static func fetch() -> [UInt64] {
         [UInt64](unsafeUninitializedCapacity: poolSize) { words, count in
             var filled = 0
-            // Up to 256 bytes come whole (getrandom(2)).
+            // Requests of up to 256 bytes are answered in full (getrandom(2)).
             for start in stride(from: 0, to: poolSize, by: 32) {
                 let part = UnsafeMutableRawBufferPointer(
                     rebasing: UnsafeMutableRawBufferPointer(words)[(start * 8)..<((start + 32) * 8)])
                 guard getrandom(part.baseAddress, part.count, 0) == part.count else { break }
                 filled += 32
             }
-            // Interrupted or not allowed: the library knows other ways, and gives up where there is none.
+            // If that was interrupted or is not permitted, the standard library has fallbacks, or traps.
             var system = SystemRandomNumberGenerator()
             while filled < poolSize {
                 words[filled] = system.next()

@@ -1,11 +1,8 @@
-/// The number under which everything about one request can be found: in its log lines, in the answer, in the events
-/// that it caused. 16 bytes, never all zero. Source: W3C Trace Context, §3.2 "traceparent header".
+/// Identifies a request in its log lines, its response and the events that it caused. 16 bytes, never all zero. It is
+/// passed on as an argument and logged as `trace`. Source: W3C Trace Context, §3.2 "traceparent header".
 package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
-
-    /// The one of the request that the current task works for.
-    @TaskLocal package static var current: TraceID?
 
     /// A new random one.
     package init() {
@@ -27,8 +24,8 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
         guard high != 0 || low != 0 else { return nil }
     }
 
-    /// From the header `traceparent`: `version-traceid-parentid-flags`, lower-case hexadecimal. Nil when it is not
-    /// valid, upon which the standard asks for a new trace. Versions after 00 may append fields, which are not read.
+    /// Reads the header `traceparent`: `version-traceid-parentid-flags`, lower-case hexadecimal. Nil if it is invalid,
+    /// in which case the standard requires a new trace. Fields that versions after 00 append are ignored.
     package init?(traceparent: some StringProtocol) {
         let fields = traceparent.utf8.prefix(Self.traceparentBytesMax + 1).split(
             separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
@@ -41,12 +38,12 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
         self.init(hex: String(decoding: Array(fields[1]), as: UTF8.self))
     }
 
-    /// The incoming one if there is a valid one, else a new one.
+    /// Continues the caller's trace if its header is valid, else starts a new one.
     package init(continuing traceparent: String?) {
         self = traceparent.flatMap { TraceID(traceparent: $0) } ?? TraceID()
     }
 
-    /// Version 00 has 55 bytes; what a later one may append is read over up to here.
+    /// Version 00 has 55 bytes; later versions may be longer, up to this.
     private static let traceparentBytesMax = 512
 
     package var hex: String {

@@ -193,7 +193,6 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     private mutating func backoffMs() -> Int {
         guard failures > 0 else { return 0 }
         let backoff = Backoff(minMs: Int64(max(1, limits.backoffMinMs)), maxMs: Int64(max(1, limits.backoffMaxMs)))
-        let wholeMs = Int(backoff.delayMs(after: failures - 1))
-        return Int.random(in: (wholeMs / 2)...wholeMs, using: &random)
+        return Int(backoff.delayMs(after: failures - 1) { Int64.random(in: $0, using: &random) })
     }
 }

@@ -1,4 +1,5 @@
 import CLibpq
+import Clocks
 import Logging
 import Synchronization
 import Threads
@@ -35,7 +36,7 @@ extension ConnectionDriver {
             let connection = Connection(configuration: configuration, role: role, hosts: hosts, hostNumber: host)
             handle.post(.opened(attempt: attempt, OpenedConnection(connection)))
         }
-        if !isStarted { perform(connector.openFailed(monotonicMs())) }
+        if !isStarted { perform(connector.openFailed(Int(MonotonicClock.nowMs()))) }
     }
 
     func connectionIsOpen(_ attempt: Int, _ opened: Connection?, _ nowMs: Int) {
@@ -57,14 +58,14 @@ extension ConnectionDriver {
             case PGRES_POLLING_WRITING: .wantsWrite
             default: .wantsRead
             }
-        perform(connector.handshaked(progress, monotonicMs()))
+        perform(connector.handshaked(progress, Int(MonotonicClock.nowMs())))
     }
 
     private func sendSetup(_ sql: String, isFirst: Bool) {
         guard let connection else { return }
         if isFirst { connection.shortenMessages() }
         guard !isFirst || connection.setNonblocking(), connection.sendScript(sql) else {
-            return perform(connector.failed(connection.errorMessage, monotonicMs()))
+            return perform(connector.failed(connection.errorMessage, Int(MonotonicClock.nowMs())))
         }
         flush()
     }
@@ -73,7 +74,7 @@ extension ConnectionDriver {
         guard let connection else { return }
         if let timeline { handle.onServerChange(.timeline(timeline)) }
         guard connection.enterPipeline() else {
-            return perform(connector.failed(connection.errorMessage, monotonicMs()))
+            return perform(connector.failed(connection.errorMessage, Int(MonotonicClock.nowMs())))
         }
         let generation = counters.generation.wrappingAdd(1, ordering: .relaxed).newValue
         machine.connected(generation: generation)

@@ -1,11 +1,12 @@
 import CLibpq
+import Clocks
 
 /// Reading what has arrived: libpq's results as facts for the two machines.
 extension ConnectionDriver {
     /// Reads what has arrived and answers callers. What came before the connection broke still counts.
     func receive() {
         guard let connection else { return }
-        let nowMs = monotonicMs()
+        let nowMs = Int(MonotonicClock.nowMs())
         let isOpen = connection.consumeInput()
         if connector.isConnected { readAnswers(connection, nowMs) } else { readSetupAnswers(connection, nowMs) }
         if !isOpen, self.connection === connection {
@@ -15,7 +16,7 @@ extension ConnectionDriver {
                 perform(connector.failed(connection.errorMessage, nowMs))
             }
         }
-        send(monotonicMs())
+        send(Int(MonotonicClock.nowMs()))
     }
 
     private func readAnswers(_ connection: Connection, _ nowMs: Int) {

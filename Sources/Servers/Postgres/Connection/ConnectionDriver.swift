@@ -1,4 +1,5 @@
 import CLibpq
+import Clocks
 import Glibc
 import Logging
 import Synchronization
@@ -186,7 +187,7 @@ final class ConnectionDriver {
         connection = nil
         mustFlush = false
         counters.isConnected.store(false, ordering: .relaxed)
-        connector.lost(monotonicMs())
+        connector.lost(Int(MonotonicClock.nowMs()))
         if isExpected { return }
         logger.warning("postgres connection lost", metadata: ["role": "\(role.rawValue)", "reason": "\(reason)"])
     }

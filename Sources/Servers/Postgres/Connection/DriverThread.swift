@@ -1,3 +1,4 @@
+import Clocks
 import Glibc
 import Synchronization
 import Threads
@@ -41,7 +42,7 @@ final class DriverThread: Sendable {
         var descriptors: [pollfd] = []
         while true {
             drivers += takeNew().map { ConnectionDriver($0) }
-            let nowMs = monotonicMs()
+            let nowMs = Int(MonotonicClock.nowMs())
             drivers.removeAll { driver in
                 guard driver.turn(nowMs) else { return false }
                 driver.handle.endLife()

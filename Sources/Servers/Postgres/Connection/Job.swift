@@ -1,3 +1,4 @@
+import Clocks
 import Synchronization
 
 /// A caller's statements with the completion that answers them, called exactly once. `PipelineMachine` knows how far a
@@ -39,7 +40,7 @@ final class Job: PipelineJob, @unchecked Sendable {
         self.steps = steps
         self.generation = generation
         self.completion = completion
-        deadlineMs = monotonicMs() + timeoutMs
+        deadlineMs = Int(MonotonicClock.nowMs()) + timeoutMs
     }
 
     /// Whom the lane charges for it when it is slow.
@@ -53,7 +54,7 @@ final class Job: PipelineJob, @unchecked Sendable {
 
     /// The job goes to the slow connection of that number, where it stays.
     func startOnSlowConnection(_ place: Int) {
-        slowPlace = (place, monotonicMs() + (slowAfterMs ?? 0) / 2)
+        slowPlace = (place, Int(MonotonicClock.nowMs()) + (slowAfterMs ?? 0) / 2)
         slowAfterMs = nil
     }
 
@@ -61,7 +62,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     func leftConnection() {
         guard let (place, slowAtMs) = slowPlace, let lane else { return }
         slowPlace = nil
-        lane.lane.left(self, place: place, wasSlow: monotonicMs() >= slowAtMs)
+        lane.lane.left(self, place: place, wasSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
     }
 
     /// Sets the completion, before the job is submitted.

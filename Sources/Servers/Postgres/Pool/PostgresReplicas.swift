@@ -1,4 +1,5 @@
 package import Logging
+import Pacing
 import Synchronization
 
 /// Read replicas, for statements whose result must include everything committed before the call.
@@ -28,8 +29,7 @@ package final class PostgresReplicas: Sendable {
         SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
           AND (SELECT timeline_id FROM pg_control_checkpoint()) = $2::int
         """)
-    private static let pauseMinMs = 1
-    private static let pauseMaxMs = 20
+    private static let pauses = Backoff(minMs: 1, maxMs: 20)
 
     private let primary: PostgresPool
     let pools: [PostgresPool]
@@ -74,7 +74,7 @@ package final class PostgresReplicas: Sendable {
         else { return nil }
         let check: PostgresStep = (Self.hasReplayed, [.text(lsn), .text(String(number))])
         let deadline = ContinuousClock.now + .milliseconds(waitMs)
-        var pauseMs = Self.pauseMinMs
+        var attempts = 0
         var steps = [check, (statement, parameters)]
         while true {
             guard let results = try? await pool.transaction(steps), let answer = results.first?.rows.first else {
@@ -88,8 +88,8 @@ package final class PostgresReplicas: Sendable {
             // Only the check, until the replica has caught up.
             steps = [check]
             guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
-            try? await Task.sleep(for: .milliseconds(pauseMs))
-            pauseMs = min(Self.pauseMaxMs, pauseMs * 2)
+            try? await Task.sleep(for: .milliseconds(Self.pauses.delayMs(after: attempts)))
+            attempts += 1
         }
     }
 

@@ -14,12 +14,28 @@ package struct PostgresSection: SettingSection {
         "postgres.replicaWaitMs", 100, in: 0...minute,
         "How long a re-run waits for a replica to catch up with its events before it goes to the primary.")
     package let readConnections = Setting.int(
-        "postgres.readConnections", 1, in: 1...64, "Pipelined connections for queries and re-runs.")
+        "postgres.readConnections", 2, in: 1...64, "Pipelined connections for clients' queries.")
+    package let refreshConnections = Setting.int(
+        "postgres.refreshConnections", 2, in: 1...64,
+        "Pipelined connections for re-runs and housekeeping. A node without the worker role has one.")
+    package let slowConnections = Setting.int(
+        "postgres.slowConnections", 2, in: 0...64,
+        "Connections for slow statements, of each kind: queries, re-runs, mutations; 0: they hold up others.")
+    package let slowAfterMs = Setting.duration(
+        "postgres.slowAfterMs", 50, in: 1...hour,
+        "Running time after which a query that others wait for moves to a slow connection.")
+    package let slowMutationAfterMs = Setting.duration(
+        "postgres.slowMutationAfterMs", 1000, in: 1...hour, "The same for a mutation, which may wait for locks.")
+    package let slowQueueMax = Setting.int(
+        "postgres.slowQueueMax", 256, in: 1...100_000, "Slow statements waiting, per kind; more are refused.")
+    package let slowQueuePerCallerMax = Setting.int(
+        "postgres.slowQueuePerCallerMax", 16, in: 1...100_000,
+        "Slow statements of one user or address waiting; more are refused.")
     package let writeConnections = Setting.int(
         "postgres.writeConnections", 12, in: 1...256,
         "Connections for mutations, one transaction each at a time. A node without the api role has one.")
     package let sessionConnections = Setting.int(
-        "postgres.sessionConnections", 4, in: 1...64, "Connections for slow statements and housekeeping.")
+        "postgres.sessionConnections", 4, in: 1...64, "Connections for mutations in steps, and for migrations.")
     package let queueMax = Setting.int(
         "postgres.queueMax", 4096, in: 1...1_000_000, "Statements waiting per pool; more are refused.")
     package let statementTimeoutMs = Setting.duration(

@@ -4,9 +4,9 @@ extension SettingTable {
     package static var referenceYAML: String {
         var text = """
             # Freshet's settings, each commented out at its default; remove the # before a name to change it.
-            # Flags (--set section.name=value) override environment variables (FRESHET_SECTION_NAME), which override this
-            # file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB. A secret can also be read
-            # from a file: a variable with the suffix _FILE (FRESHET_POSTGRES_URL_FILE) holds the path.
+            # Flags (--set section.name=value) override environment variables (FRESHET_SECTION_NAME), which override
+            # this file. A duration may be written 500ms, 2s, 5m or 1h, a size 64KiB, 8MiB or 1GiB. A secret can also
+            # be read from a file: a variable with the suffix _FILE (FRESHET_POSTGRES_URL_FILE) holds the path.
             # `freshet config --print` shows the settings in effect and where each comes from.
 
             """

@@ -1,3 +1,4 @@
+import Clocks
 import JSON
 import NIOCore
 import SeededRandom
@@ -124,7 +125,7 @@ final class MutationDriver: @unchecked Sendable {
         }
         let kind = kinds[due.kind]
         let context = TemplateContext(
-            index: due.sequence, groupIndex: due.kindIndex, row: row(kind.row, due.kindIndex), nowMs: WallTime.nowMs(),
+            index: due.sequence, groupIndex: due.kindIndex, row: row(kind.row, due.kindIndex), nowMs: WallClock.nowMs(),
             marker: marker.text(due.sequence))
         let variables = kind.variables.expand(context, &random)
         let token = kind.token?.expandText(context, &random) ?? self.token

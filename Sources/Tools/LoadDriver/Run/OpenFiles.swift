@@ -1,14 +1,5 @@
 import Glibc
 
-enum WallTime {
-    /// Returns Unix time in milliseconds.
-    static func nowMs() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
-}
-
 package enum OpenFiles {
     /// Descriptors needed in addition to one for each subscriber: the pool, event loops, libraries.
     static let reserve = HTTPPool.connectionsMax + 128

@@ -1,3 +1,4 @@
+import Clocks
 import FreshetClient
 import JSON
 import SeededRandom
@@ -34,7 +35,7 @@ struct Preparation: Sendable {
     private mutating func expand(_ scenario: Scenario, seed: UInt64, token: String?, firsts: inout [Int]) {
         var random = SeededRandom(seed: seed, stream: 1)
         var known: [LiveQueryTarget: Int] = [:]
-        let nowMs = WallTime.nowMs()
+        let nowMs = WallClock.nowMs()
         for group in scenario.groups {
             for groupIndex in 0..<group.count {
                 let context = TemplateContext(

@@ -1,11 +1,11 @@
 import JSON
+import Pacing
 
 /// Determines the verdict: after the last mutation, each distinct live query is read once and compared with its
 /// subscribers' results. Those that differ are compared again until the time has passed.
 struct Settlement: Sendable {
     static let readsInFlightMax = 32
-    static let pauseMinMs: Int64 = 50
-    static let pauseMaxMs: Int64 = 1_000
+    static let pauses = Backoff(minMs: 50, maxMs: 1_000)
 
     let targets: [LiveQueryTarget]
     let pool: HTTPPool
@@ -15,14 +15,14 @@ struct Settlement: Sendable {
         let untilNs = fromNs + settleMs * 1_000_000
         var pending = Array(targets.indices)
         var differing: [Int: (subscribers: Int, reason: String)] = [:]
-        var pauseMs = Self.pauseMinMs
+        var attempts = 0
         while true {
             differing = await compare(pending, untilNs: untilNs)
             pending = differing.keys.sorted()
             let leftMs = (untilNs - Clock.nowNs()) / 1_000_000
             if pending.isEmpty || leftMs <= 0 { break }
-            await LoadRun.pause(ms: min(pauseMs, leftMs))
-            pauseMs = min(Self.pauseMaxMs, pauseMs * 2)
+            await LoadRun.pause(ms: min(Self.pauses.delayMs(after: attempts), leftMs))
+            attempts += 1
         }
         let shown = pending.prefix(Verdict.differencesMax).map { query in
             Verdict.Difference(

@@ -48,7 +48,7 @@ import Testing
             try program.evaluate(
                 SlotActivation([
                     RefreshRules.requestValue(variables: left, auth: nil),
-                    RefreshRules.mutationValue(variables: right, auth: .null),
+                    RefreshRules.requestValue(variables: right, projectedAuth: nil),
                 ]))
         }
         guard case .bool(true) = try decide(["g": "a"], ["g": "a"]),

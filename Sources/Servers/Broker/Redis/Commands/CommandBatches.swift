@@ -1,3 +1,5 @@
+import Clocks
+import Pacing
 import Streams
 import Logging
 
@@ -57,7 +59,7 @@ struct CommandBatches {
                 }
             } else {
                 failExpired()
-                if monotonicNs() >= nextAttemptNs {
+                if MonotonicClock.nowNs() >= nextAttemptNs {
                     connect()
                 } else {
                     let firstDeadlineNs = waiting.map(\.deadlineNs).min() ?? .max
@@ -108,14 +110,14 @@ struct CommandBatches {
                 state.isMisconfigured = error.isFinal
             }
             if isNew { logger.warning("redis connection failed", metadata: ["reason": "\(error.reason)"]) }
-            nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+            nextAttemptNs = addMs(backoff.nextMs(), to: MonotonicClock.nowNs())
         }
     }
 
     private mutating func lose(_ reason: String) {
         connection = nil
         resolver.failed()
-        nextAttemptNs = addMs(backoff.nextMs(), to: monotonicNs())
+        nextAttemptNs = addMs(backoff.nextMs(), to: MonotonicClock.nowNs())
         inbox.update { state in
             state.connected = false
             state.inFlightRequests = 0
@@ -125,7 +127,7 @@ struct CommandBatches {
     }
 
     private mutating func failExpired() {
-        let now = monotonicNs()
+        let now = MonotonicClock.nowNs()
         guard waiting.contains(where: { $0.deadlineNs <= now }) else { return }
         let reason = inbox.state.lastConnectError
         for request in waiting where request.deadlineNs <= now {

@@ -1,3 +1,4 @@
+import Clocks
 import Streams
 import Logging
 
@@ -70,7 +71,7 @@ final class CommandPipeline: Sendable {
     ) -> CommandRequest {
         CommandRequest(
             commands: commands, isRepeatable: isRepeatable,
-            deadlineNs: deadlineNs ?? addMs(timeoutMs, to: monotonicNs()),
+            deadlineNs: deadlineNs ?? addMs(timeoutMs, to: MonotonicClock.nowNs()),
             completion: completion)
     }
 }

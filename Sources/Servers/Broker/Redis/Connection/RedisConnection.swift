@@ -1,3 +1,4 @@
+import Clocks
 import Streams
 import CHiredis
 import Glibc
@@ -158,7 +159,7 @@ final class RedisConnection: @unchecked Sendable {
         }
         let runID = field("run_id:")
         isIdentified = !runID.isEmpty
-        serverID = isIdentified ? "\(runID).\(field("master_replid:"))" : "unknown-\(monotonicNs())"
+        serverID = isIdentified ? "\(runID).\(field("master_replid:"))" : "unknown-\(MonotonicClock.nowNs())"
     }
 
     private func check(hello: RedisValue, _ purpose: Purpose) throws(Failure) {

@@ -1,3 +1,5 @@
+import Clocks
+import Pacing
 import Streams
 import Glibc
 import Threads
@@ -5,13 +7,6 @@ import Threads
 /// Starts a thread that may block on hiredis.
 func startRedisThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
     guard startThread(named: name, body) else { throw BrokerError(.unavailable, "no thread") }
-}
-
-/// Nanoseconds of a clock that never jumps.
-func monotonicNs() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
 /// A flag that a thread can wait for together with sockets.
@@ -50,9 +45,9 @@ final class WakeFlag: Sendable {
     }
 }
 
-/// Milliseconds until a time of `monotonicNs`, rounded up, at least 0.
+/// Milliseconds until a time of `MonotonicClock.nowNs`, rounded up, at least 0.
 func msUntil(_ timeNs: UInt64) -> Int {
-    let now = monotonicNs()
+    let now = MonotonicClock.nowNs()
     return timeNs <= now ? 0 : Int(clamping: (timeNs - now + 999_999) / 1_000_000)
 }
 

@@ -1,3 +1,4 @@
+import Clocks
 import LiveModel
 import Logging
 import Streams
@@ -46,9 +47,9 @@ struct ReaderLoop {
         var isOpen = true
         while isOpen {
             do throws(RedisConnection.Failure) {
-                isOpen = try perform(plan.next(nowNs: monotonicNs()))
+                isOpen = try perform(plan.next(nowNs: MonotonicClock.nowNs()))
             } catch {
-                plan.failed(error.reason, nowNs: monotonicNs())
+                plan.failed(error.reason, nowNs: MonotonicClock.nowNs())
             }
         }
         (hot, cold, movingSlot) = (nil, nil, nil)
@@ -63,7 +64,7 @@ struct ReaderLoop {
         case .connect(let lane): connect(lane)
         case .compare(let lane, let positions):
             let found = try compare(positions, on: try connection(of: lane))
-            plan.compared(found, nowNs: monotonicNs())
+            plan.compared(found, nowNs: MonotonicClock.nowNs())
         case .read(let lane, let read): try send(read, on: try connection(of: lane))
         case .watch(let hot, let cold, let untilNs): watch(hot: hot, cold: cold, untilNs: untilNs)
         case .takeReply(let lane, let parts):
@@ -72,7 +73,7 @@ struct ReaderLoop {
             for _ in 0..<parts {
                 answers.append(try connection.reply(StreamBatch.decodeAll).mapError(ReaderLoop.refusal))
             }
-            plan.replied(answers, nowNs: monotonicNs())
+            plan.replied(answers, nowNs: MonotonicClock.nowNs())
         case .readMoving(let position, let maxEntries): try readMoving(position, maxEntries: maxEntries)
         case .deliver(let batches): plan.delivered(inbox.deliver(batches))
         case .fail(let error): inbox.fail(error)
@@ -90,9 +91,9 @@ struct ReaderLoop {
         if isClosed { return false }
         if resolver.version != resolverVersion {
             resolverVersion = resolver.version
-            plan.serverMayHaveMoved(isCurrent: isCurrent, nowNs: monotonicNs())
+            plan.serverMayHaveMoved(isCurrent: isCurrent, nowNs: MonotonicClock.nowNs())
         }
-        plan.requested(changes, maxEntries: maxEntries, nowNs: monotonicNs())
+        plan.requested(changes, maxEntries: maxEntries, nowNs: MonotonicClock.nowNs())
         return true
     }
 
@@ -117,9 +118,9 @@ struct ReaderLoop {
             case .hot: hot = made
             case .cold: cold = made
             }
-            plan.connected(server: made.serverID, isIdentified: made.isIdentified, nowNs: monotonicNs())
+            plan.connected(server: made.serverID, isIdentified: made.isIdentified, nowNs: MonotonicClock.nowNs())
         } catch {
-            plan.connectFailed(nowNs: monotonicNs())
+            plan.connectFailed(nowNs: MonotonicClock.nowNs())
         }
     }
 
@@ -143,10 +144,10 @@ struct ReaderLoop {
     }
 
     private mutating func watch(hot watchesHot: Bool, cold watchesCold: Bool, untilNs: UInt64) {
-        let sinceNs = monotonicNs()
+        let sinceNs = MonotonicClock.nowNs()
         let (isRaised, isHotReadable, isColdReadable) = inbox.wake.wait(
             sockets: (watchesHot ? hot?.fd : nil, watchesCold ? cold?.fd : nil), waitMs: msUntil(untilNs))
-        let nowNs = monotonicNs()
+        let nowNs = MonotonicClock.nowNs()
         var watched = ReadPlan.Watched.elapsed
         if isHotReadable || isColdReadable {
             watched = .readable(hot: isHotReadable, cold: isColdReadable)
@@ -170,7 +171,7 @@ struct ReaderLoop {
         if case .failure(let error) = answer {
             logger.info("reading of a moving slot ends", metadata: ["reason": "\(error.detail)"])
         }
-        plan.movingReplied(answer, nowNs: monotonicNs())
+        plan.movingReplied(answer, nowNs: MonotonicClock.nowNs())
     }
 
     private func compare(

@@ -1,3 +1,5 @@
+import Clocks
+import Pacing
 import Streams
 import Logging
 import Synchronization
@@ -73,7 +75,7 @@ final class ClusterMap: Sendable {
         let configuration = configuration
         return try shared.withLock { shared throws(BrokerError) in
             if let found = shared.pipelines[endpoint]?.pipeline {
-                shared.pipelines[endpoint]?.usedNs = monotonicNs()
+                shared.pipelines[endpoint]?.usedNs = MonotonicClock.nowNs()
                 return found
             }
             if shared.isClosed { throw BrokerError(.closed) }
@@ -81,7 +83,7 @@ final class ClusterMap: Sendable {
                 [weak self] in self?.hint()
             }
             let made = try CommandPipeline(configuration, resolver: resolver, name: name, logger: logger)
-            shared.pipelines[endpoint] = (made, monotonicNs())
+            shared.pipelines[endpoint] = (made, MonotonicClock.nowNs())
             return made
         }
     }
@@ -148,8 +150,8 @@ final class ClusterMap: Sendable {
 
     /// Only `close` interrupts it.
     private func sleep(ms: Int) {
-        let untilNs = addMs(ms, to: monotonicNs())
-        while monotonicNs() < untilNs, !thread.isClosed {
+        let untilNs = addMs(ms, to: MonotonicClock.nowNs())
+        while MonotonicClock.nowNs() < untilNs, !thread.isClosed {
             if thread.wake.wait(waitMs: msUntil(untilNs)).raised { thread.wake.lower() }
         }
     }
@@ -212,7 +214,7 @@ final class ClusterMap: Sendable {
     }
 
     private func learn(_ slots: SlotMap) -> Bool {
-        let now = monotonicNs()
+        let now = MonotonicClock.nowNs()
         let (isNews, retired) = shared.withLock { shared -> (Bool, [CommandPipeline]) in
             let isNews = shared.slots != slots
             if shared.slots.isFailover(to: slots) { shared.past.serverChanges += 1 }

@@ -1,3 +1,5 @@
+import Clocks
+import Pacing
 import Streams
 import LiveModel
 import Logging
@@ -42,7 +44,7 @@ final class ClusterRoutes: CommandRoutes {
     private func call(
         _ commands: CommandBuffer, slot: Int, isRepeatable: Bool
     ) async throws(BrokerError) -> [RedisValue] {
-        let deadlineNs = addMs(configuration.commandTimeoutMs, to: monotonicNs())
+        let deadlineNs = addMs(configuration.commandTimeoutMs, to: MonotonicClock.nowNs())
         var pause = JitteredBackoff(minMs: ClusterRoutes.againMinMs, maxMs: ClusterRoutes.againMaxMs)
         var redirects = 0
         var asking: RedisConfiguration.Endpoint?

@@ -1,3 +1,5 @@
+import Clocks
+import Pacing
 import Streams
 import Logging
 import Synchronization
@@ -77,7 +79,7 @@ final class SentinelWatch: Sendable {
             }
             // Hints wait after that, unless a sentinel announces something.
             let waitMs = isHinted ? pause.nextMs() : SentinelWatch.periodMs
-            let untilNs = addMs(waitMs, to: monotonicNs())
+            let untilNs = addMs(waitMs, to: MonotonicClock.nowNs())
             while !thread.isClosed {
                 let (raised, readable) = thread.wake.wait(socket: listening?.fd, waitMs: msUntil(untilNs))
                 if raised { thread.wake.lower() }
@@ -86,7 +88,7 @@ final class SentinelWatch: Sendable {
                     hint()
                     break
                 }
-                if monotonicNs() >= untilNs {
+                if MonotonicClock.nowNs() >= untilNs {
                     if !isHinted { hint() }
                     break
                 }

@@ -1,8 +1,0 @@
-import Glibc
-
-/// The system's wall clock in milliseconds since 1970.
-func wallMs() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-}
