@@ -231,7 +231,8 @@ let package = Package(
         module(
             .roles, "Node",
             [
-                "APINode", "Admin", "Broker", "Clocks", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel",
+                "APINode", "Admin", "Broker", "Clocks", "Streams", "Catalog", "Operations", "SchemaMigration",
+                "SchemaModel",
                 "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
                 "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",

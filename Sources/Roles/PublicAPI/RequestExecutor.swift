@@ -198,7 +198,8 @@ package final class RequestExecutor: SessionRequestExecutor {
     ) async throws(RequestError) -> QueryExecutor.Result {
         let result: QueryExecutor.Result
         do throws(RequestError) {
-            result = try await queries.run(resolved.operation, variables: resolved.variables, auth: resolved.auth,
+            result = try await queries.run(
+                resolved.operation, variables: resolved.variables, auth: resolved.auth,
                 caller: resolved.caller)
         } catch {
             report(error, resolved, traceID)

@@ -156,7 +156,8 @@ import Testing
         var texts = [
             text(node.publisherSettings), text(node.sweeperSettings), text(node.resolverSettings),
             text(node.embeddingEndpoint as Any), text(node.connectionsPerHostMax), text(node.embeddingSettings),
-            text(node.gatewaySettings), text(node.workerSettings), text(node.membershipSettings), text(node.deploymentSettings),
+            text(node.gatewaySettings), text(node.workerSettings), text(node.membershipSettings),
+            text(node.deploymentSettings),
             text(node.endpointSettings), text(node.quotaLimits), text(node.sessionAdmission),
             text(node.grpcConfiguration), text(node.httpConfiguration), text(node.id),
             text(node.postgresConfiguration(settings.postgres.url ?? "")),

@@ -50,9 +50,8 @@ struct NodeStorage: Sendable {
         guard node.settings.cluster.roles.contains(.worker), !settings.replicas.isEmpty else { return nil }
         let configurations = settings.replicas.map { url in
             var configuration = node.postgresConfiguration(url)
-            (configuration.readConnections, configuration.refreshConnections) = (1, 0)
-            // Statements run there as transactions, after a check.
-            configuration.slowTransactionAfterMs = settings.postgres.slowAfterMs
+            configuration.readConnections = 1
+            configuration.refreshConnections = 0
             configuration.writeConnections = settings.replicaConnections
             configuration.sessionConnections = 1
             return configuration
