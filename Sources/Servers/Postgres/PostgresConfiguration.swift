@@ -8,9 +8,10 @@ package struct PostgresConfiguration: Sendable {
     /// The same for re-runs of live queries and the service's own reads, apart so that neither holds up the other. 0:
     /// they share those of callers' queries.
     package var refreshConnections = 0
-    /// Connections for slow statements, of each of the three kinds: callers' queries, re-runs, transactions. 0: slow
-    /// statements hold up those behind them.
-    package var slowConnections = 0
+    /// Connections for slow queries of callers, slow re-runs and slow transactions. 0: slow ones hold up those behind them.
+    package var slowReadConnections = 0
+    package var slowRefreshConnections = 0
+    package var slowWriteConnections = 0
     /// A query that has run for this long while others wait behind it counts as slow.
     package var slowAfterMs = 50
     /// The same for a transaction, which may wait for locks.

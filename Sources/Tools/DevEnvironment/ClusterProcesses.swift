@@ -24,7 +24,10 @@ package actor ClusterProcesses {
     }
 
     func startServers() async throws(LocalServerError) -> (postgresURL: String, redisURL: String) {
-        let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres")
+        var options = LocalPostgresOptions()
+        // Every node has 10 to 23 connections.
+        options.settings["max_connections"] = "300"
+        let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: options)
         self.postgres = postgres
         let redis = try await LocalRedis.start(dataDirectory: folder + "/redis")
         self.redis = redis

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Broker
 
-/// Values that no node writes, in every field that nodes read: each call answers within its range, and leases can be taken
+/// Values that no node writes, in every field that nodes read: each call answers within its range, and leases can be
+/// taken
 /// again.
 @Suite struct RedisJunkTests {
     private static let junk = [

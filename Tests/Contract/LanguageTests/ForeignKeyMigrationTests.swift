@@ -66,7 +66,10 @@ extension Language {
                     #expect(plan.steps.map(\.summary) == steps && plan.drift.map(\.part) == ["old_key"], "\(plan)")
                     #expect(
                         plan.drift.first?.message.hasSuffix(
-                            "is ON DELETE \(rule), but the schema requires SET NULL; Postgres enforces both, so \(effect)"
+                            """
+                            is ON DELETE \(rule), but the schema requires SET NULL; Postgres enforces both, so \
+                            \(effect)
+                            """
                         ) == true)
                     // It was so before: no reason to refuse a deployment.
                     #expect(plan.drift.first?.isHarmful == false)

@@ -231,7 +231,9 @@ extension Language {
             ),
             (
                 "ALTER TABLE post ADD CONSTRAINT post_idx UNIQUE (author)",
-                #"rows are no longer kept unique by ("author"); replaces the UNIQUE constraint of that name by the index"#
+                """
+                rows are no longer kept unique by ("author"); replaces the UNIQUE constraint of that name by the index
+                """
             ),
             ("CREATE INDEX post_idx ON post (slug)", "loses no rows and no rules; rebuilds the index"),
             // The key keeps them so.

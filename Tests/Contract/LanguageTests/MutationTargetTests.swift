@@ -10,7 +10,10 @@ extension Language {
             MutationRow(
                 name, text, variables, data: "",
                 errors: [
-                    ": INVALID_VARIABLE no variable in the filter of \"\(field)\" has a value, so it would match every row"
+                    """
+                    : INVALID_VARIABLE no variable in the filter of "\(field)" has a value, so it would match every \
+                    row
+                    """
                 ],
                 afterwards: ("SELECT string_agg(stars::text, ' ' ORDER BY stars) FROM remark", "1 3 3 5"),
                 isCommitted: false)

@@ -401,7 +401,10 @@ extension Language {
                 "an empty filter variable is no filter",
                 #"mutation M($f: Novel_Filter!) { novel_deleteMany(where: $f) }"#, #"{"f": {}}"#, data: "",
                 errors: [
-                    ": INVALID_VARIABLE no variable in the filter of \"novel_deleteMany\" has a value, so it would match every row"
+                    """
+                    : INVALID_VARIABLE no variable in the filter of "novel_deleteMany" has a value, so it would \
+                    match every row
+                    """
                 ],
                 afterwards: ("SELECT count(*)::text FROM novel", "4"), isCommitted: false),
             MutationRow(

@@ -13,7 +13,9 @@ extension OneServer {
             try await withPool(
                 { configuration in
                     (configuration.readConnections, configuration.refreshConnections) = (1, 1)
-                    configuration.slowConnections = slowConnections
+                    configuration.slowReadConnections = slowConnections
+                    configuration.slowRefreshConnections = slowConnections
+                    configuration.slowWriteConnections = slowConnections
                     change(&configuration)
                 }, body)
         }

@@ -35,7 +35,6 @@ func withPool<T>(
 ) async throws -> T {
     let server = try #require(PrivatePostgres.current)
     var configuration = PostgresConfiguration(connectionString: server.connectionString)
-    (configuration.readConnections, configuration.refreshConnections, configuration.slowConnections) = (1, 0, 0)
     configuration.writeConnections = 2
     configuration.sessionConnections = 2
     change(&configuration)

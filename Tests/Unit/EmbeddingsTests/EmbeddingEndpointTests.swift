@@ -111,7 +111,9 @@ import Testing
         #expect(
             read(Self.vertex, Self.request("a"), body) == [
                 "failed",
-                #"RESOLVER_FAILED the embedding server for "gecko@003" sent no "predictions" with values for each text"#,
+                """
+                RESOLVER_FAILED the embedding server for "gecko@003" sent no "predictions" with values for each text
+                """,
             ])
     }
 

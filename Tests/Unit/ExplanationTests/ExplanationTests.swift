@@ -51,7 +51,10 @@ import Testing
         let text = try explain("Novels").text
         for part in [
             "  auth: USER\n  variables: $genre: String, $year: Int\n",
-            "Live query key: operation, version, the variables, whether the user is signed in, auth.uid, auth.token.org\n",
+            """
+            Live query key: operation, version, the variables, whether the user is signed in, auth.uid, auth.token.org
+
+            """,
             "    index: hash key request.variables.genre == mutation.variables.genre\n",
             "    once for each event: mutation.variables.genre != ''\n",
             "    once for each live query: request.auth.token.org == 'a'\n",

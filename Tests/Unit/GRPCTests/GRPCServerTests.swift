@@ -67,7 +67,10 @@ import Testing
         #expect(
             pair.seen[second] == [
                 Self.accepted
-                    + " grpc-status=14 grpc-message=the server's memory for request bodies is full grpc-retry-pushback-ms=1000",
+                    + """
+                     grpc-status=14 grpc-message=the server's memory for request bodies is full \
+                    grpc-retry-pushback-ms=1000
+                    """,
                 "end",
             ])
         try pair.write(first, .data(.init(data: .byteBuffer(ByteBuffer(string: "end")), endStream: true)))

@@ -121,7 +121,8 @@ import Testing
             } else {
                 // `settings.section.member`, or `.section` once and `.member` of what it was assigned to.
                 let assigned = try Regex("settings\\.\(section)\\b|\(section.capitalized)Section>")
-                let used = try Regex("\\.\(member)\\b")
+                    .wordBoundaryKind(.simple)
+                let used = try Regex("\\.\(member)\\b").wordBoundaryKind(.simple)
                 let isRead = try Self.sources(below: place).contains { text in
                     text.contains(".\(section).\(member)")
                         || text.firstMatch(of: assigned) != nil && text.firstMatch(of: used) != nil

@@ -51,7 +51,10 @@ struct NodeStorage: Sendable {
         let configurations = settings.replicas.map { url in
             var configuration = node.postgresConfiguration(url)
             configuration.readConnections = 1
+            configuration.slowReadConnections = 0
             configuration.refreshConnections = 0
+            // Re-runs are transactions there, after a check of the replica's position.
+            configuration.slowWriteConnections = settings.slowConnections
             configuration.writeConnections = settings.replicaConnections
             configuration.sessionConnections = 1
             return configuration
@@ -124,16 +127,24 @@ struct NodeStorage: Sendable {
 extension NodeContext {
     func postgresConfiguration(_ url: String) -> PostgresConfiguration {
         var configuration = PostgresConfiguration(connectionString: url)
-        configuration.readConnections = settings.postgres.readConnections
-        let isWorker = settings.cluster.roles.contains(.worker)
-        configuration.refreshConnections = isWorker ? settings.postgres.refreshConnections : 1
-        configuration.slowConnections = settings.postgres.slowConnections
+        let roles = settings.cluster.roles
+        let slow = settings.postgres.slowConnections
+        if roles.contains(.worker) {
+            configuration.refreshConnections = settings.postgres.refreshConnections
+            configuration.slowRefreshConnections = slow
+        } else {
+            configuration.refreshConnections = 1
+        }
+        if roles.contains(.api) || roles.contains(.gateway) {
+            configuration.readConnections = settings.postgres.readConnections
+            configuration.slowReadConnections = slow
+        }
         configuration.slowAfterMs = settings.postgres.slowAfterMs
         configuration.slowTransactionAfterMs = settings.postgres.slowMutationAfterMs
         configuration.slowQueueMax = settings.postgres.slowQueueMax
         configuration.slowQueuePerSourceMax = settings.postgres.slowQueuePerCallerMax
-        let isAPI = settings.cluster.roles.contains(.api)
-        configuration.writeConnections = isAPI ? settings.postgres.writeConnections : 1
+        configuration.writeConnections = roles.contains(.api) ? settings.postgres.writeConnections : 1
+        configuration.slowWriteConnections = roles.contains(.api) ? slow : 0
         configuration.sessionConnections = settings.postgres.sessionConnections
         configuration.queueMax = settings.postgres.queueMax
         configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs

@@ -55,19 +55,26 @@ package final class PostgresPool: Sendable {
         }
         // Readers copy many results, so each has its own thread; the others mostly wait for the server.
         let (writers, slow) = (DriverThread(), DriverThread())
-        func lane(_ role: ConnectionRole, _ count: Int, sharedThread: DriverThread?) -> StatementLane {
-            let queue = SlowStatementQueue(connections: configuration.slowConnections, configuration)
+        func lane(
+            _ role: ConnectionRole, _ count: Int, slow slowCount: Int, sharedThread: DriverThread?
+        ) -> StatementLane {
+            let queue = SlowStatementQueue(connections: slowCount, configuration)
             return StatementLane(
                 fast: makeConnections(role, count, sharedThread: sharedThread),
                 slow: makeConnections(
-                    role, configuration.slowConnections, sharedThread: slow, onTurn: { queue.sweep($0) }),
+                    role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0) }),
                 queue: queue)
         }
-        requests = lane(.read, max(1, configuration.readConnections), sharedThread: nil)
+        requests = lane(
+            .read, max(1, configuration.readConnections), slow: configuration.slowReadConnections, sharedThread: nil)
         refreshes =
             configuration.refreshConnections == 0
-            ? requests : lane(.read, configuration.refreshConnections, sharedThread: nil)
-        transactions = lane(.write, max(1, configuration.writeConnections), sharedThread: writers)
+            ? requests
+            : lane(
+                .read, configuration.refreshConnections, slow: configuration.slowRefreshConnections, sharedThread: nil)
+        transactions = lane(
+            .write, max(1, configuration.writeConnections), slow: configuration.slowWriteConnections,
+            sharedThread: writers)
         sessions = SessionQueue(
             connections: makeConnections(
                 .session, max(1, configuration.sessionConnections), sharedThread: DriverThread()),

@@ -14,13 +14,14 @@ package struct PostgresSection: SettingSection {
         "postgres.replicaWaitMs", 100, in: 0...minute,
         "How long a re-run waits for a replica to catch up with its events before it goes to the primary.")
     package let readConnections = Setting.int(
-        "postgres.readConnections", 2, in: 1...64, "Pipelined connections for clients' queries.")
+        "postgres.readConnections", 2, in: 1...64,
+        "Pipelined connections for clients' queries; a node with neither api nor gateway role has one.")
     package let refreshConnections = Setting.int(
         "postgres.refreshConnections", 2, in: 1...64,
-        "Pipelined connections for re-runs and housekeeping. A node without the worker role has one.")
+        "Pipelined connections for re-runs and housekeeping; a node without the worker role has one.")
     package let slowConnections = Setting.int(
         "postgres.slowConnections", 2, in: 0...64,
-        "Connections for slow statements, of each kind: queries, re-runs, mutations; 0: they hold up others.")
+        "Connections for slow statements of each kind that the node's roles run: queries, re-runs, mutations; 0: none.")
     package let slowAfterMs = Setting.duration(
         "postgres.slowAfterMs", 50, in: 1...hour,
         "Running time after which a query that others wait for moves to a slow connection.")

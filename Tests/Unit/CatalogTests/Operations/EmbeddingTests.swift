@@ -177,10 +177,15 @@ import Testing
     @Test(arguments: [
         (
             #"mutation M { doc_insert(data: {title: "t", title_embed: {model: "m", text: "t"}}) }"#,
-            #"unknown-input-field: Doc_Data has no field "title_embed" [only columns of type Vector have a field …_embed]"#
+            """
+            unknown-input-field: Doc_Data has no field "title_embed" [only columns of type Vector have a field \
+            …_embed]
+            """
         ),
         (
-            #"mutation M { doc_insert(data: {title: "t", embedding: [1, 2], embedding_embed: {model: "m", text: "t"}}) }"#,
+            """
+            mutation M { doc_insert(data: {title: "t", embedding: [1, 2], embedding_embed: {model: "m", text: "t"}}) }
+            """,
             #"unique-input-field: column "embedding" is given more than once"#
         ),
         (
@@ -213,7 +218,10 @@ import Testing
         ),
         (
             #"query Q($e: Vector_Embed!) { docs_embedding_similarity(compare_embed: $e) { id } }"#,
-            #"variable-type: variables of type "Vector_Embed" are not supported [write a literal in the operation, with variables as its leaves]"#
+            """
+            variable-type: variables of type "Vector_Embed" are not supported [write a literal in the operation, \
+            with variables as its leaves]
+            """
         ),
         (
             #"query Q { docs_embedding_similarity { id } }"#,
@@ -221,7 +229,10 @@ import Testing
         ),
         (
             #"mutation M($d: Doc_Data! @allow(fields: "title embedding_embed")) { doc_insert(data: $d) }"#,
-            #"allow: @allow cannot name "embedding_embed": Doc_Data has no such field for variables [embeddings must be literals]"#
+            """
+            allow: @allow cannot name "embedding_embed": Doc_Data has no such field for variables [embeddings must \
+            be literals]
+            """
         ),
     ])
     func refused(_ text: String, _ expected: String) {

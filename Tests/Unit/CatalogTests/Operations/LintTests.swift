@@ -185,7 +185,9 @@ import Testing
             try lints("query Q @auth(level: USER) @refresh(every: {seconds: 20}) { remarks { text } }" + mutation)
                 == [
                     "1:7 refresh-often: \"Q\" runs 4320 times a day per live query"
-                        + " [@refresh(onMutationExecuted: …) of \"M\" refreshes immediately and costs nothing in between]"
+                        + """
+                         [@refresh(onMutationExecuted: …) of "M" refreshes immediately and costs nothing in between]
+                        """
                 ])
         // 30 s; written by nobody here; a result that time alone changes; tables that nobody knows.
         for query in [

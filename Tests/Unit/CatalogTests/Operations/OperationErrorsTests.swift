@@ -160,7 +160,10 @@ import Testing
             """,
             "2:83 variable-position…[Int_Update!]"),
         Row(
-            "mutation M($a: [Int_Update!]) { novel_update(id: \"00000000000040008000000000000000\", data: {title_update: $a}) }",
+            """
+            mutation M($a: [Int_Update!]) { novel_update(id: "00000000000040008000000000000000", data: \
+            {title_update: $a}) }
+            """,
             "1:107 data-update: \"title\" cannot be updated"),
         Row(
             "mutation M($a: [Int_Update!]) { novel_insert(data: {title: \"x\", printedYear_update: $a}) }",
@@ -235,7 +238,10 @@ import Testing
         Row("query Q { novels_search(query: \"x\") { id } }", "1:11 unknown-field…@searchable"),
         Row("query Q { novels_title_similarity(compare: [1]) { id } }", "1:11 unknown-field…Vector"),
         Row(
-            "query Q { novel(id_expr: \"uuidV4()\") { id } }", "1:26 expression: uuidV4() is only allowed in mutations"),
+            "query Q { novel(id_expr: \"uuidV4()\") { id } }",
+            """
+            1:26 expression: uuidV4() is only allowed in mutations
+            """),
         Row(
             "query Q($n: Int) { user(key: {id_expr: \"vars.m\"}) { id } users(limit: $n) { id } }",
             "1:40 undefined-variable"),
@@ -307,7 +313,10 @@ import Testing
             "mutation M($d: Novel_Data! @allow(fields: \"title remarks_on_novel\")) { novel_insert(data: $d) }",
             "1:43 allow…name their fields"),
         Row(
-            "mutation M($d: Novel_Data! @allow(fields: \"title remarks_on_novel { stars novelId }\")) { novel_insert(data: $d) }",
+            """
+            mutation M($d: Novel_Data! @allow(fields: "title remarks_on_novel { stars novelId }")) { \
+            novel_insert(data: $d) }
+            """,
             "1:43 allow: @allow cannot name \"novelId\"…from the enclosing row"),
         Row(
             "mutation M($d: Novel_Data! @allow(fields: \"remarks_on_novel { stars\")) { novel_insert(data: $d) }",
@@ -325,10 +334,16 @@ import Testing
             "mutation M($d: Novel_Data! @allow(fields: \"rating_update\")) { novel_insert(data: $d) }",
             "1:82 data-update: \"$d\" may contain \"rating_update\""),
         Row(
-            "mutation M($d: Novel_Data! @allow(fields: \"remarks_on_novel { stars }\")) { novel_updateMany(all: true, data: $d) }",
+            """
+            mutation M($d: Novel_Data! @allow(fields: "remarks_on_novel { stars }")) { novel_updateMany(all: true, \
+            data: $d) }
+            """,
             "1:110 nested-data: \"$d\" may contain \"remarks_on_novel\""),
         Row(
-            "mutation M($d: [Novel_Data!]! @allow(fields: \"launched_date\", maxCount: 101)) { novel_insertMany(data: $d) }",
+            """
+            mutation M($d: [Novel_Data!]! @allow(fields: "launched_date", maxCount: 101)) { novel_insertMany(data: \
+            $d) }
+            """,
             "1:73 allow: \"maxCount\" may be at most 100 with nested rows"),
         Row(
             """

@@ -240,7 +240,10 @@ import Testing
     @Test(arguments: [
         (
             "type Query { novel: String }",
-            #"1:14 root-field-clash: field "novel" already exists in Query or Mutation [names of other root fields, and names that begin with _, cannot be used]"#
+            """
+            1:14 root-field-clash: field "novel" already exists in Query or Mutation [names of other root fields, \
+            and names that begin with _, cannot be used]
+            """
         ),
         (
             "type Novel { id: ID } type Query { m: Novel }",

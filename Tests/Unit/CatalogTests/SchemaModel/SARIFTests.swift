@@ -19,7 +19,11 @@ import Testing
         let run = try #require(log["runs"]?.arrayValue?.first)
         #expect(
             run["tool"]?["driver"]?["rules"]?.description
-                == #"[{"id":"no-connectors","shortDescription":{"text":"Clients can only run operations of connectors, and the project has none."}},{"id":"unknown-field","shortDescription":{"text":"The type has no such field."}}]"#
+                == """
+                [{"id":"no-connectors","shortDescription":{"text":"Clients can only run operations of connectors, \
+                and the project has none."}},{"id":"unknown-field","shortDescription":{"text":"The type has no such \
+                field."}}]
+                """
         )
         let results = try #require(run["results"]?.arrayValue)
         #expect(
