@@ -16,6 +16,7 @@ struct NodeStorage: Sendable {
         _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeStorage {
         let pool = try await openPostgres(node, wait, parts)
+        DatabaseMetrics.observe(pool, in: node.metrics)
         let replicas = openReplicas(node, pool, parts)
         return NodeStorage(pool: pool, replicas: replicas, broker: try await openBroker(node, wait, parts))
     }

@@ -30,6 +30,19 @@ package struct PostgresMetrics: Sendable, Hashable {
 }
 
 extension PostgresPool {
+    /// The lanes that have connections for slow statements.
+    package enum SlowStatementKind: String, Sendable, CaseIterable {
+        case query, refresh, transaction
+    }
+
+    package func slowStatements(_ kind: SlowStatementKind) -> SlowStatementCounts {
+        switch kind {
+        case .query: requests.counts
+        case .refresh: refreshes.counts
+        case .transaction: transactions.counts
+        }
+    }
+
     /// Sums over the connections. Each number is right by itself, but they are not one consistent snapshot.
     package var metrics: PostgresMetrics {
         PostgresMetrics(

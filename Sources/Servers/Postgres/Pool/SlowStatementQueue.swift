@@ -1,16 +1,17 @@
 import Synchronization
 
+/// The slow statements of a lane, as of now and since the start.
+package struct SlowStatementCounts: Sendable, Hashable {
+    package var running = 0
+    package var waiting = 0
+    /// Statements cancelled and repeated on a slow connection, since the start.
+    package var rerouted = 0
+    /// Slow statements refused because too many waited, since the start.
+    package var refused = 0
+}
+
 /// The slow statements of a lane that wait for one of its slow connections.
 final class SlowStatementQueue: Sendable {
-    struct Counts: Sendable, Hashable {
-        var running = 0
-        var waiting = 0
-        /// Statements cancelled and repeated on a slow connection, since the start.
-        var rerouted = 0
-        /// Slow statements refused because too many waited, since the start.
-        var refused = 0
-    }
-
     private struct State {
         var queue: FairQueue<Job>
         var nextSweepMs = 0
@@ -30,9 +31,9 @@ final class SlowStatementQueue: Sendable {
         state = Mutex(State(queue: FairQueue(limits: limits)))
     }
 
-    var counts: Counts {
+    var counts: SlowStatementCounts {
         state.withLock {
-            Counts(
+            SlowStatementCounts(
                 running: $0.queue.runningCount, waiting: $0.queue.waitingCount, rerouted: $0.rerouted,
                 refused: $0.refused)
         }

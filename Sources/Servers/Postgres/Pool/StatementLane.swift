@@ -22,7 +22,7 @@ final class StatementLane: Sendable {
 
     var connections: [ConnectionHandle] { fast + slow }
 
-    var counts: SlowStatementQueue.Counts { queue.counts }
+    var counts: SlowStatementCounts { queue.counts }
 
     /// - Parameters:
     ///   - timeoutMs: for waiting and, anew, for running.

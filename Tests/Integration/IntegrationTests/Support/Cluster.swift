@@ -7,19 +7,24 @@ import NIOHTTP1
 /// Freshet nodes as processes of their own over one Postgres and one Redis.
 final class Cluster {
     let servers: Servers
+    /// The folder that the nodes serve.
+    let project: String
     /// Goes before what points at `servers`.
     var environment: [String: String] = [:]
     private var nodes: [FreshetProcess] = []
 
-    private init(_ servers: Servers) {
+    private init(_ servers: Servers, project: String) {
         self.servers = servers
+        self.project = project
     }
 
-    static func with<T: Sendable>(keepsData: Bool = false, _ body: (Cluster) async throws -> T) async throws -> T {
+    static func with<T: Sendable>(
+        keepsData: Bool = false, project: String = SampleProject.path, _ body: (Cluster) async throws -> T
+    ) async throws -> T {
         try await Servers.with(keepsData: keepsData) { servers in
-            let cluster = Cluster(servers)
+            let cluster = Cluster(servers, project: project)
             let migration = try FreshetProcess(
-                ["migrate", SampleProject.path, "--seed"],
+                ["migrate", project, "--seed"],
                 environment: ["FRESHET_POSTGRES_URL": servers.postgres.connectionString])
             guard await migration.waitForExit() == 0 else { throw UnexpectedEnd(output: migration.output) }
             do {
@@ -49,7 +54,7 @@ final class Cluster {
     /// A node that is not waited for.
     func launch(roles: String, settings: [String] = []) throws -> FreshetProcess {
         var arguments = [
-            "serve", SampleProject.path, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0",
+            "serve", project, "--roles", roles, "--set", "http.port=0", "--set", "admin.port=0",
         ]
         let quick = [
             "cluster.leaseTtlMs=1500", "cluster.leaseRenewMs=300", "cluster.nodeTtlMs=1500",

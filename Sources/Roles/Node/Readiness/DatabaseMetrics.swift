@@ -1,0 +1,28 @@
+import Observability
+import Postgres
+
+/// The metrics of slow statements.
+struct DatabaseMetrics {
+    private let running = Metric.observed(
+        "freshet_postgres_slow_statements_running", "slow statements on connections of their own", labels: ["kind"])
+    private let waiting = Metric.observed(
+        "freshet_postgres_slow_statements_waiting", "slow statements waiting for such a connection", labels: ["kind"])
+    private let rerouted = Metric.observed(
+        "freshet_postgres_slow_statements_moved",
+        "statements cancelled because others waited for them, and repeated there, since the start", labels: ["kind"])
+    private let refused = Metric.observed(
+        "freshet_postgres_slow_statements_refused", "slow statements refused because too many waited, since the start",
+        labels: ["kind"])
+
+    /// Installs the gauges that are read at every scrape.
+    static func observe(_ pool: PostgresPool, in metrics: PrometheusMetrics) {
+        let gauges = DatabaseMetrics()
+        for kind in PostgresPool.SlowStatementKind.allCases {
+            let labels = [("kind", kind.rawValue)]
+            gauges.running.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).running) }
+            gauges.waiting.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).waiting) }
+            gauges.rerouted.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).rerouted) }
+            gauges.refused.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).refused) }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import FreshetClient
+import JSON
+import LocalServers
+import NIOHTTP1
+import TestSupport
+import Testing
+
+/// Clients with slow statements beside others, with the default connections to Postgres.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct SlowStatementTests: SampleProjectTests {
+    /// Each run takes as long as its client says.
+    private static let slowOperations = """
+
+        query Sleep($seconds: Float!) @auth(level: PUBLIC, insecureReason: "for tests") {
+          _select(sql: "SELECT pg_sleep($1)::text AS slept", params: [$seconds])
+        }
+        """
+
+    private func withNode(
+        _ body: (_ address: ServerAddress, _ admin: AdminClient) async throws -> Void
+    ) async throws {
+        try await withProject { project, _ in
+            try append(Self.slowOperations, to: project + "/connector/queries.gql")
+            try await Cluster.with(project: project) { cluster in
+                let node = try await cluster.start(
+                    roles: "api,worker,gateway,admin", settings: ["postgres.statementTimeoutMs=6000"])
+                try await body(node.address, try await AdminClient(node.process))
+            }
+        }
+    }
+
+    private func count(_ name: String, _ admin: AdminClient) async throws -> Int {
+        let metrics = try await HTTPCall.send(.GET, admin.address, path: "/metrics").body
+        let line = String(decoding: metrics, as: UTF8.self).split(separator: "\n")
+            .first { $0.hasPrefix("freshet_postgres_slow_statements_\(name){kind=\"query\"} ") }
+        return try #require(Int(line?.split(separator: " ").last ?? ""), "\(line ?? "no metric")")
+    }
+
+    /// Each slow query runs into the time-out of 6 s: a read or a delivery that waited behind one would show it.
+    @Test(arguments: [1, 20])
+    func slowQueriesDelayNeitherReadsNorDeliveries(clients: Int) async throws {
+        try await withNode { address, admin in
+            let lots = try JSONParser.parse(try await API.get(address, "ClosingSoon", [:]).body)
+            let lot = try #require(lots["data"]?["lots"]?[0]?["id"])
+            let subscriber = try await Subscriber.connect(address)
+            subscriber.subscribe("GetLot", ["id": lot])
+            _ = try await subscriber.data()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<clients {
+                    group.addTask { _ = try await API.get(address, "Sleep", ["seconds": 60]) }
+                }
+                // A single one keeps a connection of its own without moving, since others choose another.
+                if clients > 1 {
+                    try await waitUntil("slow statements run apart") { try await count("running", admin) >= 1 }
+                }
+                let clock = ContinuousClock()
+                var longest = Duration.zero
+                for number in 0..<20 {
+                    let start = clock.now
+                    #expect(try await API.get(address, "GetLot", ["id": lot]).status == 200)
+                    let text = "beside slow ones \(number)"
+                    let change: JSONObject = ["id": lot, "category": "Books", "description": .string(text)]
+                    #expect(try await API.mutate(address, "EditLot", change).status == 200)
+                    _ = try await subscriber.message {
+                        $0["payload"]?["data"]?["lot"]?["description"]?.stringValue == text
+                    }
+                    longest = max(longest, clock.now - start)
+                }
+                #expect(longest < .seconds(5), "\(longest)")
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func oneCallerHasABoundOfSlowStatements() async throws {
+        try await withNode { address, admin in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<40 {
+                    group.addTask { try await API.get(address, "Sleep", ["seconds": 2]).status }
+                }
+                var statuses: [Int: Int] = [:]
+                // Once the operation is known to be slow, 16 of them wait and the others are refused at once.
+                while statuses[503, default: 0] < 10, let status = try await group.next() {
+                    statuses[status, default: 0] += 1
+                }
+                group.cancelAll()
+                return statuses
+            }
+            #expect(statuses[503, default: 0] >= 10, "\(statuses)")
+            #expect(statuses.keys.allSatisfy { $0 == 200 || $0 == 503 }, "\(statuses)")
+            #expect(try await count("refused", admin) >= 10)
+        }
+    }
+}
