@@ -24,10 +24,7 @@ package actor ClusterProcesses {
     }
 
     func startServers() async throws(LocalServerError) -> (postgresURL: String, redisURL: String) {
-        var options = LocalPostgresOptions()
-        // Every node has 10 to 23 connections.
-        options.settings["max_connections"] = "300"
-        let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: options)
+        let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres")
         self.postgres = postgres
         let redis = try await LocalRedis.start(dataDirectory: folder + "/redis")
         self.redis = redis
