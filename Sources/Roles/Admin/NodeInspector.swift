@@ -203,7 +203,7 @@ package struct NodeInspector: Sendable {
     private func behindMs(last: StreamID?, checkpoint: StreamID?) -> Int64 {
         guard let last, last.ms > 0 else { return 0 }
         guard let checkpoint else { return 0 }
-        return last.ms > checkpoint.ms ? Int64(last.ms - checkpoint.ms) : 0
+        return last.ms > checkpoint.ms ? Int64(clamping: last.ms - checkpoint.ms) : 0
     }
 
     /// Returns the cluster overrides.

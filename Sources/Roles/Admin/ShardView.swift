@@ -24,7 +24,7 @@ struct ShardView: Sendable {
         guard let lastID, lastID.ms > 0, let read = [status?.lastEventID, checkpoint].compactMap({ $0 }).max() else {
             return 0
         }
-        return lastID.ms > read.ms ? Int64(lastID.ms - read.ms) : 0
+        return lastID.ms > read.ms ? Int64(clamping: lastID.ms - read.ms) : 0
     }
 
     /// The worst problem of the shard; `ok` if there is none.

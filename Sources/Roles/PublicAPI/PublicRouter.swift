@@ -174,9 +174,8 @@ package final class PublicRouter: HTTPHandler {
             on: call.exchange.taskExecutor, work, failed: { call.fail($0) })
     }
 
-    /// Returns the client's address as a quota subject; nil if addresses are unknown or not counted.
+    /// Returns the client's address as a quota subject; nil if it is unknown.
     func address(of request: HTTPRequest) -> QuotaSubject? {
-        guard executor.quotas.countsAddresses else { return nil }
         let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(request.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }

@@ -9,6 +9,8 @@ package struct PostgresConfiguration: Sendable {
     /// they share those of callers' queries.
     package var refreshConnections = 0
     /// Connections for slow queries of callers, slow re-runs and slow transactions. 0: slow ones hold up those behind them.
+    /// Transactions are cancelled for that, which ends a wait for a synchronous standby as if it had confirmed: only for
+    /// those that do not write.
     package var slowReadConnections = 0
     package var slowRefreshConnections = 0
     package var slowWriteConnections = 0
@@ -40,7 +42,7 @@ package struct PostgresConfiguration: Sendable {
 
     /// For each attempt to connect, and per host for `start()` as a whole.
     package var connectTimeoutMs = 10_000
-    /// From the call to its answer, queueing included; also set as the server's `statement_timeout`.
+    /// Bounds the wait for the turn and, separately, the execution; also set as the server's `statement_timeout`.
     package var statementTimeoutMs = 30_000
     /// For `script`; migrations take longer than statements.
     package var scriptTimeoutMs = 600_000

@@ -18,11 +18,18 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
 
     package var sql: String { text.sql }
 
-    /// Whether a recent execution was slow, and not enough fast ones came after it. Shared by copies, not by other
+    /// Whether recent executions were slow, and not enough fast ones came after them. Shared by copies, not by other
     /// statements of the same text.
     var isSlow: Bool { text.fastRunsWanted.load(ordering: .relaxed) > 0 }
 
-    func wasSlow() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
+    /// One slow execution may be due to a busy server; a second within `slowWindowMs` counts.
+    func wasSlow(nowMs: Int) {
+        let lastMs = text.lastSlowMs.exchange(nowMs, ordering: .relaxed)
+        if lastMs != 0, nowMs - lastMs <= Self.slowWindowMs { isSlowAgain() }
+    }
+
+    /// Was slow on a slow connection.
+    func isSlowAgain() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
 
     func wasFast() {
         // A lost update costs one more run.
@@ -30,6 +37,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         if wanted > 0 { text.fastRunsWanted.store(wanted - 1, ordering: .relaxed) }
     }
 
+    private static let slowWindowMs = 60_000
     /// Fast executions in a row after which a slow statement counts as fast again.
     private static let fastRunsMin = 8
 
@@ -49,6 +57,8 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         let hash: Int
         let containsNUL: Bool
         let fastRunsWanted = Atomic<Int>(0)
+        /// 0: never.
+        let lastSlowMs = Atomic<Int>(0)
 
         init(_ sql: String) {
             self.sql = sql

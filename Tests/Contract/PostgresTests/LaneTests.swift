@@ -33,7 +33,7 @@ extension OneServer {
                     #expect(row.int(0) == number)
                 }
                 #expect(clock.now - start < .milliseconds(1_000))
-                #expect(pool.requests.counts.rerouted == 1 && sleep.isSlow)
+                #expect(pool.requests.counts.rerouted == 1 && !sleep.isSlow, "once may be the server's fault")
                 #expect(try await slow.rows[0].int(1) == 7)
                 #expect(pool.metrics.read.reconnects == 0)
             }
@@ -42,7 +42,7 @@ extension OneServer {
         @Test func knownSlowStatementGoesApartFromTheStart() async throws {
             try await withLanes { (pool) async throws in
                 let statement: Statement = "SELECT pg_sleep($1::float8), 1"
-                statement.wasSlow()
+                statement.isSlowAgain()
                 async let slow = pool.query(statement, ["0.3"], for: .caller(1))
                 _ = await eventually { pool.requests.counts.running == 1 }
                 #expect(pool.requests.counts.rerouted == 0)
@@ -56,7 +56,7 @@ extension OneServer {
         @Test func oneCallersSlowStatementsWaitForEachOtherOnly() async throws {
             try await withLanes { (pool) async throws in
                 let statement: Statement = "SELECT pg_sleep($1::float8), 1"
-                statement.wasSlow()
+                statement.isSlowAgain()
                 try await withThrowingTaskGroup(of: Int.self) { group in
                     for _ in 0..<4 {
                         group.addTask {
@@ -80,7 +80,7 @@ extension OneServer {
         @Test func tooManySlowStatementsAreRefused() async throws {
             try await withLanes({ $0.slowQueuePerSourceMax = 1 }) { (pool) async throws in
                 let statement: Statement = "SELECT pg_sleep(0.5), 1"
-                statement.wasSlow()
+                statement.isSlowAgain()
                 async let running = pool.query(statement, for: .caller(1))
                 _ = await eventually { pool.requests.counts.running == 1 }
                 async let waiting = pool.query(statement, for: .caller(1))
@@ -97,7 +97,7 @@ extension OneServer {
         @Test func waitingSlowStatementTimesOutAndCanBeCancelled() async throws {
             try await withLanes(slowConnections: 1, { $0.statementTimeoutMs = 800 }) { (pool) async throws in
                 let statement: Statement = "SELECT pg_sleep(30), 1"
-                statement.wasSlow()
+                statement.isSlowAgain()
                 let running = Task { await error { () async throws(PostgresError) in try await pool.query(statement) } }
                 _ = await eventually { pool.refreshes.counts.running == 1 }
                 let waiting = Task { await error { () async throws(PostgresError) in try await pool.query(statement) } }
@@ -144,7 +144,7 @@ extension OneServer {
         @Test func stopAnswersWhatWaits() async throws {
             try await withLanes(slowConnections: 1) { (pool) async throws in
                 let statement: Statement = "SELECT pg_sleep(30), 1"
-                statement.wasSlow()
+                statement.isSlowAgain()
                 let running = Task { await error { () async throws(PostgresError) in try await pool.query(statement) } }
                 _ = await eventually { pool.refreshes.counts.running == 1 }
                 let waiting = Task { await error { () async throws(PostgresError) in try await pool.query(statement) } }

@@ -1,8 +1,8 @@
 /// The ranges of numbers that nodes read from Redis. Anything may have been written there, so each number is brought
 /// into its range where it is decoded; arithmetic on it afterwards cannot overflow.
 package enum StoredNumber {
-    /// Epochs, generations and versions. Far above any that a node makes, and with room above for the next.
-    package static let versionMax: UInt64 = 1 << 62
+    /// Epochs, generations and versions. Redis' scripts read numbers as doubles, which are exact up to here.
+    package static let versionMax: UInt64 = (1 << 53) - 1
     /// One day: no lease or node record lives longer.
     package static let durationMaxMs: Int64 = 86_400_000
     /// The end of the year 9999, in milliseconds since 1970.

@@ -43,9 +43,6 @@ package struct QuotaLimits: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether anything is counted by address. If not, the addresses of requests need not be found out.
-    package var countsAddresses: Bool { QuotaResource.allCases.contains { self[$0].perAddress > 0 } }
-
     /// Whether `resource` is counted at all.
     package func counts(_ resource: QuotaResource) -> Bool { !self[resource].isNone }
 

@@ -6,8 +6,6 @@ import Synchronization
 
 /// The quotas of users and addresses on this node and the limit on requests in flight, for all event loops and tasks.
 package final class QuotaGate: Sendable {
-    /// See `QuotaLimits.countsAddresses`.
-    package let countsAddresses: Bool
     private let limits: QuotaLimits
     private let ledger: Mutex<QuotaLedger>
     private let requestsMax: Int
@@ -18,7 +16,6 @@ package final class QuotaGate: Sendable {
     package init(_ limits: QuotaLimits = QuotaLimits(), requestsMax: Int = .max) {
         self.limits = limits
         self.requestsMax = requestsMax
-        countsAddresses = limits.countsAddresses
         ledger = Mutex(QuotaLedger(limits))
     }
 

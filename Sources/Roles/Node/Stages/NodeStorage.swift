@@ -141,11 +141,9 @@ extension NodeContext {
             configuration.slowReadConnections = slow
         }
         configuration.slowAfterMs = settings.postgres.slowAfterMs
-        configuration.slowTransactionAfterMs = settings.postgres.slowMutationAfterMs
         configuration.slowQueueMax = settings.postgres.slowQueueMax
         configuration.slowQueuePerSourceMax = settings.postgres.slowQueuePerCallerMax
         configuration.writeConnections = roles.contains(.api) ? settings.postgres.writeConnections : 1
-        configuration.slowWriteConnections = roles.contains(.api) ? slow : 0
         configuration.sessionConnections = settings.postgres.sessionConnections
         configuration.queueMax = settings.postgres.queueMax
         configuration.statementTimeoutMs = settings.postgres.statementTimeoutMs

@@ -15,16 +15,17 @@ final class BackgroundTasks: Sendable {
 
     /// Starts a task; a cancelled one after `cancel`.
     func add(_ body: @escaping @Sendable () async -> Void) {
-        state.withLock { state in
+        let late: Task<Void, Never>? = state.withLock { state in
             state.lastID += 1
             let id = state.lastID
             let task = Task {
                 await body()
                 self.state.withLock { _ = $0.running.removeValue(forKey: id) }
             }
-            if state.isCancelled { task.cancel() }
             state.running[id] = task
+            return state.isCancelled ? task : nil
         }
+        late?.cancel()
     }
 
     func cancel() {

@@ -69,7 +69,6 @@ extension PublicRouter: GRPCHandler {
     }
 
     private func address(_ head: GRPCCallHead) -> QuotaSubject? {
-        guard executor.quotas.countsAddresses else { return nil }
         let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }

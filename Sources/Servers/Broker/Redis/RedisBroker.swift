@@ -139,6 +139,9 @@ package final class RedisBroker: Broker {
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
+        guard epoch <= StoredNumber.versionMax else {
+            throw BrokerError(.rejected, "epoch \(epoch) is above the largest that Redis' scripts can compare")
+        }
         // Safe to repeat: a grant is repeated unchanged.
         let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis, String(epoch)])
         if case .integer(let ms) = value { return .held(forMs: Int(StoredNumber.durationMs(ms))) }

@@ -71,7 +71,11 @@ enum Scripts {
             if trusted and server ~= '' and lease[4] == server then
               -- Epochs of an earlier version were times; it knows no `since`.
               local granter, ms = string.match(lease[8] or '', '^(%S+) (%d+)$')
-              since = granter == server and number(ms) or number(trusted)
+              if not lease[8] or granter and granter ~= server then
+                since = number(trusted)
+              else
+                since = granter and number(ms) or now
+              end
             else
               trusted, since = epoch, now
             end

@@ -69,8 +69,9 @@ final class ConnectionDriver {
         case .submit(let job):
             job.id = machine.submitted(job, isCancelled: job.cancelRequested.load(ordering: .relaxed))
         case .cancel(let job):
-            // Without an id it has not come yet: then `submitted` says that it is cancelled.
-            if let id = job.id { machine.cancelled(id, nowMs: nowMs) }
+            // It may have been rerouted meanwhile; its id is then another connection's. Without an id it has not come yet.
+            // In both cases the mark is found later.
+            if job.connection.withLock({ $0 }) === handle, let id = job.id { machine.cancelled(id, nowMs: nowMs) }
         case .cancelRequestEnded(let generation):
             machine.cancelRequestEnded(generation: generation)
         case .leave(let generation):
@@ -130,14 +131,16 @@ final class ConnectionDriver {
             answer(job, .success(job.results))
         case .fail(let job, let error):
             count(error)
+            job.hasFailed = true
             answer(job, .failure(error))
         case .failEarly(let job, let error):
             count(error)
+            job.hasFailed = true
             job.finish(.failure(error))
         case .release(let job):
             counters.vacate(job)
         case .reportSlow(let job):
-            job.steps.first?.statement.wasSlow()
+            job.judgedStatement?.wasSlow(nowMs: Int(MonotonicClock.nowMs()))
         case .reroute(let job):
             counters.vacate(job)
             guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }

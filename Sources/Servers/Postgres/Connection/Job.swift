@@ -20,6 +20,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     let connection = Mutex<ConnectionHandle?>(nil)
     /// The lane that the job goes back to when it is slow; nil: none.
     var lane: (lane: StatementLane, source: UInt64)?
+    var hasFailed = false
     /// The lane's slow connection that has the job, and when the job has been slow again.
     private var slowPlace: (place: Int, slowAtMs: Int)?
 
@@ -43,6 +44,9 @@ final class Job: PipelineJob, @unchecked Sendable {
         deadlineMs = Int(MonotonicClock.nowMs()) + timeoutMs
     }
 
+    /// The statement whose speed is that of the job: the last one, since a check may go before it.
+    var judgedStatement: Statement? { steps.last?.statement }
+
     /// Whom the lane charges for it when it is slow.
     var source: UInt64 { lane?.source ?? 0 }
 
@@ -62,7 +66,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     func leftConnection() {
         guard let (place, slowAtMs) = slowPlace, let lane else { return }
         slowPlace = nil
-        lane.lane.left(self, place: place, wasSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
+        lane.lane.left(self, place: place, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
     }
 
     /// Sets the completion, before the job is submitted.

@@ -107,7 +107,9 @@ struct JobTable<Job: PipelineJob> {
     func id(of slot: Slot) -> JobID { JobID(slot: slot, serial: serials[slot]) }
 
     /// Nil when the job is gone.
-    func slot(of id: JobID) -> Slot? { serials[id.slot] == id.serial ? id.slot : nil }
+    func slot(of id: JobID) -> Slot? {
+        serials.indices.contains(id.slot) && serials[id.slot] == id.serial ? id.slot : nil
+    }
 
     func error(of slot: Slot) -> PostgresError? { errors[slot] }
 

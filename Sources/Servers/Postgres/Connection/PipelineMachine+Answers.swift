@@ -167,6 +167,7 @@ extension PipelineMachine {
         }
         if error.isReadOnlyServer, !isLeaving { writeRefused() }
         if error.isQueryCanceled, mayReroute(slot, nowMs) { return reroute(slot) }
+        if error.isQueryCanceled, jobs[slot].isRerouting, isStopping { return finish(slot, .poolStopped) }
         if !jobs[slot].isAnswered, mayRepeat(slot, error, nowMs) {
             jobs[slot].repeats += 1
             return requeue(slot)

@@ -15,30 +15,36 @@ extension PipelineMachine {
             head = nil
             return
         }
-        findHead(first, nowMs)
-        if nowMs >= jobs[first].deadlineMs + limits.cancelGraceMs { return giveUp(nowMs) }
-        judgeHead(first, othersWait: slots.count > 1 || !pending.isEmpty, nowMs)
+        let headSinceMs = findHead(first, nowMs)
+        if nowMs >= max(jobs[first].deadlineMs, headSinceMs) + limits.cancelGraceMs { return giveUp(nowMs) }
+        if isCancelling, role == .read, nowMs >= cancelStartedMs + limits.cancelGraceMs {
+            return lose("a cancel request has not ended after \(limits.cancelGraceMs) ms")
+        }
+        requestCancelOfHead(first, othersWait: slots.count > 1 || !pending.isEmpty, nowMs)
         for slot in slots where nowMs >= jobs[slot].deadlineMs {
             if jobs[slot].kind.isRead {
                 failEarly(slot, .timedOut(outcomeUnknown: false))
-            } else if nowMs >= jobs[slot].deadlineMs + limits.cancelGraceMs {
-                return giveUp(nowMs)
+            } else if jobs[slot].job.runTimeoutMs == nil, nowMs >= jobs[slot].deadlineMs + limits.cancelGraceMs {
+                // It waits behind others and may commit later.
+                failEarly(slot, .timedOut(outcomeUnknown: true))
             }
         }
     }
 
-    private mutating func findHead(_ slot: Slot, _ nowMs: Int) {
+    /// - Returns: when the job became first in the pipeline.
+    private mutating func findHead(_ slot: Slot, _ nowMs: Int) -> Int {
         let id = jobs.id(of: slot)
-        if let head, head.id == id { return }
+        if let head, head.id == id { return head.sinceMs }
         head = Head(id: id, sinceMs: nowMs, nextCancelMs: nowMs)
-        guard let timeoutMs = jobs[slot].job.runTimeoutMs else { return }
-        // Nobody waits for one that was answered early: it is cancelled now.
+        guard let timeoutMs = jobs[slot].job.runTimeoutMs else { return nowMs }
+        // No caller waits for one that was answered early: it is cancelled now.
         jobs[slot].deadlineMs = jobs[slot].isAnswered ? nowMs : nowMs + timeoutMs
+        return nowMs
     }
 
     /// Cancels the job that the server works on when its time is over, when nobody waits for its answer any more, or
     /// when it is slow and others wait behind it.
-    private mutating func judgeHead(_ slot: Slot, othersWait: Bool, _ nowMs: Int) {
+    private mutating func requestCancelOfHead(_ slot: Slot, othersWait: Bool, _ nowMs: Int) {
         guard let head else { return }
         let isLong = nowMs - head.sinceMs >= limits.heldUpAfterMs
         self.head?.isLong = isLong
@@ -48,7 +54,8 @@ extension PipelineMachine {
                 jobs[slot].isSlow = true
                 decide(.reportSlow(jobs[slot].job))
             }
-            if othersWait {
+            // Too late for another connection: the time to wait for one would be over.
+            if othersWait, nowMs < jobs[slot].job.deadlineMs - slowAfterMs {
                 mustCancel = true
                 jobs[slot].isRerouting = true
             }
@@ -102,6 +109,7 @@ extension PipelineMachine {
     mutating func cancelRequestStarted() {
         guard isConnected else { return }
         for slot in slotsInFlight() { jobs[slot].isExposedToCancel = true }
+        cancelStartedMs = nextScanMs
         head?.nextCancelMs = nextScanMs + limits.cancelIntervalMs
         isCancelling = true
     }

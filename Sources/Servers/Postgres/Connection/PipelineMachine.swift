@@ -95,6 +95,7 @@ struct PipelineMachine<Job: PipelineJob> {
     var justBegun: Slot?
     /// A cancel request is under way. It hits whatever runs when it arrives, so nothing is sent meanwhile.
     var isCancelling = false
+    var cancelStartedMs = 0
     /// The server takes no writes any more: nothing is sent, and once everything is answered the connection is given
     /// up.
     var isLeaving = false

@@ -54,11 +54,12 @@ package final class PostgresPool: Sendable {
             }
         }
         // Readers copy many results, so each has its own thread; the others mostly wait for the server.
-        let (writers, slow) = (DriverThread(), DriverThread())
+        let writers = DriverThread()
         func lane(
             _ role: ConnectionRole, _ count: Int, slow slowCount: Int, sharedThread: DriverThread?
         ) -> StatementLane {
             let queue = SlowStatementQueue(connections: slowCount, configuration)
+            let slow = DriverThread()
             return StatementLane(
                 fast: makeConnections(role, count, sharedThread: sharedThread),
                 slow: makeConnections(

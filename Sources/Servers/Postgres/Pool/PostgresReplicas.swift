@@ -77,7 +77,11 @@ package final class PostgresReplicas: Sendable {
         var attempts = 0
         var steps = [check, (statement, parameters)]
         while true {
-            guard let results = try? await pool.transaction(steps), let answer = results.first?.rows.first else {
+            guard
+                let results = try? await pool.transaction(
+                    steps, caller: UInt64(truncatingIfNeeded: statement.hashValue)),
+                let answer = results.first?.rows.first
+            else {
                 return nil
             }
             if answer.string(0) == "t" {

@@ -40,7 +40,7 @@ final class StatementLane: Sendable {
     }
 
     func submit(_ job: Job) {
-        if job.lane != nil, let statement = job.steps.first?.statement, statement.isSlow {
+        if job.lane != nil, job.judgedStatement?.isSlow == true {
             enqueue(job)
         } else {
             fast.leastLoaded.submit(job)
@@ -66,9 +66,11 @@ final class StatementLane: Sendable {
     }
 
     /// A slow connection is done with its job.
-    func left(_ job: Job, place: Int, wasSlow: Bool) {
-        if let statement = job.steps.first?.statement {
-            if wasSlow { statement.wasSlow() } else { statement.wasFast() }
+    func left(_ job: Job, place: Int, isSlow: Bool) {
+        if isSlow {
+            job.judgedStatement?.isSlowAgain()
+        } else if !job.hasFailed {
+            job.judgedStatement?.wasFast()
         }
         queue.ended(job, place: place)
         startWaiting()

@@ -21,12 +21,10 @@ package struct PostgresSection: SettingSection {
         "Pipelined connections for re-runs and housekeeping; a node without the worker role has one.")
     package let slowConnections = Setting.int(
         "postgres.slowConnections", 2, in: 0...64,
-        "Connections for slow statements of each kind that the node's roles run: queries, re-runs, mutations; 0: none.")
+        "Connections for slow queries, and as many for slow re-runs, where the node's roles run them; 0: none.")
     package let slowAfterMs = Setting.duration(
         "postgres.slowAfterMs", 50, in: 1...hour,
         "Running time after which a query that others wait for moves to a slow connection.")
-    package let slowMutationAfterMs = Setting.duration(
-        "postgres.slowMutationAfterMs", 1000, in: 1...hour, "The same for a mutation, which may wait for locks.")
     package let slowQueueMax = Setting.int(
         "postgres.slowQueueMax", 256, in: 1...100_000, "Slow statements waiting, per kind; more are refused.")
     package let slowQueuePerCallerMax = Setting.int(
@@ -40,7 +38,8 @@ package struct PostgresSection: SettingSection {
     package let queueMax = Setting.int(
         "postgres.queueMax", 4096, in: 1...1_000_000, "Statements waiting per pool; more are refused.")
     package let statementTimeoutMs = Setting.duration(
-        "postgres.statementTimeoutMs", 15_000, in: 10...hour, "Timeout of one statement.")
+        "postgres.statementTimeoutMs", 15_000, in: 10...hour,
+        "Timeout of one statement; bounds the wait for its turn and, separately, its execution.")
     package let connectTimeoutMs = Setting.duration(
         "postgres.connectTimeoutMs", 5000, in: 100...10 * minute, "Timeout of connecting.")
     package let reconnectMinMs = Setting.duration(
