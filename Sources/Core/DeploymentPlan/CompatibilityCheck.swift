@@ -11,8 +11,8 @@ package import SchemaModel
 ///
 /// | rule | severity | the new version |
 /// | --- | --- | --- |
-/// | `service-changed`, `connector-removed`, `operation-removed`, `operation-kind` | error | has another name or kind, or lacks it |
-/// | `variable-removed`, `variable-required`, `variable-type`, `variable-allowance` | error | accepts less than before |
+/// | `service-changed`, `connector-removed`, `operation-removed`, `operation-kind` | error | lacks or changes it |
+/// | `variable-removed`, `variable-required`, `variable-type`, `variable-allowance` | error | accepts less |
 /// | `auth-stricter` | error | admits fewer callers, or may do so |
 /// | `auth-looser` | warning | admits more callers |
 /// | `result-field-removed` | error | omits a field from the result |

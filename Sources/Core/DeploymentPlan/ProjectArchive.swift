@@ -5,7 +5,8 @@ package import SchemaModel
 
 /// The text form of a project that is stored with a deployment, and the digest that identifies it.
 ///
-///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],"location":…,"schema":[…],"serviceId":…}
+///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],
+///      "location":…,"schema":[…],"serviceId":…}
 ///
 /// Paths are relative to the common folder of all files, so the same files are the same version in any location. Seed
 /// rows and warnings are not included.

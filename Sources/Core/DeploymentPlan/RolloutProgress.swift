@@ -4,7 +4,7 @@ package import LiveModel
 package struct RolloutProgress: Sendable, Hashable {
     package struct Waiting: Sendable, Hashable {
         package let node: NodeID
-        /// What prevents the node from loading the version; empty if it only needs time.
+        /// The problem that prevents the node from loading the version; empty if it only needs time.
         package let problem: String
 
         package init(node: NodeID, problem: String) {

@@ -71,11 +71,11 @@ package struct ShardStatus: Sendable, Hashable {
 
 /// Counts of the work caused by take-overs and by losses of events.
 package struct TakeOverCounts: Sendable, Hashable {
-    /// Older events of the stream by which announced positions were judged.
+    /// Older events of the stream that were used to judge announced positions.
     package var replayed: UInt64 = 0
     /// Announcements that named a result that the gateway holds.
     package var announced: UInt64 = 0
-    /// Those announcements that were answered without a run, because nothing relevant happened since.
+    /// Announcements of these that were answered without a run, because nothing relevant happened since.
     package var kept: UInt64 = 0
     /// Paced runs, which neither an event nor a new subscriber caused.
     package var rerun: UInt64 = 0

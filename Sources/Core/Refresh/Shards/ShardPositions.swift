@@ -1,6 +1,6 @@
 import LiveModel
 
-/// A shard's position in its events stream, by which it judges the positions of results.
+/// A shard's position in its events stream. It judges the positions of results.
 ///
 /// Positions come from gateways, which may have them from clients: any of them can be old, from another owner, or
 /// forged.
@@ -21,7 +21,7 @@ struct ShardPositions: Sendable {
     private(set) var lastEventID: StreamID
     /// Runs started under this epoch.
     private(set) var runs: UInt64 = 0
-    /// The last events, by which positions are judged.
+    /// The last events, which judge positions.
     private var history: EventTail
     /// Positions below this are not trusted even if the stream reaches back to them, because it may lack events.
     private var lossFloor: StreamID

@@ -118,7 +118,7 @@ struct Subscribers: Sendable {
         return isBodyMissing
     }
 
-    /// Handles a failed run. A gateway that has a result does not learn of transient errors.
+    /// Handles a failed run. A gateway that has a result gets no message about transient errors.
     /// - Parameter actions: receives the messages to the gateways.
     mutating func fail(_ item: RunBatch.Item, _ error: RequestError, _ actions: inout [RefreshAction]) {
         for gateway in sortedGateways {

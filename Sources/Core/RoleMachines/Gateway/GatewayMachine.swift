@@ -41,7 +41,7 @@ package struct GatewayMachine: Sendable {
         package let subscriptions: Int
         /// Live queries whose last announcement has no answer yet.
         package let awaiting: Int
-        /// Bytes of the results kept.
+        /// Bytes of the held results.
         package let resultBytes: Int
         /// Moves of live queries to another shard since the start.
         package let moved: Int

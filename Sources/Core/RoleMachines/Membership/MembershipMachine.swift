@@ -74,7 +74,7 @@ package struct MembershipMachine: Sendable {
         case listing(CallID)
     }
 
-    /// What follows the current round.
+    /// The step after the current round.
     private enum Next: Sendable, Comparable { case heartbeat, afterGathering, atOnce }
 
     package let node: NodeID

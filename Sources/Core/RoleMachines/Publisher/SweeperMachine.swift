@@ -50,7 +50,7 @@ package struct SweeperMachine: Sendable {
 
     /// The unpublished rows as of the last round.
     package struct Backlog: Sendable, Hashable {
-        /// Counted up to a little more than `rowsMax`.
+        /// The number of rows, counted up to a little more than `rowsMax`.
         package var rows = 0
         package var oldestMs: Int64 = 0
         /// Why the last round published nothing; empty if it succeeded.

@@ -73,7 +73,7 @@ package struct WorkerMachine: Sendable {
     var outgoing: BatchQueue<OutgoingMessage>
     private(set) var isDraining = false
     private var isDrained = false
-    /// Entries read from streams of events.
+    /// The number of entries read from events streams.
     package private(set) var eventsRead: UInt64 = 0
     /// The effects of the fact being handled; empty between facts.
     var effects: [Effect] = []

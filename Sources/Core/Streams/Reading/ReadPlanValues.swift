@@ -11,7 +11,7 @@ extension ReadPlan {
         /// Time without an answer to a read after which its connection is considered dead.
         let silenceMaxMs: Int
         let reconnectMinMs: Int
-        /// Also how long a reader uses a single connection after the second one failed.
+        /// Also the time for which a reader uses a single connection after the second one failed.
         let reconnectMaxMs: Int
 
         package init(blockMs: Int, silenceMaxMs: Int, reconnectMinMs: Int, reconnectMaxMs: Int) {

@@ -59,7 +59,7 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case versionsMixed
     /// Sweepers do not append resync markers.
     case resyncMarkerOmitted
-    /// Folding deletes outbox rows without leaving the row that stands for them.
+    /// Folding deletes outbox rows without adding the row that replaces them.
     case foldedRowLost
     /// Workers ignore the timeline of Postgres.
     case timelineIgnored

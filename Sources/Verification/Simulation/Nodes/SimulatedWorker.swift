@@ -160,7 +160,7 @@ final class SimulatedWorker: Process {
         }
     }
 
-    /// Returns the delay of the last call of a shard's start, during which it makes mutations of random duration.
+    /// Returns the delay of a call; before the last call of a shard's start, it begins mutations and delays the call.
     private func delayByMutations(_ request: WorkerMachine.BrokerCall) -> Int64 {
         guard case .nodes = request, !world.mutationsAtStart.isEmpty else { return 0 }
         for entity in world.mutationsAtStart.prefix(3) { world.mutate(entity, at: world.pick(world.apiNodes)) }

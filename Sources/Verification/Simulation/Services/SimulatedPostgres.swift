@@ -51,7 +51,7 @@ final class SimulatedPostgres {
         let epochs: [ShardID: UInt64]
     }
 
-    /// The clock that contributes to the floor of epochs, besides recorded ones; 0: an unusable clock.
+    /// The clock that, together with recorded epochs, sets the floor of new ones; 0: an unusable clock.
     var clockMs: UInt64 { UInt64(clock()) }
 
     init(clock: @escaping () -> Int64) { self.clock = clock }
