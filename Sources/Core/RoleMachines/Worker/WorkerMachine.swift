@@ -57,7 +57,7 @@ package struct WorkerMachine: Sendable {
     var leaseDeadlineMs: Int64?
     /// The number of releases that have begun and not ended.
     var releasesUnderWay = 0
-    /// The last reason why no epoch could be negotiated; each reason is logged once.
+    /// The last reason why no epoch could be negotiated; a repeated reason is logged once.
     var epochProblem = ""
     /// The database's timeline as last known; empty until then.
     var databaseTimeline = ""
