@@ -3,17 +3,17 @@ package import LiveModel
 import Operations
 import SchemaModel
 
-/// Texts that no connector has, for administrators.
+/// Operations that administrators run without a connector.
 extension Catalog {
-    /// Of ad-hoc operations: no connector is called that, so no rule names one of them.
+    /// The connector id of ad-hoc operations. No connector has this id, so no rule names one of them.
     package static let adHocConnector = ""
-    /// Of one without a name.
+    /// The name given to an operation without one.
     private static let unnamed = "AdHoc"
 
-    /// Compiles an operation against the schema as one of a connector would be. `@auth` says nothing here: whoever asks
-    /// may do everything.
-    /// - Parameter name: nil: the only one in the text.
-    /// - Throws: `.badRequest` with all problems of the text and their places; `.payloadTooLarge`.
+    /// Compiles an operation against the schema as if it belonged to a connector. `@auth` has no effect, because
+    /// administrators may do everything.
+    /// - Parameter name: the operation to run; nil if the text has only one.
+    /// - Throws: `.badRequest` with the problems of the text and their places; `.payloadTooLarge`.
     package func adHoc(_ text: String, name: String?) throws(RequestError) -> StoredOperation {
         guard text.utf8.count <= ParserLimits.request.bytesMax else {
             throw RequestError(.payloadTooLarge, "\"query\" is larger than \(ParserLimits.request.bytesMax) bytes")
@@ -32,7 +32,7 @@ extension Catalog {
         return operation
     }
 
-    /// The text with a name for an operation that has none, and the name of the wanted one.
+    /// Returns the text, with a name inserted if its only operation has none, and the name of the requested operation.
     private static func named(_ text: String, _ name: String?) throws(RequestError) -> (text: String, name: String) {
         let document: Document
         do {
@@ -51,7 +51,7 @@ extension Catalog {
         }
         if let name = only.name?.value { return (text, name) }
         var bytes = Array(text.utf8)
-        // After the keyword; the short form has none.
+        // The name goes after the keyword, which the short form lacks.
         let keyword = bytes[only.range.start] == UInt8(ascii: "{") ? "" : only.kind.rawValue
         let insertion = (keyword.isEmpty ? "query " : " ") + unnamed + " "
         bytes.insert(contentsOf: insertion.utf8, at: only.range.start + keyword.utf8.count)

@@ -4,29 +4,29 @@ package import Operations
 package import SchemaModel
 package import SchemaSDL
 
-/// Everything that a service offers: the schema and the connectors with their operations, compiled.
+/// A compiled project: the schema and the connectors with their operations.
 ///
-/// Immutable. A pipeline of named representations leads here: `SourceFile` → `Document` → `Schema` and operation trees
-/// → templates of SQL → `StoredOperation`.
+/// Immutable. Compilation is a pipeline of named representations: `SourceFile` → `Document` → `Schema` and operation
+/// trees → SQL templates → `StoredOperation`.
 package struct Catalog: Sendable {
     package let serviceID: String
     package let location: String
     package let schema: Schema
-    /// What editors and client generators see.
+    /// The schema that editors and client generators see.
     package var graphQLSchema: GraphQLSchema { GraphQLSchema(schema, resolvers) }
-    /// By connector id.
+    /// The connectors by id.
     package let connectors: [String: Connector]
-    /// Everything worth saying that is no error: `Project.warnings`, then the rest in order of place.
+    /// All warnings: `Project.warnings`, then the others in order of place.
     package let warnings: [Diagnostic]
 
-    /// What could be better, in order of place; for `freshet check` only.
+    /// Suggestions for improvement, in order of place; only `freshet check` shows them.
     package var lints: [Diagnostic] { connectors.values.flatMap(\.lints).sorted() }
 
     private let resolvers: [ResolverSchema]
     private let refreshed: [OperationReference: [OperationReference]]
     private let conditionReads: [OperationReference: AuthReads]
 
-    /// - Throws: all errors of the project together, warnings among them.
+    /// - Throws: all errors of the project together, and its warnings.
     package static func compile(
         _ project: Project, options: CatalogOptions = CatalogOptions()
     ) throws(CatalogError) -> Catalog {
@@ -65,7 +65,7 @@ package struct Catalog: Sendable {
         conditionReads = Self.conditionReads(operations)
     }
 
-    /// The GraphQL schema alone: connectors need not compile.
+    /// Compiles the GraphQL schema alone; the connectors need not compile.
     /// - Throws: all errors of the schemas together.
     package static func graphQLSchema(of project: Project) throws(CatalogError) -> GraphQLSchema {
         var sink = DiagnosticSink()
@@ -86,18 +86,18 @@ package struct Catalog: Sendable {
         connectors[reference.connector]?.operations[reference.operation]
     }
 
-    /// The queries that a mutation can refresh, sorted: those whose rules name it, in its own connector, and those of
-    /// all connectors that look up rows by key in a table where it writes by key.
+    /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, and
+    /// those in all connectors that look up rows by key in a table where the mutation writes by key.
     package func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
         refreshed[mutation] ?? []
     }
 
-    /// What the conditions of all queries read of this mutation's auth: the part that its event has to carry.
+    /// Returns the parts of this mutation's auth that the conditions of any query read; its event must carry them.
     package func authReadsOfConditions(on mutation: OperationReference) -> AuthReads {
         conditionReads[mutation] ?? .nothing
     }
 
-    /// Of the operations of one catalog or of several versions together.
+    /// Computes `queriesRefreshed(by:)` for the operations of one catalog or of several versions together.
     static func refreshed(_ operations: [StoredOperation]) -> [OperationReference: [OperationReference]] {
         var byTable: [String: Set<OperationReference>] = [:]
         var byTrigger: [OperationReference: Set<OperationReference>] = [:]
@@ -130,8 +130,8 @@ package struct Catalog: Sendable {
 /// A named set of stored operations.
 package struct Connector: Sendable {
     package let id: String
-    /// By name, letter case included.
+    /// The operations by name, case-sensitive.
     package let operations: [String: StoredOperation]
-    /// What could be better, in order of place: see `Lint`.
+    /// Suggestions for improvement, in order of place (`Lint`).
     package let lints: [Diagnostic]
 }

@@ -1,7 +1,7 @@
 package import LiveModel
 
 /// The catalogs that a node serves at one time: the current one, which new requests and sessions get; announced ones,
-/// which become current when every node has loaded them; former ones, whose sessions have not reconnected yet.
+/// which become current once every node has loaded them; and former ones, whose sessions have not reconnected yet.
 ///
 /// Events are published for all of them together: a mutation of one version can refresh a query of another.
 package struct CatalogSet: Sendable {
@@ -9,7 +9,7 @@ package struct CatalogSet: Sendable {
         /// The project's version.
         package let version: Digest
         package let catalog: Catalog
-        /// Whether clients may begin with it: false for what is only announced, or about to go.
+        /// Whether new clients may use it: false for a version that is only announced or about to be removed.
         package let takesRequests: Bool
 
         package init(version: Digest, catalog: Catalog, takesRequests: Bool = true) {
@@ -22,7 +22,7 @@ package struct CatalogSet: Sendable {
     package let current: Member
     package let others: [Member]
 
-    /// Nil while there is one catalog, which has its own.
+    /// Nil if there is only one catalog, which has its own table.
     private let refreshed: [OperationReference: [OperationReference]]?
     private let conditionReads: [OperationReference: AuthReads]?
 
@@ -36,16 +36,16 @@ package struct CatalogSet: Sendable {
 
     package var members: [Member] { [current] + others }
 
-    /// The versions that were current before, youngest first, and whose clients may still come.
+    /// The formerly current versions that still accept clients, youngest first.
     package var formers: [Member] { others.filter(\.takesRequests) }
 
-    /// Whether no request can notice a difference.
+    /// Whether requests are served the same as by `other`.
     package func isServed(as other: CatalogSet) -> Bool {
         members.map(\.version) == other.members.map(\.version)
             && formers.map(\.version) == other.formers.map(\.version)
     }
 
-    /// The operation in exactly this version, from whichever catalog has it.
+    /// Returns the operation in exactly this version, from any catalog that has it.
     package func operation(_ reference: OperationReference, version: Digest) -> StoredOperation? {
         if let operation = current.catalog.operation(reference), operation.version == version { return operation }
         for member in others {
@@ -54,7 +54,7 @@ package struct CatalogSet: Sendable {
         return nil
     }
 
-    /// The operation of the current catalog, else of one that still, or already, has it.
+    /// Returns the operation from the current catalog, or from another one that has it.
     package func operation(_ reference: OperationReference) -> StoredOperation? {
         for member in members {
             if let operation = member.catalog.operation(reference) { return operation }
@@ -62,13 +62,13 @@ package struct CatalogSet: Sendable {
         return nil
     }
 
-    /// The queries, of any version, that a mutation of any version can refresh, sorted.
+    /// Returns the queries of any version that a mutation of any version can refresh, sorted.
     package func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
         guard let refreshed else { return current.catalog.queriesRefreshed(by: mutation) }
         return refreshed[mutation] ?? []
     }
 
-    /// The claims of this mutation's auth that conditions of any version's queries read.
+    /// Returns the claims of this mutation's auth that conditions of any version's queries read.
     package func authReadsOfConditions(on mutation: OperationReference) -> AuthReads {
         guard let conditionReads else { return current.catalog.authReadsOfConditions(on: mutation) }
         return conditionReads[mutation] ?? .nothing

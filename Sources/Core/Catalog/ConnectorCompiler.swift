@@ -3,7 +3,7 @@ import LiveModel
 import Operations
 import SchemaModel
 
-/// One connector: its files parsed, each operation resolved, checked and rendered.
+/// Compiles a connector: parses its files, then resolves, checks and renders each operation.
 struct ConnectorCompiler {
     let api: GeneratedAPI
     let schemaText: [UInt8]
@@ -36,7 +36,7 @@ struct ConnectorCompiler {
                     hasAuth: operation.definition.directives.first(named: "auth") != nil))
         }
         TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
-        // What stands beside a mistake was not looked at: its fragments only seem unused.
+        // Operations with errors were not fully resolved, so their fragments may only seem unused.
         if sink.count(of: .error) == errorsBefore {
             warnAboutUnusedFragments(sources, usedFragments, &sink)
             if sources.operations.isEmpty, let file = source.files.first {
@@ -59,7 +59,7 @@ struct ConnectorCompiler {
     }
 
     private func version(of operation: OperationTree) -> Digest {
-        // Digests of results with and without ids have no order.
+        // Results with and without entity ids have incomparable digests, so the versions must differ.
         let form: [UInt8] = operation.results.hasEntityIDs ? [0, 1] : []
         return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
     }

@@ -3,7 +3,7 @@ package import LiveModel
 import Operations
 package import SchemaModel
 
-/// Where operations stand in a project's files.
+/// The places of operations in a project's files.
 package struct OperationPlaces {
     private var places: [OperationReference: (file: SourceFile, range: SourceRange)] = [:]
 
@@ -20,7 +20,7 @@ package struct OperationPlaces {
         }
     }
 
-    /// - Parameter reference: nil for what is gone and stands nowhere.
+    /// - Parameter reference: nil for something that was removed and has no place.
     package func diagnostic(
         _ reference: OperationReference?, _ severity: Diagnostic.Severity, _ rule: String, _ message: String,
         help: String? = nil

@@ -3,9 +3,9 @@ package import LiveModel
 package import Operations
 import QuerySQL
 
-/// Vectors that models make of texts.
+/// The embeddings that an operation needs.
 extension StoredOperation {
-    /// A place where the operation asks for a vector, for people.
+    /// A use of an embedding, in a form for people.
     package struct EmbeddingUse: Sendable, Hashable {
         package let model: String
         /// `$query`, or a constant as JSON.
@@ -19,7 +19,7 @@ extension StoredOperation {
         embeddings.map { EmbeddingUse(model: $0.model, text: $0.text.words, size: $0.size) }
     }
 
-    /// The texts whose vectors a run needs, each once; those of fields that are left out are not among them.
+    /// Returns the texts whose embeddings a run needs, without duplicates and without those of excluded fields.
     /// `variables` are coerced.
     /// - Throws: `.invalidVariable`.
     package func embeddingTexts(variables: JSONObject) throws(RequestError) -> [EmbeddingText] {

@@ -4,42 +4,42 @@ package import Operations
 package import QuerySQL
 import SchemaModel
 
-/// One query or mutation that clients can run by name, compiled.
+/// A compiled query or mutation that clients can run by name.
 ///
-/// A class, so that the many holders of an operation share one cache of its statements. Immutable but for that cache.
+/// A class, so that all holders of an operation share its cache of statements. Immutable except for that cache.
 package final class StoredOperation: Sendable {
     package typealias Kind = OperationTree.Kind
 
     package let reference: OperationReference
     package let kind: Kind
-    /// SHA-256 over the operation, the fragments it uses and the schema.
+    /// The SHA-256 of the operation, the fragments it uses and the schema.
     package let version: Digest
     package let variables: [VariableSpec]
     /// The source as stored: the operation, then the fragments it uses.
     package let text: String
     package let auth: AuthRule
-    /// What the values in the SQL and, for a query, its refresh conditions read of the requester's auth: part of the
-    /// key of a live query. `@auth` itself is not in it, it is decided for each subscriber.
+    /// The parts of the requester's auth that the SQL values and, for a query, its refresh conditions read; they are
+    /// part of the live query's key. `@auth` itself is excluded, because it is evaluated for each subscriber.
     package let authReads: AuthReads
     /// `.none` for a mutation.
     package let refresh: RefreshRules
-    /// SQL names of the tables in which a mutation may write rows by their primary key, sorted. Empty for a query.
+    /// The SQL names of the tables in which a mutation may write rows by primary key, sorted. Empty for a query.
     package let tablesWrittenByKey: [String]
-    /// `@transaction`
+    /// Whether the mutation has `@transaction`.
     package let isTransaction: Bool
 
-    /// What it reads and writes, for explanations.
+    /// The tables and rows that the operation reads and writes, for explanations.
     package let readWriteSet: ReadWriteSet
     private let coercion: VariableCoercion
-    /// Where vectors are asked for.
+    /// The places where the operation needs an embedding.
     let embeddings: [EmbeddingSource]
-    /// Fields of a query that custom resolvers answer.
+    /// The fields of a query that custom resolvers answer.
     let remoteFields: [(inclusion: Inclusion, field: RemoteField)]
     let query: QueryPlan?
     let mutation: [MutationPlan]
     private let results: ResultForm
-    /// Whether the fields of a mutation must run one after the other, because a value reads what an earlier one gave or
-    /// a `@check` decides whether the next one runs.
+    /// Whether the fields of a mutation must run one after the other, because a value reads the result of an earlier
+    /// field or a `@check` decides whether the next one runs.
     package let isStepwise: Bool
 
     init(_ tree: OperationTree, schema: Schema, version: Digest) {
@@ -72,30 +72,30 @@ package final class StoredOperation: Sendable {
         isStepwise = tree.isStepwise
     }
 
-    /// Whether the caller may run it: `@auth`. Nil for yes. `variables` are coerced.
+    /// Returns the error if `@auth` denies the caller; nil if it allows the run. `variables` are coerced.
     package func authorize(auth: Auth?, variables: JSONObject, nowMs: Int64) -> RequestError? {
         self.auth.authorize(
             auth: auth, variables: variables, nowMs: nowMs, operationName: reference.operation)
     }
 
-    /// Variables as sent, checked and in canonical form (see `ScalarCoercion`): defaults applied, what was not sent is
-    /// absent, an explicit null stays. The result has the order of the declaration.
+    /// Checks variables as sent and returns their canonical form (see `ScalarCoercion`): defaults are applied, unsent
+    /// variables are absent, an explicit null remains. The result is in order of declaration.
     /// - Throws: `.invalidVariable`, naming the variable and the path inside it.
     package func coerce(_ variables: JSONObject) throws(RequestError) -> JSONObject {
         try coercion.coerce(variables)
     }
 
-    /// The rows that the executed top-level fields look up by primary key: what an implicit refresh listens to. A
-    /// field without a complete key, such as `id_expr: "auth.uid"` when signed out, listens to nothing.
-    /// `variables` are coerced.
+    /// Returns the rows that the executed top-level fields look up by primary key; writes to them refresh the query
+    /// implicitly. A field without a complete key, such as `id_expr: "auth.uid"` when signed out, has none. `variables`
+    /// are coerced.
     package func lookupKeys(variables: JSONObject, auth: Auth?) -> [EntityKey] {
         query?.lookupKeys(invocation(variables, auth, nowMs: 0)) ?? []
     }
 
-    /// The statement and its parameters. `variables` are coerced.
-    /// - Parameter embeddings: of `embeddingTexts`.
-    /// - Throws: `.invalidVariable` when an expression of the operation has no value; why a text has no vector;
-    ///   `.badRequest` for a mutation.
+    /// Returns the statement and its parameters. `variables` are coerced.
+    /// - Parameter embeddings: those of `embeddingTexts`.
+    /// - Throws: `.invalidVariable` if an expression of the operation has no value; the error of a text whose embedding
+    ///   failed; `.badRequest` for a mutation.
     package func queryCall(
         variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none
     ) throws(RequestError) -> QueryCall {
@@ -103,9 +103,9 @@ package final class StoredOperation: Sendable {
         return try query.call(invocation(variables, auth, nowMs: nowMs, embeddings))
     }
 
-    /// The same for many requests at once, grouped by shape; those whose expressions have no value and whose texts no
-    /// vector stand in `failures`.
-    /// - Parameter embeddings: of the `embeddingTexts` of all.
+    /// Returns the statements and parameters of many requests, grouped by shape. Requests with an expression that has
+    /// no value, or with a text whose embedding failed, are in `failures`.
+    /// - Parameter embeddings: those of all requests' `embeddingTexts`.
     /// - Throws: `.badRequest` for a mutation.
     package func queryBatches(
         count: Int, nowMs: Int64, embeddings: Embeddings = .none,
@@ -118,10 +118,11 @@ package final class StoredOperation: Sendable {
         }
     }
 
-    /// The steps and their parameters. `variables` are coerced; `makeUUID` gives a fresh random UUID for each call.
-    /// - Parameter embeddings: of `embeddingTexts`.
-    /// - Throws: `.invalidVariable` when an expression has no value or a filter would be left without a test; why a
-    ///   text has no vector; `.badRequest` for a query.
+    /// Returns the steps and their parameters. `variables` are coerced; `makeUUID` returns a fresh random UUID for each
+    /// call.
+    /// - Parameter embeddings: those of `embeddingTexts`.
+    /// - Throws: `.invalidVariable` if an expression has no value or a filter would have no condition left; the error
+    ///   of a text whose embedding failed; `.badRequest` for a query.
     package func mutationCall(
         variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, makeUUID: () -> String
     ) throws(RequestError) -> MutationCall {
@@ -144,7 +145,7 @@ package final class StoredOperation: Sendable {
         return try outcome.get()
     }
 
-    /// The run of a mutation field by field, for `isStepwise`. `variables` are coerced.
+    /// Returns a run of the mutation field by field, for `isStepwise`. `variables` are coerced.
     package func mutationRun(
         variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
         makeUUID: @escaping @Sendable () -> String
@@ -156,16 +157,16 @@ package final class StoredOperation: Sendable {
                 embeddings: embeddings, makeUUID: makeUUID))
     }
 
-    /// Whether results of this query need `finish`.
+    /// Whether results of this query must pass through `finish`.
     package var isFinished: Bool { kind == .query && (results.hasPolicy || results.hasEntityIDs) }
 
-    /// Whether a `@check` of this query may fail by itself as time passes, though its result stays the same.
+    /// Whether a `@check` of this query may begin to fail as time passes, although its result stays the same.
     package var hasChecksOfTime: Bool { results.policy?.readsRequestTime ?? false }
 
-    /// What of a query's result may be shown: what is redacted is taken out, what a failed `@check` withholds is null
-    /// (see `RootFieldOrder`), and the ids of entities stand apart.
-    /// - Parameter text: the result as the database made it.
-    /// - Throws: `.permissionDenied` with the message of a check that does not hold and leaves nothing to be shown.
+    /// Returns the part of a query's result that may be shown: redacted fields are removed, a value that a failed
+    /// `@check` withholds is null (see `RootFieldOrder`), and the entity ids are separate.
+    /// - Parameter text: the result as the database produced it.
+    /// - Throws: `.permissionDenied` with the message of a failed check if nothing may be shown.
     package func finish(
         _ text: [UInt8], variables: JSONObject, auth: Auth?, nowMs: Int64
     ) throws(RequestError) -> FinishedResult {
@@ -179,7 +180,7 @@ package final class StoredOperation: Sendable {
             variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation, embeddings: embeddings)
     }
 
-    /// How often the cache of statements was full and started over; 0 in a sound operation.
+    /// How often the statement cache was full and was emptied; 0 for a well-formed operation.
     package var statementEvictionCount: Int {
         (query?.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
     }

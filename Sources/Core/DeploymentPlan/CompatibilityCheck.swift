@@ -3,24 +3,25 @@ import LiveModel
 import Operations
 package import SchemaModel
 
-/// Compares two catalogs, operation by operation: whether clients of a served version can go on with a new one.
+/// Compares two catalogs, operation by operation, to decide whether clients of a served version can continue with a new
+/// one.
 ///
-/// Errors are what would break a client that worked before; warnings are what an operator should know. What the
-/// database needs is another question: `Migration.plan` refuses what would lose data.
+/// Errors are changes that would break a working client; warnings are changes that an operator should know. Changes of
+/// the database are checked elsewhere: `Migration.plan` refuses what would lose data.
 ///
 /// | rule | severity | the new version |
 /// | --- | --- | --- |
-/// | `service-changed`, `connector-removed`, `operation-removed`, `operation-kind` | error | has another name or kind |
-/// | `variable-removed`, `variable-required`, `variable-type`, `variable-allowance` | error | takes less than before |
-/// | `auth-stricter` | error | lets fewer callers in, or perhaps does |
-/// | `auth-looser` | warning | lets more callers in |
-/// | `result-field-removed` | error | leaves a field out of the result |
+/// | `service-changed`, `connector-removed`, `operation-removed`, `operation-kind` | error | lacks or changes it |
+/// | `variable-removed`, `variable-required`, `variable-type`, `variable-allowance` | error | accepts less |
+/// | `auth-stricter` | error | admits fewer callers, or may do so |
+/// | `auth-looser` | warning | admits more callers |
+/// | `result-field-removed` | error | omits a field from the result |
 /// | `operation-text` | warning | has another text: clients may send the old one while the old version is in service |
-/// | `refresh-removed` | warning | refreshes a query by fewer rules |
+/// | `refresh-removed` | warning | refreshes a query under fewer rules |
 package enum CompatibilityCheck {
     /// - Parameters:
-    ///   - project: that of the new catalog; the findings point into its files.
-    /// - Returns: in order of operations; empty when no client can notice a difference.
+    ///   - project: the project of the new catalog; the findings refer to its files.
+    /// - Returns: the findings in order of operations; empty if no client can notice a difference.
     package static func findings(from old: Catalog, to new: Catalog, project: Project) -> [Diagnostic] {
         let places = OperationPlaces(project)
         var findings: [Diagnostic] = []

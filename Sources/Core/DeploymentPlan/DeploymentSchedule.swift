@@ -3,23 +3,23 @@ package import LiveModel
 /// One version of the project in the cluster's history.
 package struct Deployment: Sendable, Hashable {
     package enum Origin: String, Sendable, Hashable {
-        /// `freshet deploy`.
+        /// Created by `freshet deploy`.
         case deploy
-        /// The project folder that a node was started with, while nothing had been deployed.
+        /// The project folder of a node that was started before the first deployment.
         case folder
     }
 
     /// Increases with every deployment.
     package var id: Int64
-    /// `ProjectArchive.version`.
+    /// The project's digest (`ProjectArchive.version`).
     package var version: Digest
     package var origin: Origin
     package var createdBy: String
-    // Milliseconds since 1970 by the database's clock.
+    // In milliseconds since 1970, by the database's clock.
     package var createdAtMs: Int64
-    /// Nil while it is only announced: nodes load it, and no request gets it.
+    /// Nil while the version is only announced: nodes load it, but no request gets it.
     package var activeAtMs: Int64?
-    /// When a node last said that it was started with this folder.
+    /// When a node last reported that it was started with this folder.
     package var seenAtMs: Int64
 
     package init(
@@ -36,15 +36,15 @@ package struct Deployment: Sendable, Hashable {
     }
 }
 
-/// Which versions a node serves: a function of the history and the time.
+/// The versions that a node serves, as a function of the history and the time.
 ///
-/// | version | is |
+/// | version | meaning |
 /// | --- | --- |
 /// | announced | loaded; events are published for it; no request gets it yet |
 /// | current | the last one activated: new requests and sessions get it. Before the first: the node's own folder |
 /// | former | served for `keepMs` after another became current, for the sessions that began with it |
-/// | moving | its sessions are told to reconnect, over `moveMs` |
-/// | gone | after that, and a pause for stragglers |
+/// | moving | its sessions are asked to reconnect, over `moveMs` |
+/// | gone | not served: moving is over, and a pause for stragglers |
 package struct DeploymentSchedule: Sendable, Hashable {
     package struct Settings: Sendable, Hashable {
         package var keepMs: Int64 = 600_000
@@ -55,26 +55,26 @@ package struct DeploymentSchedule: Sendable, Hashable {
 
     /// An announcement that is not activated within this time is void; `freshet deploy` gives up earlier.
     package static let announcedMaxMs: Int64 = 900_000
-    /// From the end of moving to the end of serving: live queries linger at gateways.
+    /// Time from the end of moving to the end of serving, because live queries linger at gateways.
     package static let stragglerMs: Int64 = 60_000
 
-    /// Nil when nothing was activated and the node has no folder.
+    /// Nil if nothing was activated and the node has no folder.
     package let current: Digest?
-    /// Without `current`, each once, youngest first.
+    /// The other served versions, without duplicates, youngest first.
     package let others: [Digest]
-    /// Those of `others` that were never current.
+    /// The members of `others` that were never current.
     package let announced: Set<Digest>
-    /// Those of `others` whose sessions are told to reconnect.
+    /// The members of `others` whose sessions are asked to reconnect.
     package let moving: Set<Digest>
-    /// The greatest id of the history.
+    /// The greatest id in the history.
     package let generation: Int64
 
     package init(_ deployments: [Deployment], folder: Digest?, nowMs: Int64, settings: Settings) {
-        // One at a time is announced and activated, so ids are in the order of activation. Times are not: the clock of
-        // a new primary may be behind.
+        // Deployments are announced and activated one at a time, so ids are in the order of activation. Times are not:
+        // the clock of a new primary may be behind.
         let active = deployments.filter { $0.origin == .deploy && $0.activeAtMs != nil }.sorted { $0.id < $1.id }
         let current = active.last?.version ?? folder
-        /// When moving begins; of several rows for one version the latest counts.
+        /// When moving begins; for several rows of one version, the latest time.
         var movesAtMs: [Digest: Int64] = [:]
         func serve(_ version: Digest, until: Int64) { movesAtMs[version] = max(movesAtMs[version] ?? 0, until) }
         for (index, deployment) in active.enumerated() where index + 1 < active.count {
@@ -99,7 +99,7 @@ package struct DeploymentSchedule: Sendable, Hashable {
         self.moving = Set(served.filter { $0.value <= nowMs }.keys)
         self.generation = deployments.map(\.id).max() ?? 0
     }
-    /// The last version that was served before the row that made `current` current; nil for none.
+    /// Returns the last version that was served before the row that made `current` current; nil if there was none.
     package static func former(of current: Digest?, in deployments: [Deployment]) -> Deployment? {
         guard let current else { return nil }
         let since = deployments.last { $0.version == current && $0.activeAtMs != nil }?.id ?? 0

@@ -4,7 +4,7 @@ import LiveModel
 import Operations
 import SchemaModel
 
-/// Compares two versions of an operation: what a client would notice.
+/// Compares two versions of an operation as clients see them.
 struct OperationComparison {
     struct Finding: Hashable {
         let severity: Diagnostic.Severity
@@ -54,7 +54,7 @@ struct OperationComparison {
                 findings.append(
                     error("variable-required", "$\(next.name) of \"\(name)\" may no longer be null"))
             }
-            // Whether null may be sent was asked above.
+            // Nullability was compared above.
             if variable.type.nullable != next.type.nullable {
                 findings.append(
                     error(
@@ -76,7 +76,7 @@ struct OperationComparison {
         return findings
     }
 
-    /// The first value that was accepted and is not any more; both plans are of one type name.
+    /// Describes the first value that is no longer accepted; both plans are for one type name.
     private func narrowing(_ old: CoercionPlan, _ new: CoercionPlan, at path: String) -> String? {
         switch (old, new) {
         case (.nonNull(let old), _): return narrowing(old, new, at: path)
@@ -118,7 +118,7 @@ struct OperationComparison {
 
     // MARK: Authorization
 
-    /// Levels from open to closed.
+    /// Access levels from the most open to the most restricted.
     private static let order: [AccessLevel] = [.everyone, .userAnonymous, .user, .userEmailVerified, .noAccess]
 
     private var auth: [Finding] {
@@ -185,11 +185,11 @@ struct OperationComparison {
     }
 }
 
-/// Which fields a stored text puts into its results.
+/// The fields that a stored operation text puts into its results.
 struct ResultShape {
-    /// `novels.remarks.stars`, by response keys.
+    /// Paths of response keys, such as `novels.remarks.stars`.
     private(set) var paths: Set<String> = []
-    /// Canonical selections; empty when the text cannot be read.
+    /// The canonical selections; empty if the text cannot be parsed.
     private(set) var text = ""
 
     init(_ stored: String) {
@@ -208,14 +208,14 @@ struct ResultShape {
         for selection in set.selections {
             switch selection {
             case .field(let field):
-                // Asked for by the operation itself, kept from clients.
+                // A redacted field is selected by the operation but withheld from clients.
                 if field.directives.first(named: "redact") != nil { continue }
                 let path = prefix + field.responseKey
                 paths.insert(path)
                 if let inner = field.selectionSet { collect(inner, prefix: path + ".", fragments, open: open) }
             case .inlineFragment(let fragment): collect(fragment.selectionSet, prefix: prefix, fragments, open: open)
             case .fragmentSpread(let spread):
-                // Stored operations have no cycles; this keeps a mistake from becoming an endless loop.
+                // Stored operations have no cycles; the check prevents an endless recursion if one does.
                 guard let inner = fragments[spread.name.value], !open.contains(spread.name.value) else { continue }
                 collect(inner, prefix: prefix, fragments, open: open.union([spread.name.value]))
             }

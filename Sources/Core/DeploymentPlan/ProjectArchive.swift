@@ -3,21 +3,22 @@ import JSON
 package import LiveModel
 package import SchemaModel
 
-/// A project as one text, as it is stored with a deployment, and the digest that names it.
+/// The text form of a project that is stored with a deployment, and the digest that identifies it.
 ///
-///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],"location":…,"schema":[…],"serviceId":…}
+///     {"connectors":[{"entityIds":false,"files":[{"path":…,"text":…}],"id":…}],
+///      "location":…,"schema":[…],"serviceId":…}
 ///
-/// Paths are relative to the folder that all files share: the same files are the same version wherever they are.
-/// Seed rows and warnings are not part of it.
+/// Paths are relative to the common folder of all files, so the same files are the same version in any location. Seed
+/// rows and warnings are not included.
 package struct ProjectArchive: Sendable {
-    /// Bytes of `text`.
+    /// Maximum size of `text` in bytes.
     package static let bytesMax = 16 << 20
 
     package struct Failure: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
 
-    /// With paths as they are archived.
+    /// The project with archived paths.
     package let project: Project
     /// Canonical JSON.
     package let text: String
@@ -46,7 +47,7 @@ package struct ProjectArchive: Sendable {
         self.version = Digest(of: bytes)
     }
 
-    /// - Throws: when the text is not what this type writes.
+    /// - Throws: if the text is not in the format that this type writes.
     package init(parsing text: String) throws(Failure) {
         let value: JSONValue
         do {
@@ -91,7 +92,7 @@ package struct ProjectArchive: Sendable {
                     ]
                 }),
         ]
-        // Left out when there are none, so that versions from before resolvers existed stay the same.
+        // Omitted if empty, so that versions from before resolvers existed keep their digests.
         if !project.resolvers.isEmpty {
             object["resolvers"] = .array(
                 project.resolvers.map {
@@ -122,7 +123,7 @@ package struct ProjectArchive: Sendable {
         return files
     }
 
-    /// With its slash; empty when the files share none.
+    /// Returns the common folder with its slash; empty if there is none.
     private static func sharedFolder(_ paths: [String]) -> String {
         guard var shared = paths.first.map({ $0.split(separator: "/", omittingEmptySubsequences: false).dropLast() })
         else { return "" }
@@ -135,6 +136,6 @@ package struct ProjectArchive: Sendable {
 }
 
 extension Digest {
-    /// Enough of a version's name for people.
+    /// A short form of a version's digest for people.
     package var shortHex: String { String(hex.prefix(12)) }
 }

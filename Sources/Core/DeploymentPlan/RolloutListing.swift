@@ -1,6 +1,6 @@
 package import LiveModel
 
-/// One row of a cluster's history of versions, as operators see it.
+/// A row of the cluster's version history, as operators see it.
 package struct RolloutListing: Sendable, Hashable {
     package enum Standing: String, Sendable, Hashable {
         case beforeTheFirst = "until the first deployment"
@@ -10,12 +10,12 @@ package struct RolloutListing: Sendable, Hashable {
     }
 
     package let deployment: Deployment
-    /// Nil for a version that is not served any more, and for all but the last row of a version.
+    /// Nil for a version that is no longer served, and for all but the last row of a version.
     package let standing: Standing?
-    /// The nodes that serve the version, with its last row.
+    /// The nodes that serve the version; only in its last row.
     package let nodes: [NodeID]
 
-    /// - Returns: youngest first.
+    /// - Returns: the rows, youngest first.
     package static func all(
         _ history: [Deployment], _ schedule: DeploymentSchedule, nodes: [NodeRecordPayload]
     ) -> [RolloutListing] {

@@ -1,10 +1,10 @@
 package import LiveModel
 
-/// How far the nodes of the cluster are with a deployment, by what they say of themselves.
+/// The progress of the cluster's nodes with a deployment, according to their own reports.
 package struct RolloutProgress: Sendable, Hashable {
     package struct Waiting: Sendable, Hashable {
         package let node: NodeID
-        /// What keeps it from loading the version; empty if it only needs time.
+        /// The problem that prevents the node from loading the version; empty if it only needs time.
         package let problem: String
 
         package init(node: NodeID, problem: String) {
@@ -14,9 +14,9 @@ package struct RolloutProgress: Sendable, Hashable {
     }
 
     package let nodes: Int
-    /// Nodes that have not loaded it: it must not become current.
+    /// Nodes that have not loaded the version; until they have, it must not become current.
     package let loading: [Waiting]
-    /// Nodes whose new requests get another version.
+    /// Nodes whose new requests still get another version.
     package let switching: [Waiting]
 
     package init(_ records: [NodeRecordPayload], deployment: Int64, version: Digest) {
@@ -29,11 +29,11 @@ package struct RolloutProgress: Sendable, Hashable {
     }
 }
 
-/// The nodes that a rollout waits for, by repeated looks at the list of nodes.
+/// The nodes that a rollout waits for, from repeated reads of the node list.
 ///
-/// A Redis that loses its data loses the list, too, which makes a cluster look empty or small. So a list counts only
-/// after some time, in which every living node renews its entry, and a node that was once in it is waited for until its
-/// entry would have expired.
+/// A Redis server that loses its data also loses the list, which makes the cluster look empty or small. Therefore the
+/// list is trusted only after two heartbeats of observation, in which every living node renews its entry, and a node
+/// that was once listed is waited for until its entry would have expired.
 package struct RolloutRoster: Sendable {
     private let settleMs: Int64
     private let ttlMs: Int64
@@ -41,21 +41,21 @@ package struct RolloutRoster: Sendable {
     private var seen: [NodeID: (record: NodeRecordPayload, atMs: Int64)] = [:]
 
     /// - Parameters:
-    ///   - heartbeatMs: in which every node renews its entry.
-    ///   - ttlMs: after which an entry expires that is not renewed.
+    ///   - heartbeatMs: the interval in which every node renews its entry.
+    ///   - ttlMs: the time after which an entry that is not renewed expires.
     package init(heartbeatMs: Int64, ttlMs: Int64) {
         self.settleMs = 2 * heartbeatMs
         self.ttlMs = ttlMs
     }
 
-    /// - Parameter records: nil when the list could not be read.
+    /// - Parameter records: nil if the list could not be read.
     package mutating func looked(_ records: [NodeRecordPayload]?, nowMs: Int64) {
         guard let records else {
             firstMs = nil
             return
         }
         if firstMs == nil {
-            // No entry grew old while the list could not be read.
+            // Time during which the list could not be read does not age entries.
             firstMs = nowMs
             seen = seen.mapValues { ($0.record, nowMs) }
         }

@@ -1,21 +1,21 @@
 package import LiveModel
 
-/// Decides how long a rollout waits until every node has loaded, or serves, a deployment; by repeated looks at the list
-/// of nodes.
+/// Decides how long a rollout waits until every node has loaded, or serves, a deployment, from repeated reads of the
+/// node list.
 package struct RolloutWait: Sendable {
     package enum Goal: String, Sendable, Hashable {
         case load, serve
     }
 
-    /// The time between two looks.
+    /// The time between two reads of the node list.
     package static let lookMs: Int64 = 200
-    /// A node that reports a problem for so long will not get over it.
+    /// A node that reports a problem for this long is considered stuck.
     package static let problemMs: Int64 = 10_000
 
     private let goal: Goal
     private let deployment: Int64
     private let version: Digest
-    /// Carried on to the wait for the next goal.
+    /// Reused in the wait for the next goal.
     package private(set) var roster: RolloutRoster
     private let startMs: Int64
     private let timeoutMs: Int64
@@ -34,17 +34,17 @@ package struct RolloutWait: Sendable {
     }
 
     package enum Action: Sendable, Hashable {
-        /// So many nodes have reached the goal, which is news.
+        /// The number of nodes that have reached the goal has changed.
         case report(done: Int, nodes: Int)
-        /// Look again after `lookMs`.
+        /// Read the node list again after `lookMs`.
         case lookAgain
         /// Every node has reached the goal.
         case finish(nodes: Int)
-        /// These nodes have not, and it is too late or pointless to wait; none: the list cannot be read.
+        /// These nodes have not reached the goal, and waiting is too late or pointless; empty: the list cannot be read.
         case giveUp([RolloutProgress.Waiting])
     }
 
-    /// - Parameter records: nil when the list could not be read.
+    /// - Parameter records: nil if the list could not be read.
     package mutating func looked(_ records: [NodeRecordPayload]?, nowMs: Int64) -> [Action] {
         roster.looked(records, nowMs: nowMs)
         let progress = RolloutProgress(roster.nodes, deployment: deployment, version: version)

@@ -1,4 +1,4 @@
-/// The part of a key that determines its slot: the content of the first non-empty `{}`, else the whole key
+/// Returns the part of a key that determines its slot: the content of the first non-empty `{}`, or the whole key
 /// (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
 package func hashTag(of key: String) -> Substring.UTF8View {
     let bytes = key.utf8

@@ -1,4 +1,4 @@
-/// Every Redis key of one namespace. No other code spells a key.
+/// The Redis keys of one namespace. No other code spells a key.
 ///
 /// All keys of a shard share the hash tag `{ns:shard:N}`, so one script can use the shard's lease and streams together
 /// even in a cluster.
@@ -25,23 +25,23 @@ package struct Keys: Hashable, Sendable {
         self.namespace = namespace
     }
 
-    /// Stream of a shard's mutation events.
+    /// The stream of a shard's mutation events.
     package func events(shard: Int) -> String { "{\(namespace):shard:\(shard)}:events" }
-    /// Stream of the interest that gateways announce to and withdraw from a shard.
+    /// The stream of interest that gateways announce to and withdraw from a shard.
     package func control(shard: Int) -> String { "{\(namespace):shard:\(shard)}:control" }
-    /// Hash with owner, epoch and expiry of a shard's lease.
+    /// The hash with owner, epoch and expiry of a shard's lease.
     package func lease(shard: Int) -> String { "{\(namespace):shard:\(shard)}:lease" }
-    /// Stream of results for one gateway.
+    /// The stream of results for one gateway.
     package func inbox(gateway: String) -> String { "{\(namespace):gateway:\(gateway)}:inbox" }
-    /// Stream that wakes workers: nodes or leases changed (`Broker.tellNews`).
+    /// The stream that wakes workers after changes of nodes or leases (`Broker.tellNews`).
     package var news: String { "\(namespace):news" }
-    /// Hash of node id to expiry and payload.
+    /// The hash from node id to expiry and payload.
     package var nodes: String { "\(namespace):nodes" }
-    /// Hash with shard count, format version and incarnation.
+    /// The hash with shard count, format version and incarnation.
     package var meta: String { "\(namespace):meta" }
-    /// Hash of cluster overrides (splits, moved shards, drained nodes) and their generation.
+    /// The hash of cluster overrides (splits, moved shards, drained nodes) and their generation.
     package var orders: String { "\(namespace):orders" }
-    /// Hash of revoked users, tokens and API keys, in the format of the overrides.
+    /// The hash of revoked users, tokens and API keys, in the format of the overrides.
     package var revocations: String { "\(namespace):revocations" }
 
     package func key(of book: OverrideTable) -> String {

@@ -1,13 +1,13 @@
-/// Every error code that a client can receive, with its form in each protocol. `docs/reference/errors.md` has the same
+/// The error codes that clients can receive, with their forms in each protocol. `docs/reference/errors.md` has the same
 /// table, and a test compares the two.
 package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// The request is malformed: bad JSON, a missing field, a wrong type.
     case badRequest = "BAD_REQUEST"
-    /// No connector or operation of that name.
+    /// There is no connector or operation with that name.
     case operationNotFound = "OPERATION_NOT_FOUND"
     /// A variable is missing, unknown or of the wrong type.
     case invalidVariable = "INVALID_VARIABLE"
-    /// No token, or one that does not verify or has expired.
+    /// The token is missing, invalid or expired.
     case unauthenticated = "UNAUTHENTICATED"
     /// `@auth` denies access.
     case permissionDenied = "PERMISSION_DENIED"
@@ -15,22 +15,21 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case constraintViolation = "CONSTRAINT_VIOLATION"
     /// The database refused the statement for another reason.
     case databaseError = "DATABASE_ERROR"
-    /// A custom resolver or the embedding server answered with an error, or with an invalid answer.
+    /// A custom resolver or the embedding server returned an error or an invalid answer.
     case resolverFailed = "RESOLVER_FAILED"
     /// The statement, a custom resolver or the embedding server ran longer than its time-out.
     case timeout = "TIMEOUT"
-    /// A limit of the connection, user, address or node: subscriptions, requests in flight.
+    /// A limit of the connection, user, address or node was reached: subscriptions, requests in flight.
     case limitExceeded = "LIMIT_EXCEEDED"
-    /// A body, frame or message above its limit.
+    /// A body, frame or message exceeds its limit.
     case payloadTooLarge = "PAYLOAD_TOO_LARGE"
-    /// The node is busy or its database or broker cannot be reached; try again.
+    /// The node is busy, or its database or broker is unreachable; try again.
     case unavailable = "UNAVAILABLE"
-    /// The mutation may or may not have committed, or a custom resolver may have acted: the connection broke in
-    /// between.
+    /// The connection broke during execution: the mutation may have committed, or a custom resolver may have acted.
     case outcomeUnknown = "OUTCOME_UNKNOWN"
-    /// No such path.
+    /// There is no such path.
     case notFound = "NOT_FOUND"
-    /// The path exists, the method does not.
+    /// The path exists but does not support the method.
     case methodNotAllowed = "METHOD_NOT_ALLOWED"
     /// The client accepts none of the available formats.
     case notAcceptable = "NOT_ACCEPTABLE"
@@ -39,7 +38,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// An internal error. Details are in the server's log, under the trace id.
     case internalError = "INTERNAL"
 
-    /// The HTTP status of an answer that is this error.
+    /// The HTTP status of an answer with this error.
     package var httpStatus: Int {
         switch self {
         case .badRequest, .invalidVariable: 400
@@ -59,7 +58,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether the same request can succeed later without a change; such answers carry `Retry-After`.
+    /// Whether the same request can succeed later unchanged; such answers carry `Retry-After`.
     package var isRetryable: Bool {
         switch self {
         case .limitExceeded, .unavailable, .timeout: true
@@ -68,7 +67,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// An error as a client receives it. `message` never contains other users' data or internals of the server.
+/// An error as a client receives it. `message` never contains other users' data or server internals.
 package struct RequestError: Error, Hashable, Sendable {
     package var code: ErrorCode
     package var message: String
@@ -76,7 +75,7 @@ package struct RequestError: Error, Hashable, Sendable {
     package var path: [PathElement]
     /// When to try again; nil unless `code.isRetryable`.
     package var retryAfterMs: Int?
-    /// For the server's own log, never sent to a client: what the database reported, without its words about rows.
+    /// The database's report without its text about rows, for the server's log; never sent to a client.
     package var cause: String?
 
     package enum PathElement: Hashable, Sendable {

@@ -1,7 +1,8 @@
 package import JSON
 
 extension RequestError {
-    /// A GraphQL error: `{"message", "path"?, "extensions": {"code", "retryAfterMs"?}}`. GraphQL specification §7.1.2.
+    /// The GraphQL error object: `{"message", "path"?, "extensions": {"code", "retryAfterMs"?}}`. GraphQL specification
+    /// §7.1.2.
     package var graphQLError: JSONValue {
         var object: JSONObject = ["message": .string(message)]
         if !path.isEmpty {

@@ -1,13 +1,13 @@
 package import JSON
 
-/// One row by its primary key: the subject of implicit refreshes.
+/// The primary key of one row: the subject of implicit refreshes.
 ///
 /// Values are in canonical form (a UUID is 32 lower-case hexadecimal digits, an integer a JSON integer), in the order
 /// of the table's key, so equal rows have equal keys. Source: refresh conformance, reading 3.
 package struct EntityKey: Hashable, Sendable {
-    /// SQL table name.
+    /// The SQL name of the table.
     package let table: String
-    /// The key's values as one canonical JSON array.
+    /// The key's values as a canonical JSON array.
     package let values: String
 
     package init(table: String, values: [JSONValue]) {

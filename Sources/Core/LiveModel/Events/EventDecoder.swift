@@ -1,9 +1,9 @@
-/// Decodes the events of the streams that were read together. An event that concerns several shards is in each of their
-/// streams with the same bytes, and is decoded once.
+/// Decodes the events of streams that were read together. An event that concerns several shards has the same bytes in
+/// each of their streams and is decoded once.
 ///
-/// Use one for a single read: it remembers all of its events.
+/// Use a decoder for a single read: it remembers all events of that read.
 package struct EventDecoder: Sendable {
-    /// By the first bytes, which hold the event's id; a hit compares all bytes.
+    /// An encoded event, hashed by its first bytes, which hold the event's id; equality compares all bytes.
     private struct Encoded: Hashable {
         let bytes: [UInt8]
 

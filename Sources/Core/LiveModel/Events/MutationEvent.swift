@@ -8,15 +8,15 @@ package struct MutationEvent: Sendable, Hashable {
     /// Unique per execution; the same in the outbox row and in every stream entry.
     package var id: String
     package var operation: OperationReference
-    /// Coerced variables, as the conditions see them.
+    /// The coerced variables, as conditions read them.
     package var variables: JSONObject
-    /// The writer's `auth`, reduced to what conditions on this mutation read; null when signed out.
+    /// The writer's `auth`, reduced to what conditions on this mutation read; null if signed out.
     package var auth: JSONValue
-    /// The rows that it wrote by primary key.
+    /// The rows that the mutation wrote by primary key.
     package var keysWritten: [EntityKey]
-    /// Carried from the mutation's request to every delivery.
+    /// The trace of the mutation's request, carried to every delivery.
     package var traceID: String
-    /// Milliseconds since 1970 at commit, by the API node's clock; used for latency only, never for order.
+    /// The commit time in milliseconds since 1970, by the API node's clock; used for latency only, never for order.
     package var committedAtMs: Int64
 
     package init(
@@ -34,7 +34,7 @@ package struct MutationEvent: Sendable, Hashable {
 }
 
 extension MutationEvent {
-    /// One JSON object; the outbox row and the stream entry hold the same bytes.
+    /// The event as a JSON object; the outbox row and the stream entry hold the same bytes.
     package var encoded: [UInt8] {
         var writer = JSONWriter()
         writer.reserve(256 + id.utf8.count + traceID.utf8.count + 64 * (variables.count + keysWritten.count))

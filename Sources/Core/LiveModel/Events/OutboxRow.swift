@@ -1,5 +1,5 @@
-/// A mutation's event as it stands in the outbox: written in the mutation's own transaction, removed once the broker
-/// has it. A row that stays is published by whichever node's sweeper finds it.
+/// A mutation's event as a row of the outbox: written in the mutation's own transaction, removed once the broker has
+/// it. A row that remains is published by the sweeper of any node.
 package struct OutboxRow: Sendable, Hashable {
     /// A UUID.
     package let id: String

@@ -1,11 +1,11 @@
 package import CEL
 package import JSON
 
-/// The identity a request acts for. An `Auth?` of nil means signed out.
+/// The identity for which a request acts. A nil `Auth?` means signed out.
 package struct Auth: Hashable, Sendable {
     /// Firebase's `auth.uid`: the token's `user_id` or `sub`.
     package let uid: String
-    /// All claims of the token, `auth.token`.
+    /// All claims of the token (`auth.token`).
     package let token: JSONObject
 
     package init(uid: String, token: JSONObject) {
@@ -14,24 +14,24 @@ package struct Auth: Hashable, Sendable {
     }
 }
 
-/// The part of `auth` that an operation or its rules may read.
+/// The parts of `auth` that an operation or its rules may read.
 ///
-/// Subscribers whose claims differ only in what is not read share one live query. Computed at compile time from the
+/// Subscribers whose claims differ only in other parts share one live query. Computed at compile time from the
 /// attributes of every CEL program of the operation.
 package struct AuthReads: Hashable, Sendable {
-    /// Whether anything is read at all, even only whether the user is signed in.
+    /// Whether anything is read, even only whether the user is signed in.
     package private(set) var presence = false
     package private(set) var uid = false
     /// Claim names read under `auth.token`, sorted.
     package private(set) var claims: [String] = []
-    /// Whether the token is read as a whole or with a computed name.
+    /// Whether the token is read as a whole or by a computed name.
     package private(set) var wholeToken = false
 
     package static let nothing = AuthReads()
 
     package init() {}
 
-    /// Adds what `path` reads below `auth`: `[]` is auth itself, `["token", "org"]` one claim.
+    /// Adds a path read below `auth`: `[]` is auth itself, `["token", "org"]` one claim.
     package mutating func add(path: some Collection<String>) {
         presence = true
         var rest = path.makeIterator()
@@ -58,7 +58,7 @@ package struct AuthReads: Hashable, Sendable {
         claims = Set(claims).union(other.claims).sorted()
     }
 
-    /// `auth` reduced to what is read: `nil` if nothing is, else `null` (signed out) or `{uid?, token?}`.
+    /// Returns the parts of `auth` that are read: `nil` if none is, `null` if signed out, otherwise `{uid?, token?}`.
     package func project(_ auth: Auth?) -> JSONValue? {
         guard presence else { return nil }
         guard let auth else { return .null }
@@ -75,7 +75,8 @@ package struct AuthReads: Hashable, Sendable {
     }
 }
 
-/// JSON as CEL sees it: integers are `int`, other numbers `double`. Source: refresh conformance, reading 9.
+/// Conversions of JSON to CEL values: integers become `int`, other numbers `double`. Source: refresh conformance,
+/// reading 9.
 extension Value {
     package init(json: JSONValue) {
         switch json {
@@ -93,7 +94,7 @@ extension Value {
         self = .map(MapValue(object.entries.map { ($0.key, Value(json: $0.value)) }))
     }
 
-    /// `auth` for CEL: null when signed out, else `{uid, token}`.
+    /// Creates CEL's `auth`: null if signed out, otherwise `{uid, token}`.
     package init(auth: Auth?) {
         guard let auth else {
             self = .null

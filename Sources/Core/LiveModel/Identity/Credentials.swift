@@ -1,8 +1,8 @@
-/// The credentials that a client presents, not yet verified.
+/// The unverified credentials of a client.
 package struct Credentials: Hashable, Sendable {
-    /// A token that names a user; an empty one counts as none.
+    /// A token that identifies a user; an empty one counts as none.
     package var bearer: String?
-    /// An API key, which names an app but no user: it gives access to public operations.
+    /// An API key, which identifies an app but no user: it gives access to public operations.
     package var apiKey: String?
 
     package static let none = Credentials()
@@ -15,7 +15,7 @@ package struct Credentials: Hashable, Sendable {
     package static func bearer(_ bearer: String) -> Credentials { Credentials(bearer: bearer) }
     package static func apiKey(_ apiKey: String) -> Credentials { Credentials(apiKey: apiKey) }
 
-    /// These credentials, completed from `others`.
+    /// Returns these credentials with missing ones taken from `others`.
     package func completed(by others: Credentials) -> Credentials {
         Credentials(bearer: bearer ?? others.bearer, apiKey: apiKey ?? others.apiKey)
     }

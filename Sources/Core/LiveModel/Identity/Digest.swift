@@ -2,7 +2,7 @@ import Crypto
 
 /// A SHA-256 digest. Clients can choose what is hashed, so a non-cryptographic hash would not be safe.
 package struct Digest: Hashable, Sendable, CustomStringConvertible {
-    /// Exactly 32 bytes, as four words.
+    /// The 32 bytes as four words.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     package init(of bytes: some Sequence<UInt8>) {
@@ -26,7 +26,7 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         self = digest
     }
 
-    /// The same from ASCII bytes, for hot paths.
+    /// Reads 64 hexadecimal digits from ASCII bytes, for hot paths.
     package init?(hexBytes: UnsafeRawBufferPointer) {
         guard hexBytes.count == 64 else { return nil }
         var isHex = true
@@ -42,15 +42,15 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
             | eightDigits(bytes.loadUnaligned(fromByteOffset: start + 8, as: UInt64.self), &isHex)
     }
 
-    /// Decodes eight digits at once, one in each byte: results of a batch have many digests.
+    /// Decodes eight digits at once, one per byte: results of a batch have many digests.
     private static func eightDigits(_ characters: UInt64, _ isHex: inout Bool) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let text = UInt64(bigEndian: characters)
         let lower = text | 0x20 * ones
         let letters = lower >> 6 & ones
         let nibbles = (lower & (0x0f * ones)) + 9 * letters
-        // The high half of each byte is 3 or 6. A digit's value is below 10 and a letter's from 10 to 15, and no digit
-        // got its 0x20 bit from the lower-casing.
+        // The high half of each byte must be 3 or 6. A digit's value is below 10 and a letter's from 10 to 15, and no
+        // digit has its 0x20 bit from the lower-casing.
         let isFit =
             lower & (0xf0 * ones) == 0x30 * ones + 0x30 * letters
             && (nibbles + 6 * ones) >> 4 & ones == letters && nibbles & (0xf0 * ones) == 0
@@ -61,7 +61,7 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         return (packed | packed >> 16) & 0xffff_ffff
     }
 
-    /// 64 lower-case hexadecimal digits.
+    /// The 64 lower-case hexadecimal digits.
     package var hex: String {
         String(unsafeUninitializedCapacity: 64) { text in
             for index in 0..<64 { text.initializeElement(at: index, to: hexDigit(index)) }
@@ -69,7 +69,7 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Appends the same as ASCII bytes, for hot paths.
+    /// Appends the hexadecimal digits as ASCII bytes, for hot paths.
     package func appendHex(to bytes: inout [UInt8]) {
         for index in 0..<64 { bytes.append(hexDigit(index)) }
     }

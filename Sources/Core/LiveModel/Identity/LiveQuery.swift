@@ -1,6 +1,6 @@
 package import JSON
 
-/// SHA-256 over what makes two subscriptions the same live query.
+/// The SHA-256 of a live query's identity: subscriptions with equal keys share it.
 package struct LiveQueryKey: Hashable, Sendable, CustomStringConvertible {
     package let digest: Digest
 
@@ -11,17 +11,17 @@ package struct LiveQueryKey: Hashable, Sendable, CustomStringConvertible {
     package var description: String { digest.hex }
 }
 
-/// Operation + canonical variables + only those claims that the operation or its rules read.
+/// An operation, its canonical variables, and those claims that the operation or its rules read.
 ///
-/// All subscribers of the same live query share one run and one result. So whatever may change a result must be part of
-/// the key, or a result would reach a subscriber for whom it was not computed.
+/// All subscribers of a live query share one run and one result. Therefore everything that may change a result must be
+/// part of the key; otherwise a result would reach a subscriber for whom it was not computed.
 package struct LiveQuery: Sendable, Hashable {
     package let operation: OperationReference
-    /// Digest of the stored operation's text and schema: a redeployed operation is another live query.
+    /// The digest of the stored operation's text and schema: a redeployed operation is another live query.
     package let version: Digest
-    /// Coerced: defaults applied, scalars in canonical form.
+    /// The coerced variables: defaults applied, scalars in canonical form.
     package let variables: JSONObject
-    /// The result of `AuthReads.project`: nil if nothing of auth is read.
+    /// The result of `AuthReads.project`; nil if no part of auth is read.
     package let auth: JSONValue?
     package let key: LiveQueryKey
 
@@ -37,7 +37,7 @@ package struct LiveQuery: Sendable, Hashable {
         self.key = LiveQueryKey(digest: Digest(of: JSONValue.array(identity).canonicalBytes))
     }
 
-    /// The claims as an `Auth`, for running the query; it holds only what is read.
+    /// The claims as an `Auth`, for running the query; it holds only the parts that are read.
     package var projectedAuth: Auth? {
         guard case .object(let object)? = auth else { return nil }
         return Auth(uid: object["uid"]?.stringValue ?? "", token: object["token"]?.objectValue ?? JSONObject())

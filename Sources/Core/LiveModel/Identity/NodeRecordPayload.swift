@@ -1,12 +1,12 @@
 package import JSON
 
-/// The record that a node publishes about itself.
+/// A node's record about itself, published to the cluster.
 package struct NodeRecordPayload: Sendable, Hashable {
     package var id: NodeID
     package var roles: [String]
-    /// `host:port` of its public endpoint.
+    /// The `host:port` of its public endpoint.
     package var address: String
-    /// `host:port` of its admin endpoint; empty without one.
+    /// The `host:port` of its admin endpoint; empty if there is none.
     package var adminAddress: String
     package var version: String
     package var startedAtMs: Int64
@@ -15,11 +15,12 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var load: Int
     /// The shards that a worker owns.
     package var shards: [ShardStatus]
-    /// The version of the project that serves new requests and sessions there; empty if unknown.
+    /// The project version that serves new requests and sessions on the node; empty if unknown.
     package var project: String
-    /// The last deployment that is loaded there, with all before it, and that applies to every mutation in progress.
+    /// The last deployment that is loaded together with all earlier ones and that applies to every mutation in
+    /// progress.
     package var deployment: Int64
-    /// Why a later deployment is not loaded; empty if there is none.
+    /// Why a later deployment is not loaded; empty if there is no problem.
     package var deploymentProblem: String
 
     package init(
@@ -51,7 +52,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
         ]).compactBytes
     }
 
-    /// Nil for a payload of another format. Numbers are brought into their ranges (`StoredNumber`).
+    /// Parses a payload; nil for another format. Numbers are clamped to their ranges (`StoredNumber`).
     package init?(payload: [UInt8]) {
         guard case .object(let object)? = try? JSONValue(parsing: payload), let id = object["id"]?.stringValue,
             let roles = object["roles"]?.arrayValue?.compactMap(\.stringValue)

@@ -1,4 +1,4 @@
-/// One stored operation, by connector and name. Names are case-sensitive.
+/// The connector and name of a stored operation, both case-sensitive.
 package struct OperationReference: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let connector: String
     package let operation: String
@@ -15,7 +15,7 @@ package struct OperationReference: Hashable, Sendable, Comparable, CustomStringC
     }
 }
 
-/// One process of the cluster.
+/// The name of one process of the cluster.
 package struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let name: String
 
@@ -28,7 +28,7 @@ package struct NodeID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static func < (left: Self, right: Self) -> Bool { left.name < right.name }
 }
 
-/// The unit of ownership: 0 ..< shard count.
+/// The number of a shard, the unit of ownership: 0 ..< shard count.
 package struct ShardID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let number: Int
 

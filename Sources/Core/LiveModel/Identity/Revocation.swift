@@ -2,16 +2,16 @@ import JSON
 
 /// The user, token or API key that a revocation names.
 package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
-    /// `auth.uid`.
+    /// A user by `auth.uid`.
     case uid(String)
-    /// The claim `jti`, or `origin_jti`, which Cognito keeps through refreshes.
+    /// A token by the claim `jti`, or by `origin_jti`, which Cognito keeps through refreshes.
     case tokenID(String)
-    /// The name of an API key.
+    /// An API key by name.
     case apiKey(String)
 
     package static let bytesMax = 256
 
-    /// `uid:ann`, the form in Redis and in the audit log.
+    /// The form in Redis and in the audit log, such as `uid:ann`.
     package var description: String {
         switch self {
         case .uid(let uid): "uid:\(uid)"
@@ -20,7 +20,7 @@ package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Nil for another kind, or a value that is empty or longer than `bytesMax`.
+    /// Returns nil for another kind, or a value that is empty or longer than `bytesMax`.
     package init?(kind: some StringProtocol, value: some StringProtocol) {
         guard !value.isEmpty, value.utf8.count <= Self.bytesMax else { return nil }
         switch kind {
@@ -41,11 +41,11 @@ package enum RevocationSubject: Hashable, Sendable, CustomStringConvertible {
 /// An operator's decision that a user, a token or an API key is no longer accepted.
 package struct Revocation: Hashable, Sendable {
     package let subject: RevocationSubject
-    /// Milliseconds since 1970, like all times here.
+    /// The time in milliseconds since 1970, like all times here.
     package let atMs: Int64
-    /// Nil: until it is lifted.
+    /// The end of the revocation; nil: until it is lifted.
     package let untilMs: Int64?
-    /// Tokens issued after `atMs` (claim `iat`) are accepted: a user who signs in again has access.
+    /// Whether tokens issued after `atMs` (claim `iat`) are accepted, so that a user who signs in again has access.
     package let sparesLaterTokens: Bool
 
     package init(_ subject: RevocationSubject, atMs: Int64, untilMs: Int64? = nil, sparesLaterTokens: Bool = false) {
@@ -55,12 +55,12 @@ package struct Revocation: Hashable, Sendable {
         self.sparesLaterTokens = sparesLaterTokens
     }
 
-    /// `1700000000000 - all`, the stored form: since when, until when, which tokens.
+    /// The stored form, such as `1700000000000 - all`: start, end, and which tokens.
     package var text: String {
         "\(atMs) \(untilMs.map(String.init) ?? "-") \(sparesLaterTokens ? "earlier" : "all")"
     }
 
-    /// Nil for a text of another form: written by another version, or by hand.
+    /// Returns nil for a text in another form, written by another version or by hand.
     package init?(_ subject: RevocationSubject, text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 3, let atMs = Int64(parts[0]) else { return nil }
@@ -71,16 +71,16 @@ package struct Revocation: Hashable, Sendable {
 
     package func counts(nowMs: Int64) -> Bool { untilMs.map { nowMs < $0 } ?? true }
 
-    /// - Parameter issuedAtMs: the token's `iat`; a token without one counts as issued before.
+    /// - Parameter issuedAtMs: the token's `iat`; a token without one counts as issued earlier.
     func covers(issuedAtMs: Int64?, nowMs: Int64) -> Bool {
         guard counts(nowMs: nowMs) else { return false }
         guard sparesLaterTokens, let issuedAtMs else { return true }
-        // `iat` has whole seconds, so a token of the same second may be one that was meant.
+        // `iat` has whole seconds, so a token of the same second may have been issued before the revocation.
         return issuedAtMs / 1_000 <= atMs / 1_000
     }
 }
 
-/// All revocations of a cluster, as one node knows them. Bound: `countMax`, enforced when one is added.
+/// All revocations of a cluster, as known to one node. Bound: `countMax`, enforced when one is added.
 package struct Revocations: Sendable, Hashable {
     package private(set) var entries: [RevocationSubject: Revocation] = [:]
 
@@ -92,7 +92,7 @@ package struct Revocations: Sendable, Hashable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// Nil if access is not revoked.
+    /// Returns the revocation that applies; nil if access is not revoked.
     /// - Parameters:
     ///   - auth: nil if signed out.
     ///   - apiKey: the name of the API key.

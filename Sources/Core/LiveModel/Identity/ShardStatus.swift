@@ -1,6 +1,6 @@
 package import JSON
 
-/// A worker's report of a shard it owns, sent with every heartbeat. Times are milliseconds since 1970; 0 means never.
+/// A worker's report on a shard it owns, sent with every heartbeat. Times are milliseconds since 1970; 0 means never.
 package struct ShardStatus: Sendable, Hashable {
     package var shard: ShardID
     package var epoch: UInt64
@@ -14,7 +14,7 @@ package struct ShardStatus: Sendable, Hashable {
     package var paced: Int
     /// Live queries that wait for a gap, a back-off or a replay.
     package var waiting: Int
-    /// Events up to here are applied.
+    /// The event up to which the stream is applied.
     package var lastEventID: StreamID
     package var lastRefreshMs: Int64
     package var takeOver: TakeOverCounts
@@ -36,7 +36,7 @@ package struct ShardStatus: Sendable, Hashable {
         self.takeOver = takeOver
     }
 
-    /// An array rather than an object: it travels with every heartbeat, once per shard.
+    /// The report as an array instead of an object, because it is sent with every heartbeat for each shard.
     package var json: JSONValue {
         let counts = [
             Int64(shard.number), Int64(clamping: epoch), ownedSinceMs, Int64(liveQueries), Int64(due), Int64(running),
@@ -47,7 +47,7 @@ package struct ShardStatus: Sendable, Hashable {
         return .array(counts.map(JSONValue.int) + [.string(lastEventID.description)])
     }
 
-    /// Nil for another form, which comes from another version. Numbers are brought into their ranges.
+    /// Returns nil for another form, which comes from another version. Numbers are clamped to their ranges.
     package init?(json: JSONValue) {
         guard case .array(let parts) = json, parts.count == 15, let id = parts[14].stringValue.flatMap({ StreamID($0) })
         else { return nil }
@@ -69,17 +69,17 @@ package struct ShardStatus: Sendable, Hashable {
     }
 }
 
-/// The cost of taking a shard over, or of losing events of it.
+/// Counts of the work caused by take-overs and by losses of events.
 package struct TakeOverCounts: Sendable, Hashable {
-    /// Older events of the stream by which announced positions were judged.
+    /// Older events of the stream that were used to judge announced positions.
     package var replayed: UInt64 = 0
     /// Announcements that named a result that the gateway holds.
     package var announced: UInt64 = 0
-    /// Those of them that were answered without a run, because nothing relevant happened since.
+    /// Announcements of these that were answered without a run, because nothing relevant happened since.
     package var kept: UInt64 = 0
     /// Paced runs, which neither an event nor a new subscriber caused.
     package var rerun: UInt64 = 0
-    /// How often events were or may have been lost, so that everything ran again.
+    /// Certain or possible losses of events, after which everything ran again.
     package var losses: UInt64 = 0
 
     package init() {}

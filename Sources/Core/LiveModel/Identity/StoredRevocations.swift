@@ -1,8 +1,8 @@
-/// The list of revocations in Redis, and how a node reconciles it with what it knew before.
+/// The list of revocations in Redis, with its reconciliation with a node's previous knowledge.
 ///
-/// Redis may lose its data, and a revoked user must not regain access by that. The list carries a mark that is created
-/// once with it: a node that finds another mark, or none, knows that the list is a new one, and writes back what it
-/// knows and the list lacks. A node that was only partitioned finds its mark and accepts the list, including
+/// Redis may lose its data, which must not give a revoked user access again. The list carries a mark that is created
+/// once with it. A node that finds another mark, or none, knows that the list is new and writes back the revocations
+/// that it knows and the list lacks. A node that was only partitioned finds its mark and accepts the list, including
 /// revocations that were lifted meanwhile. If Redis lost its data while a node was partitioned, that node may restore a
 /// revocation that had been lifted meanwhile. That errs on the safe side.
 package struct StoredRevocations: Sendable {
@@ -17,7 +17,7 @@ package struct StoredRevocations: Sendable {
         self.revocations = revocations
     }
 
-    /// - Parameter fields: the fields of the hash; what cannot be read is left out.
+    /// - Parameter fields: the fields of the hash; unreadable ones are ignored.
     package init(fields: [String: String]) {
         mark = fields[Self.markField]
         revocations = Revocations(
@@ -26,9 +26,10 @@ package struct StoredRevocations: Sendable {
             })
     }
 
-    /// What to write into a list just read, so that nothing known is lost; empty if the list can be accepted as it is.
+    /// Returns the changes to write into a list just read, so that no known revocation is lost; empty if the list can
+    /// be accepted as it is.
     /// - Parameters:
-    ///   - known: what this node knew until now.
+    ///   - known: this node's knowledge before the read.
     ///   - newMark: the mark for a list that has none.
     package func missing(
         from known: StoredRevocations, newMark: String, nowMs: Int64
@@ -39,14 +40,14 @@ package struct StoredRevocations: Sendable {
             if revocations.entries[subject] == nil { changes.append((subject.description, revocation.text)) }
         }
         changes.sort { $0.field < $1.field }
-        // A list without a mark stays so while there is nothing to write: there may never be a revocation.
+        // A list without a mark and without revocations needs none: there may never be a revocation.
         if mark == nil, !changes.isEmpty || !revocations.isEmpty {
             changes.append((Self.markField, known.mark ?? newMark))
         }
         return changes
     }
 
-    /// Entries that have expired.
+    /// Returns the expired entries.
     package func expired(nowMs: Int64) -> [RevocationSubject] {
         revocations.entries.values.filter { !$0.counts(nowMs: nowMs) }.map(\.subject)
             .sorted { $0.description < $1.description }

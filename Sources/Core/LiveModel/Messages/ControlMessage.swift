@@ -1,30 +1,30 @@
 package import JSON
 
-/// Gateway → the owner of a shard, through the shard's control stream.
+/// A message from a gateway to the owner of a shard, sent through the shard's control stream.
 package enum ControlMessage: Sendable, Hashable {
     /// The gateway has subscribers of this live query. Idempotent.
     case announce(
         gateway: NodeID, query: LiveQuery, known: KnownResult?,
         announcement: AnnouncementID = AnnouncementID())
-    /// Its last subscriber left.
+    /// The gateway's last subscriber of the live query left.
     case withdraw(gateway: NodeID, key: LiveQueryKey)
     /// The gateway leaves: all its interest in this shard ends.
     case leave(gateway: NodeID)
-    /// Anti-entropy: the number of live queries that the gateway has in this shard, and the XOR of their keys' first
-    /// eight bytes. An owner with other numbers requests all announcements again; otherwise it may say up to where all
-    /// of them are fresh. `settled` is the last `InboxMessage.settled` that the gateway applied (zero: none; nil: it
-    /// does not use them).
+    /// A summary for anti-entropy: the number of live queries that the gateway has in this shard, and the XOR of their
+    /// keys' first eight bytes. An owner with other numbers requests all announcements again; otherwise it may report
+    /// up to which event all of them are fresh. `settled` is the last `InboxMessage.settled` that the gateway applied
+    /// (zero: none; nil: it does not use them).
     case summary(gateway: NodeID, count: Int, fingerprint: UInt64, settled: StreamID? = nil)
 }
 
-/// The number of an announcement, and what kind of answer it requires.
+/// The number of an announcement and the kind of answer that it requires.
 package struct AnnouncementID: Sendable, Hashable {
-    /// Ever increasing per gateway; whatever answers this announcement, or comes later, carries it.
+    /// Increases with every announcement of a gateway; answers to this announcement, and later messages, carry it.
     package var number: UInt64
-    /// Only a run that starts after this announcement answers it: what the gateway or a client holds comes from another
-    /// shard or an unknown source, so neither the result that the owner has nor a run in flight need be newer.
+    /// Whether only a run that starts after this announcement answers it. The result that the gateway or a client holds
+    /// comes from another shard or an unknown source, so neither the owner's result nor a run in flight need be newer.
     package var requiresFreshRun: Bool
-    /// The gateway has sessions that hear of every run of an `every` rule, even if the result is the same.
+    /// Whether the gateway has sessions that receive every run of an `every` rule, even if the result is unchanged.
     package var reportsTimerRuns: Bool
 
     package init(number: UInt64 = 0, requiresFreshRun: Bool = false, reportsTimerRuns: Bool = false) {
@@ -35,7 +35,7 @@ package struct AnnouncementID: Sendable, Hashable {
 }
 
 extension ControlMessage {
-    /// Fields of a stream entry: one JSON object.
+    /// The fields of the stream entry: one JSON object.
     package var fields: [(String, [UInt8])] {
         let object: JSONObject =
             switch self {

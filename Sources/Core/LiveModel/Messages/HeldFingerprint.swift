@@ -1,11 +1,11 @@
-/// A 64-bit fingerprint of a set of (live query, result held); independent of order.
+/// A 64-bit fingerprint of a set of live queries with their held results; independent of order.
 package struct HeldFingerprint: Hashable, Sendable {
     package private(set) var value: UInt64 = 0
 
     package init(value: UInt64 = 0) { self.value = value }
 
     package mutating func insert(_ key: LiveQueryKey, _ digest: Digest) {
-        // Mixed, so that two live queries that swapped their results do not look the same.
+        // Mixing distinguishes two live queries that swapped their results.
         value &+= Self.mix(Self.mix(key.digest.prefix) ^ digest.prefix)
     }
 

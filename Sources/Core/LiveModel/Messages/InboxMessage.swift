@@ -1,30 +1,31 @@
 package import JSON
 
-/// Owner of a shard → gateway, through the gateway's inbox stream.
+/// A message from the owner of a shard to a gateway, sent through the gateway's inbox stream.
 ///
 /// `answers` is the number of the gateway's latest announcement (`AnnouncementID.number`) that the owner had processed.
 package enum InboxMessage: Sendable, Hashable {
     /// A new result.
     case result(shard: ShardID, key: LiveQueryKey, result: LiveResult, answers: UInt64 = 0)
     /// The result that the gateway announced is still current. `position` has the rank of the run that read it, perhaps
-    /// under a former owner, and its `id` says up to where it is known to be fresh now; `epoch` is the sender's.
+    /// under a former owner, and its `id` is the event up to which it is now known to be fresh; `epoch` is the
+    /// sender's.
     case unchanged(
         shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, epoch: UInt64, answers: UInt64 = 0)
-    /// A timer run found the result that the gateway holds; sent to gateways that want to hear of it
+    /// A timer run found the result that the gateway holds; sent to gateways that request such messages
     /// (`AnnouncementID.reportsTimerRuns`).
     case unchangedTick(shard: ShardID, key: LiveQueryKey, digest: Digest, position: Position, answers: UInt64 = 0)
     /// The run failed. The live query stays registered; a later refresh may succeed.
     case failed(shard: ShardID, key: LiveQueryKey, position: Position, error: RequestError, answers: UInt64 = 0)
     /// A worker took the shard under this epoch: announce all live queries of the shard.
     case announceAll(shard: ShardID, epoch: UInt64)
-    /// No event of the shard up to `through` touches what the gateway holds there, `except` for these. This is true of
-    /// exactly the live queries and results that `held` stands for; a gateway that holds others (a message was lost, or
-    /// is on its way) must ignore it.
+    /// No event of the shard up to `through` concerns the gateway's results there, `except` for these. This holds for
+    /// exactly the live queries and results that `held` represents; a gateway that holds others (a message was lost, or
+    /// is in transit) must ignore it.
     case settled(shard: ShardID, epoch: UInt64, through: StreamID, except: [LiveQueryKey], held: HeldFingerprint)
 }
 
 extension InboxMessage {
-    /// The live query it concerns; nil if it concerns a shard.
+    /// The live query that the message concerns; nil if it concerns a shard.
     package var key: LiveQueryKey? {
         switch self {
         case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .unchangedTick(_, let key, _, _, _),
@@ -34,7 +35,7 @@ extension InboxMessage {
         }
     }
 
-    /// Fields of a stream entry: a JSON object, the result's body as it is, its entities if it has any.
+    /// The fields of the stream entry: a JSON object, the result's unchanged body, and its entities if it has any.
     package var fields: [(String, [UInt8])] {
         switch self {
         case .result(let shard, let key, let result, let answers):
@@ -144,7 +145,7 @@ extension InboxMessage {
         }
     }
 
-    /// Nodes of an older version do not write them.
+    /// Decodes the field errors, which nodes of an older version do not send.
     private static func errors(_ object: JSONObject) throws(MessageError) -> [RequestError] {
         guard object["errors"] != nil else { return [] }
         var errors: [RequestError] = []
@@ -172,7 +173,7 @@ extension InboxMessage {
     }
 }
 
-/// The form of errors between nodes; what is for the log alone does not travel.
+/// The form of errors between nodes, without the cause, which is only for the log.
 extension RequestError {
     fileprivate var messageObject: JSONValue {
         .object(["code": .string(code.rawValue), "message": .string(message), "path": messagePath])

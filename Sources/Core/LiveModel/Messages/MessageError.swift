@@ -1,6 +1,7 @@
 package import JSON
 
-/// A message of another node that does not have this format. The entry is skipped and counted, never fatal.
+/// The error for a message from another node that is not in the expected format. The entry is skipped and counted; the
+/// error is never fatal.
 package struct MessageError: Error, Hashable, Sendable, CustomStringConvertible {
     package let field: String
 

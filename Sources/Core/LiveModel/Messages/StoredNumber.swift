@@ -1,16 +1,16 @@
-/// The ranges of numbers that nodes read from Redis. Anything may have been written there, so each number is brought
-/// into its range where it is decoded; arithmetic on it afterwards cannot overflow.
+/// The ranges of numbers that nodes read from Redis. Redis may hold arbitrary values, so each number is clamped to its
+/// range when it is decoded; arithmetic on it afterwards cannot overflow.
 package enum StoredNumber {
     /// Epochs, generations and versions. Redis' scripts read numbers as doubles, which are exact up to here.
     package static let versionMax: UInt64 = (1 << 53) - 1
-    /// One day: no lease or node record lives longer.
+    /// The maximum lifetime, one day: no lease or node record lives longer.
     package static let durationMaxMs: Int64 = 86_400_000
     /// The end of the year 9999, in milliseconds since 1970.
     package static let timeMaxMs: Int64 = 253_402_300_799_999
-    /// Live queries, sessions, events.
+    /// The maximum count of live queries, sessions or events.
     package static let countMax: Int64 = 1 << 40
 
-    /// Nil for a text that is no number of this range.
+    /// Returns nil for a text that is not a number in this range.
     package static func version(_ text: some StringProtocol) -> UInt64? {
         guard let number = UInt64(text), number <= versionMax else { return nil }
         return number

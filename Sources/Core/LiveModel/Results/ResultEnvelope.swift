@@ -1,11 +1,11 @@
 package import JSON
 
-/// The text around a result's body. The body is spliced in, never re-encoded.
+/// The text around a result's body. The body is inserted unchanged, never re-encoded.
 package enum ResultEnvelope {
-    /// `{"data":`, the beginning of each envelope that has data.
+    /// The beginning `{"data":` of each envelope that has data.
     package static let dataKey = Array(#"{"data":"#.utf8)
 
-    /// `{"data":BODY}`
+    /// Returns `{"data":BODY}`.
     package static func data(_ body: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 9)
@@ -15,7 +15,8 @@ package enum ResultEnvelope {
         return bytes
     }
 
-    /// `{"data":BODY,"errors":[…]}`; without `body` only the errors: a request that never ran has no data key.
+    /// Returns `{"data":BODY,"errors":[…]}`, or only the errors without `body`: a request that never ran has no data
+    /// key.
     package static func errors(_ errors: [RequestError], body: [UInt8]? = nil) -> [UInt8] {
         var bytes: [UInt8] = []
         if let body {

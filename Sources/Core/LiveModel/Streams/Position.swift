@@ -1,21 +1,21 @@
-/// The run of a live query that gave a result, and up to where that result is known to be fresh.
+/// The run of a live query that produced a result, and the event up to which that result is known to be fresh.
 ///
 /// Runs of one live query never overlap, and an owner uses nothing that it read after its lease ended, so (epoch, run)
-/// orders results as they were read. A result that a new owner finds still fresh keeps its rank: it was read before the
-/// owner came, and a newer one of the former owner must stay newer. Only `id` moves on.
+/// orders results as they were read. A result that a new owner confirms keeps its rank, because it was read under the
+/// former owner, whose newer results must stay newer. Only `id` advances.
 ///
-/// `id`: every event of the shard's stream with an id up to it had committed before the query ran.
-/// `run` counts the shard's runs under one epoch, so two results of the same freshness still have an order. Positions
-/// of one live query compare by (epoch, run): this order fences former owners and keeps a session from going backwards.
+/// `id`: every event of the shard's stream up to this id had committed before the query ran. `run` counts the shard's
+/// runs under one epoch, so two results of the same freshness still have an order. Positions of one live query compare
+/// by (epoch, run): this order fences former owners and keeps a session from going backwards.
 ///
-/// Each shard counts on its own. So positions that one live query has from different placements have no order, and an
-/// id means nothing in another shard's stream: check `isOrdered` before comparing if placements may differ.
+/// Each shard counts separately. Therefore a live query's positions from different placements are not comparable, and
+/// an id is meaningless in another shard's stream: check `isOrdered` before comparing if placements may differ.
 package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The `ShardRoute.version` under which the gateway that received the result was registered; 0 at the owner.
     package var placement: UInt64
-    /// Epoch of the shard's lease under which the query ran.
+    /// The epoch of the shard's lease under which the query ran.
     package let epoch: UInt64
-    /// From 1 within the epoch.
+    /// The number of the run within the epoch, from 1.
     package let run: UInt64
     package let id: StreamID
 
@@ -33,15 +33,15 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
     /// Whether a comparison with `other`, a position of the same live query, is meaningful.
     package func isOrdered(with other: Self) -> Bool { placement == other.placement }
 
-    /// The same at another placement.
+    /// Returns the same position at another placement.
     package func at(placement: UInt64) -> Self { Self(epoch: epoch, run: run, id: id, placement: placement) }
 
-    /// The same result, known to be fresh up to `id` at least; its rank stays.
+    /// Returns the position of the same result, known to be fresh at least up to `id`; its rank stays.
     package func through(_ id: StreamID) -> Self {
         Self(epoch: epoch, run: run, id: max(self.id, id), placement: placement)
     }
 
-    /// `epoch.run.ms-sequence`, and `.placement` unless that is 0.
+    /// The text `epoch.run.ms-sequence`, followed by `.placement` unless that is 0.
     package var description: String { "\(epoch).\(run).\(id)" + (placement == 0 ? "" : ".\(placement)") }
 
     package init?(_ text: some StringProtocol) {

@@ -1,4 +1,4 @@
-/// Names of the fields of stream entries. Nothing else may spell one.
+/// The field names of stream entries. No other code spells one.
 package enum StreamField {
     /// A message between a gateway and the owner of a shard: one JSON object.
     package static let message = "m"
@@ -6,10 +6,10 @@ package enum StreamField {
     package static let body = "b"
     /// The entity ids of a result, in a gateway's inbox.
     package static let entities = "e"
-    /// A mutation event, in a shard's stream of events.
+    /// A mutation event, in a shard's events stream.
     package static let event = "e"
-    /// A resync marker, in a shard's stream of events: no event, so everything in the shard runs again.
+    /// A resync marker, in a shard's events stream: an entry without an event that makes the shard re-run everything.
     package static let resync = "doubt"
-    /// The node that has news for workers.
+    /// The node that announces a change of nodes or leases, in the news stream of workers.
     package static let node = "node"
 }

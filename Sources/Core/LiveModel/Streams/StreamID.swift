@@ -1,9 +1,9 @@
-/// The id of one entry in a broker stream: milliseconds and a sequence number within them, written `ms-seq`.
+/// The id of an entry in a broker stream: milliseconds and a sequence number within them, written `ms-seq`.
 ///
-/// Ids of one stream only ever increase; `zero` is before every entry. The text form is that of Redis streams
+/// The ids of a stream only increase; `zero` precedes every entry. The text form is that of Redis streams
 /// (https://redis.io/docs/latest/develop/data-types/streams/#entry-ids).
 package struct StreamID: Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970 by the broker's clock when the entry was added (never less than the previous entry's).
+    /// Milliseconds since 1970, by the broker's clock when the entry was added (never less than the previous entry's).
     package var ms: UInt64
     /// Distinguishes entries of the same millisecond.
     package var sequence: UInt64
@@ -13,9 +13,9 @@ package struct StreamID: Hashable, Comparable, Sendable {
         self.sequence = sequence
     }
 
-    /// Before every entry of every stream.
+    /// The id before every entry of every stream.
     package static let zero = StreamID(ms: 0, sequence: 0)
-    /// After every entry of every stream.
+    /// The id after every entry of every stream.
     package static let max = StreamID(ms: .max, sequence: .max)
 
     /// The smallest id greater than this one; nil for `max`.
@@ -39,7 +39,7 @@ extension StreamID: CustomStringConvertible, LosslessStringConvertible {
         self = id
     }
 
-    /// Reads `ms-seq` from UTF-8 bytes without making a string. Not generic: readers call this for every entry.
+    /// Reads `ms-seq` from UTF-8 bytes without creating a string. Not generic: readers call this for every entry.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
         var parts: (UInt64, UInt64) = (0, 0)
         var digits = 0

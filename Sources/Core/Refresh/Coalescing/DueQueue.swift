@@ -1,16 +1,17 @@
 import DequeModule
 import LiveModel
 
-/// Live queries whose turn has come, by operation, so that those of one operation share a statement.
+/// The due live queries, grouped by operation, so that those of one operation share a statement.
 ///
-/// Operations take turns, or a hot one would starve the rest. A slot is in it at most once per turn, and `RunSchedule`
-/// sweeps out those of live queries that ended, so it is bounded by the number of live queries.
+/// Operations take turns; otherwise a hot one would starve the rest. A slot is queued at most once per turn, and
+/// `RunSchedule` removes the slots of live queries that ended, so the queue is bounded by the number of live queries.
 struct DueQueue: Sendable {
-    /// Live queries that one statement can serve: of the same stored operation in the same version.
+    /// The live queries that one statement can serve: those of one version of a stored operation.
     struct Group: Hashable, Sendable {
         let operation: OperationReference
         let version: Digest
-        /// Live queries whose last run failed at another server run apart, so that the others do not wait for them.
+        /// Live queries whose last run failed at another server run separately, so that the others do not wait for
+        /// them.
         var hasFailed = false
     }
 
@@ -26,7 +27,7 @@ struct DueQueue: Sendable {
         count += 1
     }
 
-    /// Drops all other slots. Linear.
+    /// Drops all unwanted slots. Linear.
     mutating func keep(_ isWanted: (Int32) -> Bool) {
         for group in turns { waiting[group]?.removeAll { !isWanted($0) } }
         turns.removeAll { waiting[$0]?.isEmpty != false }
@@ -34,7 +35,7 @@ struct DueQueue: Sendable {
         count = waiting.values.reduce(0) { $0 + $1.count }
     }
 
-    /// The next operation's turn: up to `limit` slots, first come first served. Nil if nothing waits.
+    /// Takes the next operation's turn: up to `limit` slots, first come, first served. Nil if the queue is empty.
     mutating func next(limit: Int) -> (group: Group, slots: [Int32])? {
         guard let group = turns.popFirst(), var slots = waiting.removeValue(forKey: group) else { return nil }
         let taken = Array(slots.prefix(limit))

@@ -1,11 +1,11 @@
-/// Runs that share a limit, and the queues of live queries that wait for it.
+/// Runs that share a limit, with the queues of live queries that wait for it.
 ///
-/// Queries that wait for other servers have a pool of their own: while those hang, all others go on.
+/// Queries that call other servers have a separate pool, so that a hanging server does not block the others.
 struct RunPool: Sendable {
     enum Name: Int, Sendable, CaseIterable {
-        /// Runs that need Postgres alone.
+        /// Runs that need only Postgres.
         case local
-        /// Runs that wait for custom resolvers or the embedding server as well.
+        /// Runs that also wait for custom resolvers or the embedding server.
         case remote
     }
 
@@ -16,7 +16,7 @@ struct RunPool: Sendable {
         let isPaced: Bool
     }
 
-    /// Statements in flight at once.
+    /// Maximum number of statements in flight.
     private let runsMax: Int
     private var due = DueQueue()
     private var paced = DueQueue()
@@ -31,7 +31,7 @@ struct RunPool: Sendable {
     var pacedCount: Int { paced.count }
     var mayRun: Bool { runsInFlight < runsMax }
 
-    /// Whether a further paced statement may begin, as far as this pool is concerned.
+    /// Whether this pool admits another paced statement.
     func mayRunPaced(statementsMax: Int) -> Bool {
         mayRun && paced.count > 0 && pacedBatches.count < statementsMax
     }
@@ -40,8 +40,9 @@ struct RunPool: Sendable {
         if isPaced { paced.append(slot, to: group) } else { due.append(slot, to: group) }
     }
 
-    /// Runs with a cause go first, but there may always be one paced statement: those runs must come to an end, too.
-    /// - Parameter pacedMax: paced runs that may start now.
+    /// Takes the next turn. Runs with a cause go first, but one paced statement is always allowed, so that paced runs
+    /// make progress.
+    /// - Parameter pacedMax: the number of paced runs that may start now.
     mutating func nextTurn(pacedMax: Int, batchMax: Int) -> Turn? {
         let isPacedFirst = pacedMax > 0 && pacedBatches.isEmpty
         if !isPacedFirst, let turn = nextDue(batchMax) { return turn }
@@ -66,7 +67,7 @@ struct RunPool: Sendable {
         pacedBatches.remove(batch)
     }
 
-    /// Drops all other slots from queues that hold more than `countMax`.
+    /// Drops all unwanted slots from queues that hold more than `countMax`.
     mutating func sweep(above countMax: Int, keeping isWanted: (Int32) -> Bool) {
         if due.count > countMax { due.keep(isWanted) }
         if paced.count > countMax { paced.keep(isWanted) }

@@ -1,22 +1,22 @@
 import LiveModel
 import Pacing
 
-/// When the live queries of all shards run: their slots, the queues of due ones, the pace of runs without a cause, and
-/// the timers.
+/// Schedules the runs of the live queries of all shards: their slots, the queues of due ones, the pace of runs without
+/// a cause, and the timers.
 ///
 /// A queue or a timer may still hold the slot of a live query that ended or moved on; its shard decides when the entry
-/// comes up. Such leftovers are swept out once they outnumber the living.
+/// comes up. Such leftovers are removed once they outnumber the live ones.
 struct RunSchedule: Sendable {
-    /// Leftovers that queues and timers may hold in any case.
+    /// The number of leftovers that queues and timers may always hold.
     static let leftoversMax = 1_024
 
     let settings: RefreshSettings
     private var slots = SlotTable()
-    /// By `RunPool.Name`.
+    /// Indexed by `RunPool.Name`.
     private var pools: [RunPool]
     private var pace: TokenBucket
     private var timers = TimerHeap()
-    /// When shards begin to replay older events. At most one for each.
+    /// When shards begin to replay older events; at most one entry per shard.
     private var replayStartsMs: [ShardID: Int64] = [:]
     private var lastBatch: UInt64 = 0
     private var lastPage: UInt64 = 0
@@ -42,7 +42,7 @@ struct RunSchedule: Sendable {
 
     mutating func takeSlot(for shard: ShardID) -> Int32 { slots.take(for: shard) }
 
-    /// The live query ended.
+    /// Releases the slot of a live query that ended.
     mutating func release(_ slot: Int32) {
         slots.release(slot)
         let living = slots
@@ -52,7 +52,7 @@ struct RunSchedule: Sendable {
         if timers.count > 3 * living.count + Self.leftoversMax { timers.keep { living.shard(of: $0) != nil } }
     }
 
-    /// The shard that holds a live query; nil if the live query ended.
+    /// Returns the shard that holds a live query; nil if the live query ended.
     func shard(of slot: Int32) -> ShardID? { slots.shard(of: slot) }
 
     // MARK: Queues and runs
@@ -61,7 +61,7 @@ struct RunSchedule: Sendable {
         pools[pool.rawValue].append(slot, to: group, isPaced: isPaced)
     }
 
-    /// Live queries that an event took out of turn stay in the paced queue. True when they may be the most of it.
+    /// Whether the paced queues may consist mostly of live queries that an event took out of turn.
     var hasPacedLeftovers: Bool { pools.contains { $0.pacedCount > 2 * slots.count + Self.leftoversMax } }
 
     mutating func sweepPaced(keeping isPaced: (_ slot: Int32, _ shard: ShardID) -> Bool) {
@@ -71,7 +71,7 @@ struct RunSchedule: Sendable {
         }
     }
 
-    /// - Returns: nil if nothing waits in the pool, or nothing may run.
+    /// - Returns: the next turn; nil if nothing waits in the pool or nothing may run.
     mutating func nextTurn(in pool: RunPool.Name, nowMs: Int64) -> RunPool.Turn? {
         let index = pool.rawValue
         guard pools[index].mayRun else { return nil }
@@ -80,7 +80,7 @@ struct RunSchedule: Sendable {
             pacedMax: mayRunPaced ? pace.available(nowMs: nowMs) : 0, batchMax: settings.batchMax)
     }
 
-    /// Unique in this worker.
+    /// Returns a batch number that is unique in this worker.
     mutating func takeBatchNumber() -> UInt64 {
         lastBatch += 1
         return lastBatch
@@ -101,12 +101,12 @@ struct RunSchedule: Sendable {
 
     mutating func takeDueTimer(nowMs: Int64) -> TimerHeap.Entry? { timers.popDue(nowMs: nowMs) }
 
-    /// Live queries that await a replay are gathered, so that one replay judges them all.
+    /// Collects live queries that await a replay, so that one replay judges them all.
     mutating func gatherReplay(of shard: ShardID, nowMs: Int64) {
         if replayStartsMs[shard] == nil { replayStartsMs[shard] = nowMs + settings.replayGatherMs }
     }
 
-    /// Shards that begin to replay now.
+    /// Removes and returns the shards that begin to replay now.
     mutating func takeDueReplays(nowMs: Int64) -> [ShardID] {
         let due = replayStartsMs.filter { $0.value <= nowMs }.keys.sorted()
         for shard in due { replayStartsMs[shard] = nil }
@@ -115,13 +115,14 @@ struct RunSchedule: Sendable {
 
     mutating func cancelReplay(of shard: ShardID) { replayStartsMs[shard] = nil }
 
-    /// Unique in this worker, so that a page read for a former owner of a shard is not taken for one of the next.
+    /// Returns a page number that is unique in this worker, so that a page read for a former owner of a shard is not
+    /// mistaken for one of the next.
     mutating func takePageNumber() -> UInt64 {
         lastPage += 1
         return lastPage
     }
 
-    /// When something is due next; nil if nothing waits for a time.
+    /// The next due time; nil if nothing waits for a time.
     var nextDeadlineMs: Int64? {
         let mayRunPaced = pools.contains { $0.mayRunPaced(statementsMax: settings.pacedStatementsMax) }
         return [timers.earliestMs, replayStartsMs.values.min(), mayRunPaced ? pace.nextMs : nil].compactMap { $0 }.min()

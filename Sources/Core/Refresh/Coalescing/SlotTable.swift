@@ -1,17 +1,17 @@
 import LiveModel
 
-/// Numbers for the live queries of a worker, unique among all its shards, and the shard that holds each.
+/// The numbers of a worker's live queries, unique across its shards, with the shard that holds each.
 struct SlotTable: Sendable {
     private var shards: [Int32: ShardID] = [:]
     private var last: Int32 = 0
 
     var count: Int { shards.count }
 
-    /// Nil if the live query ended.
+    /// Returns nil if the live query ended.
     func shard(of slot: Int32) -> ShardID? { shards[slot] }
 
     mutating func take(for shard: ShardID) -> Int32 {
-        // A number comes again only after all others.
+        // A number is reused only after all others.
         repeat { last = last == .max ? 0 : last + 1 } while shards[last] != nil
         shards[last] = shard
         return last

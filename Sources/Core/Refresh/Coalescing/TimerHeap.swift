@@ -1,7 +1,7 @@
 import HeapModule
 
-/// The deadlines of live queries, earliest first. An entry stays when it is superseded; the live query decides whether
-/// it still holds when it comes up. At most three entries of a live query are valid.
+/// The deadlines of live queries, earliest first. A superseded entry stays; when it comes up, the live query decides
+/// whether it is still valid. At most three entries of a live query are valid.
 struct TimerHeap: Sendable {
     enum Kind: Sendable {
         /// The minimum gap since the last run, or a back-off, is over.
@@ -31,7 +31,7 @@ struct TimerHeap: Sendable {
     var count: Int { heap.count }
     var earliestMs: Int64? { heap.min?.deadlineMs }
 
-    /// Drops the entries of all other slots. Linear.
+    /// Drops the entries of all unwanted slots. Linear.
     mutating func keep(_ isWanted: (Int32) -> Bool) {
         heap = Heap(heap.unordered.filter { isWanted($0.slot) })
     }

@@ -1,9 +1,9 @@
 package import LiveModel
 
-/// An entry of a shard's event stream.
+/// An entry of a shard's events stream.
 package struct EventEntry: Sendable {
     package let id: StreamID
-    /// Nil if it could not be read, so that what it concerned is unknown.
+    /// Nil if it is unreadable, so that it may concern any live query.
     package let event: MutationEvent?
     /// Its size in the stream.
     package let byteCount: Int

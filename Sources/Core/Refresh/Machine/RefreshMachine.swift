@@ -2,28 +2,28 @@ package import LiveModel
 
 /// Decides, for every shard that a worker owns, which live query runs when, and which gateway receives what.
 ///
-/// Calls are facts in the past tense with the time they happened; what is to be done comes out as `RefreshAction`s.
-/// There is no clock, socket or task here. What concerns one shard is decided by its `ShardQueries`, what the shards
-/// share (run limits, the pace, timers) is `RunSchedule`; this type routes facts to them and starts runs.
+/// Methods report facts in the past tense with the time at which they happened, and return `RefreshAction`s to perform.
+/// There is no clock, socket or task here. `ShardQueries` decides what concerns one shard; `RunSchedule` holds what the
+/// shards share (run limits, the pace, timers); this type routes facts to them and starts runs.
 ///
-/// Facts about a shard that is not owned are part of the game: reads, runs and timers that were under way when the
-/// lease was lost, messages to a former owner. They change nothing.
+/// Facts about a shard that is not owned are normal: reads, runs and timers in flight when the lease was lost, messages
+/// to a former owner. They change nothing.
 package struct RefreshMachine: Sendable {
     package typealias RulesProvider = @Sendable (LiveQuery) throws(RequestError) -> QueryRules
 
     private let rules: RulesProvider
     private var shards: [ShardID: ShardQueries] = [:]
     private var schedule: RunSchedule
-    /// The counts of shards that were lost.
+    /// The counts of lost shards.
     private var formerTakeOver = TakeOverCounts()
     private var conditionErrors: [Trigger.ID: UInt64] = [:]
     /// The gateways of the last node list.
     private var listedGateways: Set<NodeID> = []
-    /// Gateways with interest that the last node list did not name.
+    /// Gateways with interest that are missing from the last node list.
     private var unlistedGateways: Set<NodeID> = []
 
-    /// - Parameter rules: the compiled rules of a live query; throws when this worker does not know the stored
-    ///   operation in that version, or its variables cannot be used.
+    /// - Parameter rules: returns the compiled rules of a live query; throws if this worker does not know that version
+    ///   of the stored operation, or the variables are invalid.
     package init(settings: RefreshSettings, rules: @escaping RulesProvider) {
         self.rules = rules
         schedule = RunSchedule(settings: settings)
@@ -31,10 +31,10 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Ownership
 
-    /// The lease of `shard` was taken under `epoch`. Next, request announcements from every gateway.
+    /// Begins to own `shard` under `epoch`. Next, request announcements from every gateway.
     /// - Parameters:
-    ///   - lastEventID: the last id that the shard's event stream ever gave out.
-    ///   - history: the last entries of that stream, oldest first, without a hole up to `lastEventID`, all readable.
+    ///   - lastEventID: the last id that the shard's events stream assigned.
+    ///   - history: the last entries of that stream, oldest first, without a gap up to `lastEventID`, all readable.
     ///   - trustedEpoch: results of earlier epochs may lack events that the broker's former server lost.
     package mutating func shardAcquired(
         _ shard: ShardID, epoch: UInt64, lastEventID: StreamID, history: [EventEntry], trustedEpoch: UInt64 = 0,
@@ -46,8 +46,9 @@ package struct RefreshMachine: Sendable {
         shards[shard] = ShardQueries(shard, positions, nowMs: nowMs)
     }
 
-    /// The lease ended, was given up or was not renewed in time: nothing of this shard may be sent any more.
-    /// - Returns: how many live queries it had; 0 also for a shard that was not owned.
+    /// Ends the ownership of a shard whose lease ended, was released or was not renewed in time: nothing of this shard
+    /// may be sent any more.
+    /// - Returns: the number of its live queries; 0 also for a shard that was not owned.
     @discardableResult
     package mutating func shardLost(_ shard: ShardID) -> Int {
         guard let lost = shards.removeValue(forKey: shard) else { return 0 }
@@ -68,7 +69,7 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Events
 
-    /// Entries of a shard's event stream, in stream order. After one that could not be read everything in the shard
+    /// Handles entries of a shard's events stream, in stream order. After an unreadable entry everything in the shard
     /// runs again.
     package mutating func eventsArrived(
         _ shard: ShardID, _ entries: [EventEntry], nowMs: Int64
@@ -80,14 +81,14 @@ package struct RefreshMachine: Sendable {
         return dispatch(nowMs: nowMs)
     }
 
-    /// The stream no longer reaches back to what was read: events are lost, so everything in the shard runs again.
+    /// Re-runs everything in the shard, because its stream no longer reaches back to the last read and events are lost.
     package mutating func eventsLost(_ shard: ShardID, lastEventID: StreamID, nowMs: Int64) -> [RefreshAction] {
         let wasOwned: Void? = inShard(shard) { $0.eventsLost(lastEventID: lastEventID, &$1, nowMs: nowMs) }
         return wasOwned == nil ? [] : dispatch(nowMs: nowMs)
     }
 
-    /// A page requested by `RefreshAction.replay` was read.
-    /// - Parameter entries: newest first; nil when they could not be read.
+    /// Handles a page requested by `RefreshAction.replay`.
+    /// - Parameter entries: the entries, newest first; nil if they could not be read.
     package mutating func replayRead(_ page: ReplayPage, _ entries: [EventEntry]?, nowMs: Int64) -> [RefreshAction] {
         guard let actions = inShard(page.shard, { $0.replayRead(page, entries, &$1, nowMs: nowMs) }) ?? nil else {
             return []
@@ -97,7 +98,7 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Interest
 
-    /// A gateway's message on the shard's control stream.
+    /// Handles a gateway's message on the shard's control stream.
     package mutating func controlArrived(
         _ shard: ShardID, _ message: ControlMessage, nowMs: Int64
     ) -> [RefreshAction] {
@@ -124,17 +125,16 @@ package struct RefreshMachine: Sendable {
         }
     }
 
-    /// A gateway left the cluster or its heartbeat ended.
+    /// Removes the interest of a gateway that left the cluster or whose heartbeat ended.
     package mutating func gatewayGone(_ gateway: NodeID) {
-        // Not `shards.keys`: an iterator over the dictionary would have each change copy it.
+        // Not `shards.keys`: with an iterator over the dictionary, each change would copy it.
         for shard in ownedShards { inShard(shard) { $0.gatewayGone(gateway, &$1) } }
     }
 
-    /// The gateways of a fresh node list. One with interest that is in neither of two lists in a row is gone; that
-    /// includes one that died before any list named it, and is known from its messages only.
-    /// - Returns: the gateways that are gone, and those that the list before did not name. The latter are to be asked
-    ///   for their interest: one that was cut off does not know that it was forgotten here, or that a shard has a new
-    ///   owner.
+    /// Handles a fresh node list. A gateway with interest that is missing from two lists in a row is gone, including
+    /// one that died before any list named it and is known only from its messages.
+    /// - Returns: the gateways that are gone, and those missing from the previous list. Request the interest of the
+    ///   latter: a gateway that was cut off does not know that it was forgotten here, or that a shard has a new owner.
     @discardableResult
     package mutating func gatewaysListed(_ listed: Set<NodeID>) -> (gone: [NodeID], new: [NodeID]) {
         let new = listed.subtracting(listedGateways).sorted()
@@ -146,7 +146,7 @@ package struct RefreshMachine: Sendable {
         return (gone, new)
     }
 
-    /// A message could not be handed to a gateway's inbox: what it holds is unknown, so it gets the result again.
+    /// Sends a gateway the results again after a message failed to reach its inbox, because its state is unknown.
     package mutating func sendFailed(
         _ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64
     ) -> [RefreshAction] {
@@ -188,7 +188,7 @@ package struct RefreshMachine: Sendable {
         schedule.sweepPaced { slot, shard in shards[shard]?.isPaced(slot) ?? false }
     }
 
-    /// The shard that holds a live query; nil if the live query ended.
+    /// Returns the index of the shard that holds a live query; nil if the live query ended.
     private func shardIndex(of slot: Int32) -> Dictionary<ShardID, ShardQueries>.Index? {
         guard let shard = schedule.shard(of: slot) else { return nil }
         guard let index = shards.index(forKey: shard) else {
@@ -197,7 +197,7 @@ package struct RefreshMachine: Sendable {
         return index
     }
 
-    /// A batch ended. `outcomes` are in the order of its items.
+    /// Handles the end of a batch. `outcomes` are in the order of its items.
     package mutating func runFinished(_ batch: RunBatch, _ outcomes: [RunOutcome], nowMs: Int64) -> [RefreshAction] {
         precondition(
             outcomes.count == batch.items.count,
@@ -205,7 +205,7 @@ package struct RefreshMachine: Sendable {
         schedule.ended(batch)
         var actions: [RefreshAction] = []
         for (item, outcome) in zip(batch.items, outcomes) {
-            // Lost while the run was in flight: its next owner runs the live query.
+            // The shard was lost while the run was in flight: its next owner runs the live query.
             guard let index = shards.index(forKey: item.shard) else { continue }
             shards.values[index].finished(
                 item, batch: batch.id, outcome, &schedule, &actions, nowMs: nowMs)
@@ -215,7 +215,7 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Time
 
-    /// When `timeReached` should be called next; nil when nothing waits for a time.
+    /// When to call `timeReached` next; nil if nothing waits for a time.
     package var nextDeadlineMs: Int64? { schedule.nextDeadlineMs }
 
     package mutating func timeReached(nowMs: Int64) -> [RefreshAction] {
@@ -241,11 +241,11 @@ extension RefreshMachine {
     package var ownedShards: [ShardID] { shards.keys.sorted() }
     package var conditionErrorCounts: [Trigger.ID: UInt64] { conditionErrors }
 
-    /// Entries of live queries that ended, which the due queue and the timers may hold.
+    /// The number of entries of ended live queries that the due queue and the timers may hold.
     package static let leftoversMax = RunSchedule.leftoversMax
-    /// Entries of the timers: at most three per live query, and some left over.
+    /// The number of timer entries: at most three per live query, and some leftovers.
     package var timerCount: Int { schedule.timerCount }
-    /// Events remembered for the shard that remembers most.
+    /// The greatest number of events remembered for a shard.
     package var historyCountMax: Int { shards.values.map(\.historyCount).max() ?? 0 }
 
     package func epoch(of shard: ShardID) -> UInt64? { shards[shard]?.epoch }
@@ -253,18 +253,18 @@ extension RefreshMachine {
     package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
 
     package var shardReports: [ShardReport] { ownedShards.compactMap { shards[$0]?.report } }
-    /// The same in a few numbers per shard, without a look at every live query.
+    /// A summary of each shard, without iterating over its live queries.
     package var shardStatuses: [ShardStatus] { ownedShards.compactMap { shards[$0]?.status } }
 
-    /// Since the start, over all shards, lost ones included.
+    /// The counts since the start, over all shards including lost ones.
     package var takeOver: TakeOverCounts {
         shards.values.reduce(into: formerTakeOver) { $0 += $1.takeOver }
     }
     package var pacedCount: Int { shards.values.reduce(0) { $0 + $1.pacedCount } }
 
-    /// - Parameter limit: at most this many, whichever; ordered by operation, then by key.
+    /// - Parameter limit: the maximum number, selected arbitrarily; the reports are ordered by operation, then by key.
     package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {
-        // Cut before sorting: this runs beside the renewal of leases.
+        // Limit before sorting: lease renewals wait meanwhile.
         var reports: [LiveQueryReport] = []
         for shard in shards.values where reports.count < limit {
             reports += shard.liveQueryReports(limit: limit - reports.count, operation: operation)

@@ -1,29 +1,29 @@
 import Pacing
 
-/// The bounds of one worker's refresh machine.
+/// The limits of one worker's refresh machine.
 package struct RefreshSettings: Sendable {
-    /// Minimum time between the starts of two runs of one live query.
+    /// Minimum time between the starts of two runs of a live query.
     package var coalesceGapMs: Int64 = 20
-    /// Statements in flight at once.
+    /// Statements in flight.
     package var runsMax = 8
-    /// Further statements in flight at once that wait for custom resolvers or the embedding server.
+    /// Further statements in flight that wait for custom resolvers or the embedding server.
     package var remoteRunsMax = 4
-    /// Live queries in one multiplexed statement.
+    /// Live queries in one run batch.
     package var batchMax = 256
     /// Runs per second that neither an event nor a new subscriber caused: after a take-over, a move or a loss of
     /// events.
     package var pacedRunsPerSecond = 5_000
-    /// Statements of such runs in flight at once; counted apart for those that wait for other servers.
+    /// Statements of such runs in flight; counted separately for those that wait for other servers.
     package var pacedStatementsMax = 2
     /// Live queries of this worker; further announcements are refused.
     package var liveQueriesMax = 1_000_000
     /// Recent events kept per shard, to answer a returning gateway without a query.
     package var historyMax = 1_024
-    /// Bytes of those, as stored in the stream.
+    /// Bytes of those events, as stored in the stream.
     package var historyBytesMax = 4 << 20
     /// Older events that are read from the stream once, to judge results that gateways already hold.
     package var replayMax = 8_192
-    /// How many of those one run is worth: with few live queries to judge, runs are cheaper.
+    /// Maximum number of those events per live query to judge: with few live queries, runs are cheaper.
     package var replayPerRun = 32
     /// Entries per read.
     package var replayPageMax = 64
@@ -39,7 +39,7 @@ package struct RefreshSettings: Sendable {
     /// Pause after a run that failed with an error that looks final.
     package var failedRetryMs: Int64 = 30_000
 
-    /// Between attempts after a passing fault.
+    /// The back-off between attempts after a transient error.
     var retryBackoff: Backoff { Backoff(minMs: retryMinMs, maxMs: retryMaxMs) }
 
     package init() {}

@@ -1,6 +1,6 @@
 package import LiveModel
 
-/// One owned shard, as the admin endpoint shows it. Times are the machine's `nowMs`; 0 means never.
+/// An owned shard as the admin endpoint shows it. Times are the machine's `nowMs`; 0 means never.
 package struct ShardReport: Sendable {
     package let shard: ShardID
     package let epoch: UInt64
@@ -10,7 +10,7 @@ package struct ShardReport: Sendable {
     package let matches: UInt64
     package let runs: UInt64
     package let liveQueries: Int
-    /// Gateways with interest, added up over the live queries.
+    /// Gateways with interest, summed over the live queries.
     package let subscribers: Int
     package let lastEventMs: Int64
     package let lastRefreshMs: Int64
@@ -24,7 +24,7 @@ package struct ShardReport: Sendable {
     package let takeOver: TakeOverCounts
 }
 
-/// One live query, as the admin endpoint shows it.
+/// A live query as the admin endpoint shows it.
 package struct LiveQueryReport: Sendable {
     package let key: LiveQueryKey
     package let operation: OperationReference

@@ -1,14 +1,14 @@
 package import CEL
 
-/// A readable form of how the rule index takes a condition apart: see `ConditionPlan`.
+/// A readable form of the rule index's decomposition of a condition (`ConditionPlan`).
 package struct ConditionForm: Sendable {
-    /// `request.X == mutation.Y`: together the key of one hash lookup per event.
+    /// Equalities `request.X == mutation.Y`, which together form the key of one hash lookup per event.
     package let hashKey: [String]
-    /// Decided once per event.
+    /// Conditions decided once per event.
     package let eventSide: [String]
-    /// Decided once per live query, when it enters the index.
+    /// Conditions decided once per live query, when it enters the index.
     package let subscriberSide: [String]
-    /// Evaluated for each live query that the lookup finds; without a hash key, for each live query of the operation.
+    /// Conditions evaluated for each live query that the lookup finds; without a hash key, for each of the operation.
     package let remainder: [String]
 
     package init(_ program: Program) {

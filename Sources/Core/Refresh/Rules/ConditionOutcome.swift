@@ -3,8 +3,8 @@ import LiveModel
 
 /// The outcome of a condition, or of one part of it, for one event and one live query.
 ///
-/// Combined like CEL's `&&`: false decides, else an error wins over true. A condition that is not false refreshes
-/// ("doubt refreshes"), so a rule matches exactly when none of its parts is false.
+/// Outcomes combine like CEL's `&&`: false decides; otherwise an error takes precedence over true. A condition that is
+/// not false refreshes, so a rule matches exactly when none of its parts is false.
 enum ConditionOutcome: Sendable {
     case no, error, yes
 

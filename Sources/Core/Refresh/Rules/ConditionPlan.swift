@@ -1,14 +1,14 @@
 import CEL
 import LiveModel
 
-/// A condition taken apart at its top-level `&&`, so that most of it need not be evaluated per live query:
+/// A condition split at its top-level `&&`, so that most of it need not be evaluated per live query:
 ///
 ///     mutation.variables.status == 'PUBLISHED'        event side: once per event
 ///     && request.variables.genre == mutation.variables.genre      a join: one hash lookup per event
 ///     && request.auth.uid != ''                        subscriber side: once, when the live query enters
 ///     && request.variables.year <= mutation.variables.year        the residue: once per candidate
 ///
-/// Sound because a conjunction refreshes exactly when no part of it is false, whatever the order.
+/// The split is sound because a conjunction refreshes exactly when no part of it is false, in any order.
 struct ConditionPlan: Sendable {
     /// `request.X == mutation.Y`
     struct Join: Sendable {
@@ -67,13 +67,13 @@ struct ConditionPlan: Sendable {
     }
 }
 
-/// The hash key of a condition's joins, on either side.
+/// The hash key of a condition's joins, for either side.
 enum JoinKey: Hashable, Sendable {
     case one(EqualityKey)
     case several([EqualityKey])
 
-    /// Nil if a value cannot be hashed: an absent attribute, NaN, a list. Such a live query or event is decided by
-    /// evaluating the whole condition.
+    /// Returns nil if a value cannot be hashed: an absent attribute, NaN, a list. Such a live query or event is decided
+    /// by evaluating the whole condition.
     init?(_ readers: some Collection<AttributeReader>, _ activation: ConditionActivation) {
         var keys: [EqualityKey] = []
         keys.reserveCapacity(readers.count)

@@ -1,11 +1,11 @@
 package import CEL
 package import LiveModel
 
-/// What refreshes one live query: the compiled rules of its operation, applied to its variables and claims.
+/// The rules that refresh one live query: those of its operation, compiled, with its variables and claims.
 package struct QueryRules: Sendable {
     /// `@refresh(onMutationExecuted:)`, in source order.
     package var triggers: [Trigger]
-    /// Rows that the query looks up by primary key: the implicit rule.
+    /// The rows that the query looks up by primary key (the implicit rule).
     package var lookupKeys: [EntityKey]
     /// The shortest `@refresh(every:)`; nil without one.
     package var everyMs: Int64?
@@ -25,9 +25,9 @@ package struct QueryRules: Sendable {
     }
 }
 
-/// One `onMutationExecuted` rule of a query operation.
+/// An `onMutationExecuted` rule of a query operation.
 package struct Trigger: Sendable {
-    /// The rule's identity: stored operation, its version, number of the rule.
+    /// The rule's identity: stored operation, its version, and the rule's number.
     package struct ID: Hashable, Sendable, Comparable {
         package let operation: OperationReference
         package let version: Digest

@@ -1,11 +1,11 @@
 package import CEL
 package import LiveModel
 
-/// Finds the live queries that an event concerns.
+/// An index of rules that finds the live queries which an event concerns.
 ///
-/// The naive way evaluates every live query for every event. Here an event costs one dictionary lookup for its
-/// operation, one hash lookup per trigger of that operation, and one lookup per row it wrote: cost grows with matches,
-/// not with live queries. What cannot be hashed is evaluated per candidate.
+/// Instead of evaluating every live query for every event, it spends one dictionary lookup per event for its operation,
+/// one hash lookup per trigger of that operation, and one lookup per row written: cost grows with matches, not with
+/// live queries. What cannot be hashed is evaluated per candidate.
 package struct RuleIndex: Sendable {
     /// Why a live query must run again.
     package struct Causes: OptionSet, Sendable, Hashable {
@@ -16,9 +16,9 @@ package struct RuleIndex: Sendable {
     }
 
     package struct Matches: Sendable {
-        /// Ascending by slot; each live query once, however many rules matched.
+        /// The live queries, ascending by slot and without duplicates, however many rules matched.
         package var live: [(slot: Int32, causes: Causes)]
-        /// Conditions that ended in an error, by trigger; they counted as matches.
+        /// The number of condition errors per trigger; they counted as matches.
         package var conditionErrors: [Trigger.ID: Int]
     }
 
@@ -32,7 +32,7 @@ package struct RuleIndex: Sendable {
     package var count: Int { rules.count }
     func rules(of slot: Int32) -> QueryRules? { rules[slot] }
 
-    /// - Parameter slot: the caller's number for the live query; must not be present.
+    /// - Parameter slot: the caller's number for the live query; must not be in the index.
     package mutating func insert(_ slot: Int32, rules: QueryRules) {
         precondition(self.rules[slot] == nil, "slot \(slot) is in the index already")
         for trigger in rules.triggers {
@@ -59,7 +59,7 @@ package struct RuleIndex: Sendable {
         for key in rules.lookupKeys { lookups.remove(slot, under: key) }
     }
 
-    /// All live queries that `event` concerns.
+    /// Returns all live queries that `event` concerns.
     package func match(_ event: MutationEvent) -> Matches {
         var causes: [Int32: Causes] = [:]
         for key in event.keysWritten {
@@ -80,7 +80,7 @@ package struct RuleIndex: Sendable {
         return Matches(live: live, conditionErrors: conditionErrors)
     }
 
-    /// Whether `event` concerns a live query that is in no index: for replaying a part of a stream.
+    /// Whether `event` concerns a live query that is in no index; used to judge results by older events.
     package static func concerns(_ event: MutationEvent, rules: QueryRules) -> Bool {
         if rules.lookupKeys.contains(where: event.keysWritten.contains) { return true }
         let candidates = rules.triggers.filter { $0.mutation == event.operation }

@@ -1,4 +1,4 @@
-/// A set of live-query slots. Most sets in the index hold one slot, which is stored in place.
+/// A set of live-query slots. Most sets in the index hold one slot, which is stored inline.
 enum SlotSet: Sendable {
     case one(Int32)
     case many(Set<Int32>)
@@ -14,7 +14,7 @@ enum SlotSet: Sendable {
         }
     }
 
-    /// - Returns: true if the set is empty now and must be removed.
+    /// - Returns: whether the set is now empty and must be removed.
     mutating func remove(_ slot: Int32) -> Bool {
         switch self {
         case .one(let present):

@@ -1,7 +1,7 @@
 import CEL
 import LiveModel
 
-/// The live queries of one trigger, found by an event's variables and claims.
+/// The live queries of one trigger, indexed by the values that an event's variables and claims must have.
 ///
 /// A member is in one of three collections: `everybody` (no condition), `joined` (by the hash of its join values) or
 /// `unhashed` (a join value that cannot be hashed, or a condition without a join). An event looks into `joined` once
@@ -10,7 +10,7 @@ struct TriggerIndex: Sendable {
     private struct Member: Sendable {
         /// Kept only if a condition must be evaluated per member.
         var request: Value?
-        /// The subscriber side of the condition, decided on entry. Never `.no`: such members do not enter.
+        /// The subscriber side of the condition, decided on entry. Never `.no`: such members are not added.
         var subscriberSide: ConditionOutcome
         /// Nil for a member of `unhashed`.
         var joinKey: JoinKey?
@@ -58,7 +58,7 @@ struct TriggerIndex: Sendable {
         }
     }
 
-    /// - Parameter request: the `request` value of a member that does not keep its own.
+    /// - Parameter request: returns the `request` value of a member that does not store it.
     func match(
         mutation: Value, request: (Int32) -> Value, found: (Int32) -> Void, errors: inout Int
     ) {
@@ -90,7 +90,7 @@ struct TriggerIndex: Sendable {
                     if let member = members[slot] { judge(slot, member, joinHolds: true) }
                 }
             } else {
-                // The event's side has no value to look up: each member decides for itself.
+                // A join value of the event cannot be hashed: evaluate each member.
                 for (slot, member) in members where member.joinKey != nil { judge(slot, member, joinHolds: false) }
             }
         }

@@ -1,11 +1,11 @@
 import DequeModule
 import LiveModel
 
-/// The last events of a shard's stream, oldest first, without a hole. Bounded by count and bytes.
+/// The last events of a shard's stream, oldest first, without a gap. Bounded by count and bytes.
 struct EventTail: Sendable {
     private var entries: Deque<EventEntry> = []
     private var byteCount = 0
-    /// What was fresh up to here or later can be judged by these events.
+    /// The lowest position that these events can judge.
     private(set) var floor: StreamID
 
     init(floor: StreamID) { self.floor = floor }

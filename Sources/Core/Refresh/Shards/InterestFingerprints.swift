@@ -1,14 +1,14 @@
 import LiveModel
 
-/// The live queries that a gateway has at one shard, in the form of its summaries.
+/// A count and fingerprint of the live queries that a gateway has at one shard, as in its summaries.
 struct InterestFingerprint: Equatable, Sendable {
     var count = 0
     /// XOR of the keys' prefixes.
     var fingerprint: UInt64 = 0
 }
 
-/// The interest of each gateway that has any, kept with every change: every gateway sends summaries every few seconds,
-/// and a shard may hold many live queries.
+/// The interest of each gateway that has any. It is updated with every change, because every gateway sends summaries
+/// every few seconds and a shard may hold many live queries.
 struct InterestFingerprints: Sendable {
     private var fingerprints: [NodeID: InterestFingerprint] = [:]
 

@@ -1,13 +1,13 @@
-/// Where a live query stands between two runs.
+/// The state of a live query between two runs.
 enum LiveQueryPhase: Sendable {
     case idle
-    /// Triggered, but the gap since the last run or a back-off lasts until then.
+    /// Triggered, but waiting for the end of the minimum gap or a back-off.
     case waiting(untilMs: Int64)
     /// In the due queue.
     case queued
     /// In the queue of paced runs, which no event caused.
     case paced
-    /// A replay of older events decides whether its subscribers' result still holds.
+    /// Waiting for a replay of older events to decide whether its subscribers' result is still fresh.
     case awaitingReplay
     case running(batch: UInt64, again: Bool)
 
@@ -26,7 +26,7 @@ enum LiveQueryPhase: Sendable {
     }
 }
 
-/// How many live queries of a shard are in each phase.
+/// The number of a shard's live queries in each phase.
 struct PhaseCounts: Sendable {
     enum Name: Int, CaseIterable { case idle, waiting, queued, paced, running }
 

@@ -1,10 +1,10 @@
 import LiveModel
 import Pacing
 
-/// One registered live query: its subscribers, what they hold, and where it stands between two runs.
+/// A registered live query: its subscribers, the results they hold, and its phase between two runs.
 ///
-/// At most one run is in flight; a trigger meanwhile asks for one more. `ScheduledQueries.update` sees every change of
-/// `phase` and puts the live query into the queue or the timer that the phase stands for.
+/// At most one run is in flight; a trigger meanwhile requests one more. `ScheduledQueries.update` sees every change of
+/// `phase` and puts the live query into the queue or timer of the new phase.
 struct LiveQueryState: Sendable {
     /// The oldest event that no finished run covers.
     struct Cause: Sendable {
@@ -14,9 +14,9 @@ struct LiveQueryState: Sendable {
         static let none = Cause(traceID: "", committedAtMs: 0)
     }
 
-    /// How an announcement of a registered live query is answered.
+    /// The kind of answer to an announcement of a registered live query.
     enum Renewal {
-        /// At once: what the gateway holds is the result at this position.
+        /// Immediate: the gateway's result is still the result, at this position.
         case confirmed(LiveQueryKey, Digest, Position)
         case byReplay
         case byRun
@@ -24,9 +24,9 @@ struct LiveQueryState: Sendable {
 
     enum RunEnd {
         case refreshed
-        /// The answer was `unchanged` though no digest was known: another run follows.
+        /// The answer was `unchanged` although no digest was known: another run follows.
         case unusable
-        /// - Parameter retryAtMs: nil if the phase says when.
+        /// - Parameter retryAtMs: the time of the retry; nil if the phase holds it.
         case failed(retryAtMs: Int64?)
     }
 
@@ -37,7 +37,7 @@ struct LiveQueryState: Sendable {
     let pool: RunPool.Name
     private(set) var phase = Phase.idle
     private(set) var subscribers = Subscribers()
-    /// The result that the last run found or a replay confirmed; nil while there is none.
+    /// The digest that the last run found or a replay confirmed; nil if there is none.
     private(set) var digest: Digest?
     private(set) var position: Position?
     private(set) var failures = 0
@@ -47,13 +47,13 @@ struct LiveQueryState: Sendable {
     private(set) var lastRunMs: Int64 = 0
     private var lastStartMs: Int64 = .min / 2
     private var cause: Cause?
-    /// The cause that the run in flight serves.
+    /// The cause of the run in flight.
     private var runningCause: Cause?
     /// Whether a timer is among the causes of the next run, and of the run in flight.
     private var isTimerRunDue = false
     private var isTimerRun = false
     private var intervalDueMs: Int64?
-    /// When a run that failed for good is tried again.
+    /// When to retry after a failure that looked final.
     private var retryDueMs: Int64?
 
     init(query: LiveQuery, everyMs: Int64?, pool: RunPool.Name) {
@@ -69,15 +69,15 @@ struct LiveQueryState: Sendable {
 
     // MARK: Subscribers
 
-    /// - Returns: true for a gateway that did not subscribe before.
+    /// - Returns: whether the gateway did not subscribe before.
     mutating func subscribe(_ gateway: NodeID, _ subscriber: Subscribers.Subscriber) -> Bool {
         subscribers.insert(gateway, subscriber)
     }
 
-    /// - Returns: false for a gateway that did not subscribe.
+    /// - Returns: whether the gateway subscribed.
     mutating func unsubscribe(_ gateway: NodeID) -> Bool { subscribers.remove(gateway) }
 
-    /// Answers the announcement that a subscriber just renewed.
+    /// Chooses the answer to an announcement that a subscriber just renewed.
     mutating func renew(
         _ gateway: NodeID, _ known: KnownResult?, requiresFreshRun: Bool, _ positions: ShardPositions
     ) -> Renewal {
@@ -91,14 +91,14 @@ struct LiveQueryState: Sendable {
             return .byReplay
         case .idle where positions.isAfter(subscriber.afterRun, position):
             subscribers.answered(gateway)
-            // Idle: no applied event touched it.
+            // While the live query is idle, no applied event concerned it.
             return .confirmed(
                 query.key, known.digest, positions.newerRank(of: position.through(positions.lastEventID), or: known))
         case .idle, .waiting, .queued, .paced, .running: return .byRun
         }
     }
 
-    /// A first announcement brought this result.
+    /// Adopts the result that a first announcement carried.
     mutating func adopt(_ digest: Digest, _ position: Position) {
         self.digest = digest
         self.position = position
@@ -106,9 +106,9 @@ struct LiveQueryState: Sendable {
 
     mutating func awaitReplay() { phase = .awaitingReplay }
 
-    /// No event up to `id` touched what the subscribers hold.
-    /// - Returns: those that hold it and wait for an answer, by name, with the number of their announcements. The
-    ///   others that wait get a run.
+    /// Confirms the subscribers' result, because no event up to `id` concerned it.
+    /// - Returns: the gateways that hold the result and await an answer, sorted, with their announcement numbers. A run
+    ///   is triggered for others that await an answer.
     mutating func confirm(through id: StreamID, gapMs: Int64, nowMs: Int64) -> [(gateway: NodeID, answers: UInt64)] {
         guard let digest, let read = position else { preconditionFailure("nothing to confirm: \(self)") }
         phase = .idle
@@ -118,14 +118,15 @@ struct LiveQueryState: Sendable {
         return confirmed
     }
 
-    /// A message did not reach the gateway's inbox, so what it holds is unknown: it gets the result again.
+    /// Schedules another delivery of the result after a message failed to reach the gateway's inbox, because its state
+    /// is unknown.
     mutating func sendFailed(_ gateway: NodeID, _ settings: RefreshSettings, nowMs: Int64) {
         guard subscribers.forgetHeld(gateway) else { return }
         if case .idle = phase { phase = .waiting(untilMs: nowMs + settings.retryBackoff.delayMs(after: failures)) }
         failures += 1
     }
 
-    /// What the gateway holds, if that is the result as of all applied events.
+    /// Returns the digest that the gateway holds if it is the result as of all applied events.
     func settledDigest(of gateway: NodeID) -> Digest? {
         guard case .idle = phase, failures == 0, let digest, let subscriber = subscribers[gateway],
             !subscriber.awaitsAnswer, subscriber.digest == digest
@@ -135,10 +136,10 @@ struct LiveQueryState: Sendable {
 
     // MARK: Triggers
 
-    /// - Parameter isPaced: no new event is the cause, and nobody waits for a first result.
+    /// - Parameter isPaced: whether the trigger is neither a new event nor a subscriber without a result.
     mutating func trigger(_ cause: Cause, isPaced: Bool = false, gapMs: Int64, nowMs: Int64) {
         lastTriggerMs = nowMs
-        // The oldest cause stays: latency is measured for the event that waited longest.
+        // Keep the oldest cause: latency is measured for the event that waited longest.
         if self.cause == nil || self.cause?.traceID.isEmpty == true { self.cause = cause }
         switch phase {
         case .idle, .awaitingReplay:
@@ -150,7 +151,7 @@ struct LiveQueryState: Sendable {
         }
     }
 
-    /// For a new subscriber: a run yet to start will serve it, one in flight may lack the body it needs.
+    /// Triggers a run for a new subscriber unless one is pending; a run in flight may lack the body it needs.
     mutating func triggerUnlessPending(isPaced: Bool, gapMs: Int64, nowMs: Int64) {
         switch phase {
         case .idle, .awaitingReplay, .running, .paced: trigger(.none, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs)
@@ -158,25 +159,25 @@ struct LiveQueryState: Sendable {
         }
     }
 
-    /// The gap or the back-off is over, unless the phase changed since that timer was set.
+    /// Ends the gap or back-off, unless the phase changed since that timer was set.
     mutating func gapEnded(_ deadlineMs: Int64) {
         if case .waiting(untilMs: deadlineMs) = phase { phase = .queued }
     }
 
-    /// The pause after a failure that looked final is over, unless a run succeeded or failed since.
+    /// Retries after a failure that looked final, unless a run succeeded or failed since.
     mutating func retryReached(_ deadlineMs: Int64, gapMs: Int64, nowMs: Int64) {
         guard retryDueMs == deadlineMs, failures > 0 else { return }
         trigger(cause ?? .none, gapMs: gapMs, nowMs: nowMs)
     }
 
-    /// - Returns: when the `every` rule is due next; nil without one.
+    /// - Returns: the next due time of the `every` rule; nil if there is none.
     mutating func scheduleInterval(nowMs: Int64) -> Int64? {
         intervalDueMs = everyMs.map { IntervalGrid.next(after: nowMs, everyMs: $0, key: query.key) }
         return intervalDueMs
     }
 
-    /// The `every` rule is due.
-    /// - Returns: when next; nil if this is not the deadline that was set.
+    /// Triggers the run of the `every` rule.
+    /// - Returns: the next due time; nil if `deadlineMs` is not the current deadline.
     mutating func intervalReached(_ deadlineMs: Int64, gapMs: Int64, nowMs: Int64) -> Int64? {
         guard intervalDueMs == deadlineMs else { return nil }
         isTimerRunDue = true
@@ -193,7 +194,7 @@ extension LiveQueryState: CustomStringConvertible {
             lastFinishMs: lastFinishMs, lastRunMs: lastRunMs, runs: runs, failures: failures)
     }
 
-    /// Without variables and claims, which are the users' own.
+    /// Excludes variables and claims, which are users' data.
     var description: String {
         "\(query.operation) \(query.key): \(phase), \(subscribers.count) subscribers, digest \(digest?.hex ?? "none"), "
             + "position \(position?.description ?? "none"), \(runs) runs, \(failures) failures"
@@ -206,11 +207,11 @@ extension LiveQueryState {
     struct Run {
         let query: LiveQuery
         let knownDigest: Digest?
-        /// The trace of the event that caused it; empty for a first run or a timer.
+        /// The trace of the event that caused the run; empty for a first run or a timer.
         let traceID: String
     }
 
-    /// - Returns: nil if it left the queue that its turn came from.
+    /// - Returns: the run; nil if the live query has left the queue in which its turn came up.
     mutating func start(batch: UInt64, isPaced: Bool, nowMs: Int64) -> Run? {
         switch phase {
         case .queued where !isPaced, .paced where isPaced: break
@@ -223,8 +224,8 @@ extension LiveQueryState {
         return Run(query: query, knownDigest: subscribers.sharedDigest, traceID: runningCause?.traceID ?? "")
     }
 
-    /// The run in flight ended.
-    /// - Parameter actions: receives the messages to its subscribers.
+    /// Ends the run in flight.
+    /// - Parameter actions: receives the messages to the subscribers.
     mutating func finish(
         _ item: RunBatch.Item, _ outcome: RunOutcome, _ settings: RefreshSettings, _ actions: inout [RefreshAction],
         nowMs: Int64
@@ -251,12 +252,12 @@ extension LiveQueryState {
             if refresh(item, digest, answer, &actions) { again = true }
         }
         runningCause = nil
-        // A back-off stands in for the further run.
+        // A back-off replaces the further run.
         if again, case .idle = phase { trigger(cause ?? .none, gapMs: settings.coalesceGapMs, nowMs: nowMs) }
         return end
     }
 
-    /// - Returns: true if a subscriber needs the body and the run brought none.
+    /// - Returns: whether a subscriber needs the body and the run returned none.
     private mutating func refresh(
         _ item: RunBatch.Item, _ digest: Digest, _ answer: OperationAnswer?, _ actions: inout [RefreshAction]
     ) -> Bool {
@@ -270,12 +271,13 @@ extension LiveQueryState {
         return subscribers.refresh(item, (digest, body), isTimerRun: isTimerRun, &actions)
     }
 
-    /// - Returns: when a run that failed for good is tried again; nil after a passing fault, which is a back-off.
+    /// - Returns: when to retry after a failure that looks final; nil after a transient error, which leads to a
+    ///   back-off.
     private mutating func fail(
         _ item: RunBatch.Item, _ error: RequestError, _ settings: RefreshSettings, _ actions: inout [RefreshAction],
         nowMs: Int64
     ) -> Int64? {
-        // The events behind this run are still not covered, so no older result may be confirmed.
+        // The events that caused this run are not covered yet, so no older result may be confirmed.
         if let runningCause { cause = runningCause }
         digest = nil
         subscribers.fail(item, error, &actions)
@@ -285,8 +287,8 @@ extension LiveQueryState {
             phase = .waiting(untilMs: nowMs + delayMs)
             return nil
         }
-        // Even a failure that looks final is retried, if seldom: a table may come back, a failover end. Events and new
-        // subscribers do not wait for that.
+        // Even a failure that looks final is retried, if rarely: a missing table may return, a failover may end. Events
+        // and new subscribers do not wait for that.
         retryDueMs = nowMs + settings.failedRetryMs
         return retryDueMs
     }

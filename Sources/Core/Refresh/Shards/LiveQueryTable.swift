@@ -1,16 +1,16 @@
 import LiveModel
 
-/// The live queries of one shard, by slot and by key, with what is derived from them: the rule index, counts by phase,
-/// and the interest of each gateway. All of it changes together.
+/// The live queries of one shard, by slot and by key, with derived data: the rule index, counts by phase, and the
+/// interest of each gateway. All of it changes together.
 ///
-/// A slot in a parameter is one that this table gave out and still holds; any other is our own mistake and traps. Where
-/// the live query may be gone, `contains` comes first.
+/// Slot parameters must be slots of this table that are still in use; any other is a programming error and traps. Where
+/// the live query may have ended, check `contains` first.
 struct LiveQueryTable: Sendable {
     private var queries: [Int32: LiveQueryState] = [:]
     private var slots: [LiveQueryKey: Int32] = [:]
     private var index = RuleIndex()
     private var phases = PhaseCounts()
-    /// Live queries that gateways announced and this worker could not take. Bound: what gateways may have themselves.
+    /// Live queries that gateways announced and this worker refused. Bound: the gateways' limits on live queries.
     private var refused: [NodeID: Set<LiveQueryKey>] = [:]
     /// The interest of subscribers and of refused gateways: a gateway counts both in its summaries.
     private var interest = InterestFingerprints()
@@ -19,7 +19,7 @@ struct LiveQueryTable: Sendable {
     var isEmpty: Bool { queries.isEmpty }
     var allSlots: some Collection<Int32> { queries.keys }
     var states: some Collection<LiveQueryState> { queries.values }
-    /// Those with interest here.
+    /// The gateways with interest in this shard.
     var gateways: some Sequence<NodeID> { interest.gateways }
 
     func contains(_ slot: Int32) -> Bool { queries[slot] != nil }
@@ -27,7 +27,7 @@ struct LiveQueryTable: Sendable {
     func interest(of gateway: NodeID) -> InterestFingerprint? { interest[gateway] }
     func count(in phase: PhaseCounts.Name) -> Int { phases[phase] }
 
-    /// What an event concerns.
+    /// Returns the live queries that an event concerns.
     func match(_ event: MutationEvent) -> RuleIndex.Matches { index.match(event) }
 
     func rules(of slot: Int32) -> QueryRules {
@@ -79,7 +79,7 @@ struct LiveQueryTable: Sendable {
         }
     }
 
-    /// - Returns: whether that was the last subscriber, so that the live query ends. Its caller removes it.
+    /// - Returns: whether that was the last subscriber, so that the live query ends. The caller removes it.
     mutating func unsubscribe(_ gateway: NodeID, from slot: Int32) -> Bool {
         guard let place = queries.index(forKey: slot) else { missing(slot) }
         guard queries.values[place].unsubscribe(gateway) else { return false }
@@ -89,7 +89,8 @@ struct LiveQueryTable: Sendable {
 
     // MARK: Refused live queries
 
-    /// The gateway counts the live query among its interest; without this it would look like a lost announcement.
+    /// Records a refused live query. The gateway counts it among its interest, so otherwise its announcement would seem
+    /// lost.
     mutating func refuse(_ key: LiveQueryKey, to gateway: NodeID) {
         if refused[gateway, default: []].insert(key).inserted { interest.insert(key, of: gateway) }
     }

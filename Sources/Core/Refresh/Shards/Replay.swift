@@ -1,26 +1,26 @@
 import LiveModel
 
-/// Judges live queries of a shard by older events than those remembered.
+/// Judges the results of a shard's live queries by events older than the remembered ones.
 ///
 /// The stream is read from the remembered events towards its beginning, so the youngest positions are judged first and
-/// an old one delays nobody.
+/// an old one delays no other.
 struct Replay: Sendable {
-    /// A live query whose subscribers' result was read at `position`.
+    /// A live query whose subscribers hold a result with this position.
     private struct Candidate {
         let slot: Int32
         let position: StreamID
     }
 
-    /// Those that came while others were being judged: the next round.
+    /// Candidates added during a round, for the next one.
     private var waiting: [Candidate] = []
-    /// The next round need not look at events from here on.
+    /// The next round starts before this id.
     private var waitingBefore = StreamID.zero
-    /// This round, by falling position; those before `next` are done.
+    /// The candidates of this round, by descending position; those before `next` are decided.
     private var candidates: [Candidate] = []
     private var next = 0
     private var before = StreamID.zero
     private var eventsLeft = 0
-    /// Rules of this round's undecided candidates alone: events that concern only others cost nothing here.
+    /// The rules of this round's undecided candidates only: events that concern other live queries cost nothing here.
     private var index = RuleIndex()
     /// The page being read.
     private var pageNumber: UInt64?
@@ -28,19 +28,19 @@ struct Replay: Sendable {
     var waitingCount: Int { waiting.count }
     var isReading: Bool { pageNumber != nil }
 
-    /// Whether this is the page that was requested last. Any other is of a round that ended, or of a former ownership.
+    /// Whether this is the page requested last. Any other belongs to a round that ended or to a former ownership.
     func awaits(_ page: ReplayPage) -> Bool { pageNumber == page.number }
 
-    /// - Parameter floor: the events after this one have judged it already.
+    /// - Parameter floor: the result was already judged by the events after this id.
     mutating func add(_ slot: Int32, position: StreamID, floor: StreamID) {
         waiting.append(Candidate(slot: slot, position: position))
         waitingBefore = max(waitingBefore, floor.successor ?? .max)
     }
 
-    /// Leaves out those of the next round that no longer await judgement.
+    /// Removes unwanted candidates from the next round.
     mutating func keep(_ isWanted: (Int32) -> Bool) { waiting.removeAll { !isWanted($0.slot) } }
 
-    /// Begins the next round with those that wait for it.
+    /// Begins the next round with the waiting candidates.
     mutating func begin(eventsMax: Int, rules: (Int32) -> QueryRules) {
         candidates = waiting.sorted { ($1.position, $1.slot) < ($0.position, $0.slot) }
         (next, before, eventsLeft) = (0, waitingBefore, eventsMax)
@@ -49,24 +49,24 @@ struct Replay: Sendable {
         for candidate in candidates { index.insert(candidate.slot, rules: rules(candidate.slot)) }
     }
 
-    /// The live query is decided some other way, or gone. It need not be a candidate of this round.
+    /// Removes a live query that was decided otherwise or ended. It need not be a candidate of this round.
     mutating func forget(_ slot: Int32) { index.remove(slot) }
 
-    /// Gives up on those that wait for the next round; they run.
+    /// Removes and returns the waiting candidates without judging them; they run.
     mutating func takeWaiting() -> [Int32] {
         defer { (waiting, waitingBefore) = ([], .zero) }
         return waiting.map(\.slot)
     }
 
-    /// The page to read next; nil when all are judged or enough was read.
+    /// Returns the page to read next; nil if all candidates are decided or enough was read.
     mutating func nextPage(_ shard: ShardID, limit: Int, number: UInt64) -> ReplayPage? {
         guard index.count > 0, eventsLeft > 0 else { return nil }
         pageNumber = number
         return ReplayPage(shard: shard, before: before, limit: min(limit, eventsLeft), number: number)
     }
 
-    /// The next older event was read.
-    /// - Returns: those that no event after their position touched.
+    /// Moves to the next older event.
+    /// - Returns: the candidates that no event after their position concerned.
     mutating func reached(_ id: StreamID) -> [Int32] {
         let first = next
         while next < candidates.count, candidates[next].position >= id {
@@ -77,7 +77,7 @@ struct Replay: Sendable {
         return candidates[first..<next].map(\.slot)
     }
 
-    /// - Returns: the undecided candidates that the event touches; they are decided now.
+    /// - Returns: the undecided candidates that the event concerns; they are now decided.
     mutating func touched(by event: MutationEvent) -> [Int32] {
         let slots = index.match(event).live.map(\.slot)
         for slot in slots { index.remove(slot) }
@@ -85,7 +85,7 @@ struct Replay: Sendable {
     }
 
     /// Ends the round.
-    /// - Returns: those that it could not judge.
+    /// - Returns: the undecided candidates.
     mutating func end() -> [Int32] {
         defer { (candidates, next, pageNumber, index) = ([], 0, nil, RuleIndex()) }
         return candidates[next...].map(\.slot)

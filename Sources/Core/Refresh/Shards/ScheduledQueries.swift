@@ -1,10 +1,10 @@
 import LiveModel
 
-/// The live queries of one shard in motion: every change of phase passes `update`, which keeps the worker's queues and
-/// timers, and the shard's replay, in step with it.
+/// The live queries of one shard with their scheduling: every change of phase goes through `update`, which keeps the
+/// worker's queues and timers, and the shard's replay, consistent with it.
 ///
-/// Slots that come from a queue, a timer or a run may belong to a live query that ended meanwhile: `contains` decides.
-/// A slot that this shard took from its own table must be there.
+/// Slots from a queue, a timer or a run may belong to a live query that ended meanwhile: check `contains`. A slot from
+/// this shard's own table must exist.
 struct ScheduledQueries: Sendable {
     private let shard: ShardID
     private let epoch: UInt64
@@ -19,7 +19,7 @@ struct ScheduledQueries: Sendable {
 
     // MARK: Registration
 
-    /// Enters a new live query into the index and sets the timer of its `every` rule.
+    /// Registers a new live query in the index and sets the timer of its `every` rule.
     mutating func register(
         _ query: LiveQuery, _ rules: QueryRules, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> Int32 {
@@ -37,7 +37,7 @@ struct ScheduledQueries: Sendable {
         table.subscribe(gateway, to: slot, subscriber)
     }
 
-    /// A live query without subscribers ends.
+    /// Removes a subscriber; a live query without subscribers ends.
     mutating func unsubscribe(_ gateway: NodeID, from slot: Int32, _ schedule: inout RunSchedule) {
         guard table.unsubscribe(gateway, from: slot) else { return }
         replay.forget(slot)
@@ -45,7 +45,7 @@ struct ScheduledQueries: Sendable {
         schedule.release(slot)
     }
 
-    /// All interest of a gateway ends.
+    /// Removes all interest of a gateway.
     mutating func remove(_ gateway: NodeID, _ schedule: inout RunSchedule) {
         guard table.interest(of: gateway) != nil else { return }
         for slot in Array(table.allSlots) { unsubscribe(gateway, from: slot, &schedule) }
@@ -57,7 +57,7 @@ struct ScheduledQueries: Sendable {
 
     // MARK: Phases
 
-    /// Changes a live query; if its phase changes, it enters the queue or the timer of the new one.
+    /// Changes a live query; if its phase changes, it enters the queue or timer of the new one.
     @discardableResult
     mutating func update<Result>(
         _ slot: Int32, _ schedule: inout RunSchedule, _ change: (inout LiveQueryState) -> Result
@@ -96,7 +96,7 @@ struct ScheduledQueries: Sendable {
         update(slot, &schedule) { $0.trigger(cause, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs) }
     }
 
-    /// Events are lost: everything runs again, and no replay can decide anything.
+    /// Re-runs everything after a loss of events, which no replay can judge.
     mutating func triggerAll(_ schedule: inout RunSchedule, nowMs: Int64) {
         replay = Replay()
         for slot in table.allSlots.sorted() { trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs) }
@@ -117,7 +117,7 @@ struct ScheduledQueries: Sendable {
         }
     }
 
-    /// No event up to `id` touched what the subscribers of a live query hold.
+    /// Confirms the subscribers' result of a live query, because no event up to `id` concerned it.
     mutating func confirm(
         _ slot: Int32, through id: StreamID, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> [RefreshAction] {
@@ -141,8 +141,9 @@ struct ScheduledQueries: Sendable {
 
     // MARK: Replay
 
-    /// Older events than those remembered decide whether what its subscribers hold is still the result.
-    /// - Parameter floor: the remembered events begin here.
+    /// Makes a live query wait for a replay, which decides by older events whether its subscribers' result is still
+    /// fresh.
+    /// - Parameter floor: the start of the remembered events.
     mutating func awaitReplay(_ slot: Int32, floor: StreamID, _ schedule: inout RunSchedule, nowMs: Int64) {
         let position = update(slot, &schedule) { query in
             query.awaitReplay()
@@ -158,14 +159,14 @@ struct ScheduledQueries: Sendable {
         table.contains(slot) && table[slot].phase.isAwaitingReplay
     }
 
-    /// Drops those that an event, another gateway or their end decided.
+    /// Removes candidates that were decided by an event or another gateway, or that ended.
     private mutating func sweepReplay() {
         let table = table
         replay.keep { table.contains($0) && table[$0].phase.isAwaitingReplay }
     }
 
-    /// Begins a round of replay with those that wait for one.
-    /// - Returns: the page to read first.
+    /// Begins a round of replay with the waiting candidates.
+    /// - Returns: the first page to read.
     mutating func startReplay(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {
         sweepReplay()
         let count = replay.waitingCount
@@ -185,10 +186,10 @@ struct ScheduledQueries: Sendable {
         replay.begin(eventsMax: eventsMax) { table.rules(of: $0) }
     }
 
-    /// A page of older events was read.
+    /// Handles a page of older events.
     /// - Parameters:
-    ///   - entries: newest first; nil if they could not be read.
-    ///   - lastEventID: the last event applied, up to which those that no event touched are fresh.
+    ///   - entries: the entries, newest first; nil if they could not be read.
+    ///   - lastEventID: the last applied event, up to which results that no event concerned are fresh.
     mutating func replayRead(
         _ page: ReplayPage, _ entries: [EventEntry]?, lastEventID: StreamID, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> [RefreshAction] {
@@ -202,12 +203,12 @@ struct ScheduledQueries: Sendable {
             guard let event = entry.event else { return actions + endReplay(&schedule, nowMs: nowMs) }
             runUndecided(replay.touched(by: event), &schedule, nowMs: nowMs)
         }
-        // Where the stream ends, nothing is known of what came before.
+        // Beyond the beginning of the stream, nothing is known about earlier events.
         let isEnd = entries.count < page.limit
         return actions + (isEnd ? endReplay(&schedule, nowMs: nowMs) : nextPage(&schedule, nowMs: nowMs))
     }
 
-    /// Whether this is the page that was requested last.
+    /// Whether this is the page requested last.
     func awaits(_ page: ReplayPage) -> Bool { replay.awaits(page) }
 
     private mutating func nextPage(_ schedule: inout RunSchedule, nowMs: Int64) -> [RefreshAction] {

@@ -1,34 +1,34 @@
 import LiveModel
 
-/// A shard's place in its event stream, and what the positions of results are worth there.
+/// A shard's position in its events stream. It judges the positions of results.
 ///
-/// Positions arrive from gateways, which may have them from clients: any of them can be old, of another owner, or
+/// Positions come from gateways, which may have them from clients: any of them can be old, from another owner, or
 /// forged.
 struct ShardPositions: Sendable {
     enum Freshness {
-        /// Nothing relevant happened since the result was read at this position.
+        /// No relevant event since the result was read at this position.
         case fresh(Position)
         /// No remembered event is relevant, but an older one may be.
         case older(Position)
-        /// Cannot be decided, or something relevant happened.
+        /// Undecidable, or a relevant event exists.
         case doubtful
     }
 
     let epoch: UInt64
-    /// Positions of epochs before this one say nothing: their owners may have missed events.
+    /// Positions of earlier epochs are not trusted: their owners may have missed events.
     private let trustedEpoch: UInt64
-    /// Events up to here are applied.
+    /// The id up to which events are applied.
     private(set) var lastEventID: StreamID
     /// Runs started under this epoch.
     private(set) var runs: UInt64 = 0
-    /// The last events, by which positions are judged.
+    /// The last events, which judge positions.
     private var history: EventTail
-    /// Positions below this say nothing even if the stream reaches back to them: it may lack events.
+    /// Positions below this are not trusted even if the stream reaches back to them, because it may lack events.
     private var lossFloor: StreamID
 
     /// - Parameters:
-    ///   - lastEventID: the last id that the stream ever gave out.
-    ///   - history: its last entries, oldest first, without a hole up to `lastEventID`.
+    ///   - lastEventID: the last id that the stream assigned.
+    ///   - history: its last entries, oldest first, without a gap up to `lastEventID`.
     init(
         epoch: UInt64, trustedEpoch: UInt64, lastEventID: StreamID, history entries: [EventEntry],
         _ settings: RefreshSettings
@@ -43,11 +43,11 @@ struct ShardPositions: Sendable {
     }
 
     var historyCount: Int { history.count }
-    /// Positions from here on are judged by the remembered events alone.
+    /// The lowest position that the remembered events can judge.
     var historyFloor: StreamID { history.floor }
 
-    /// Moves on to an entry of the stream.
-    /// - Returns: false if it was applied before.
+    /// Advances to an entry of the stream.
+    /// - Returns: false if the entry was applied before.
     mutating func advance(to id: StreamID) -> Bool {
         guard id > lastEventID else { return false }
         lastEventID = id
@@ -62,39 +62,39 @@ struct ShardPositions: Sendable {
         history.append(entry, countMax: settings.historyMax, bytesMax: settings.historyBytesMax)
     }
 
-    /// An entry that this shard advanced to could not be read: results read before it may be stale.
+    /// Handles an unreadable entry that this shard advanced to: results read before it may be stale.
     mutating func eventUnreadable() { forget(upTo: lastEventID) }
 
-    /// Events were lost; the stream goes on after `id`.
+    /// Handles a loss of events; the stream continues after `id`.
     mutating func eventsLost(continuingAfter id: StreamID) {
-        // A result read before the loss may lack what was lost, even if it was up to date with all known events.
+        // A result read before the loss may miss lost events, even if it reflects all known ones.
         forget(upTo: max(lastEventID, id).successor ?? .max)
         lastEventID = id
     }
 
-    /// From now on no position below `floor` counts, whatever the stream still holds.
+    /// Distrusts all positions below `floor` from now on, whatever the stream still holds.
     private mutating func forget(upTo floor: StreamID) {
         history = EventTail(floor: floor)
         lossFloor = floor
     }
 
-    /// The position of a run that starts now.
+    /// Returns the position of a run that starts now.
     mutating func next() -> Position {
         runs += 1
         return Position(epoch: epoch, run: runs, id: lastEventID)
     }
 
-    /// The position of an answer that no run gave.
+    /// The position of an answer without a run.
     var current: Position { Position(epoch: epoch, run: runs, id: lastEventID) }
 
-    /// Whether anything relevant happened since `known` was read. If in doubt, yes: a run that finds the known digest
-    /// is cheap, a stale screen is not.
+    /// Decides whether a relevant event happened since `known` was read. Doubt counts as yes: a run that finds the
+    /// known digest is cheap, a stale screen is not.
     func freshness(of known: KnownResult, rules: QueryRules) -> Freshness {
         guard let position = known.position, rules.everyMs == nil, isCredible(position),
             position.epoch >= trustedEpoch, position.id >= lossFloor, position.id <= lastEventID,
             !history.concerns(rules, after: position.id)
         else { return .doubtful }
-        // Without the gateway's placement, which means nothing to the owner.
+        // Omit the gateway's placement, which means nothing to the owner.
         let read = Position(epoch: position.epoch, run: position.run, id: position.id)
         return read.id >= history.floor ? .fresh(read) : .older(read)
     }
@@ -104,14 +104,14 @@ struct ShardPositions: Sendable {
         run == 0 || position.epoch == epoch && position.run > run
     }
 
-    /// `position` with the rank of `known` if that is higher. Two runs may have read the same content; a subscriber
-    /// that holds the later one must not receive the rank of the earlier one.
+    /// Returns `position` with the rank of `known` if that is higher. Two runs may have read the same content; a
+    /// subscriber that holds the later one must not receive the rank of the earlier one.
     func newerRank(of position: Position, or known: KnownResult?) -> Position {
         guard let read = known?.position, isCredible(read), read > position else { return position }
         return Position(epoch: read.epoch, run: read.run, id: position.id)
     }
 
-    /// Whether this owner or one before it can have given out the position. A forged one that is too high would silence
+    /// Whether this owner or an earlier one can have assigned the position. A forged one that is too high would silence
     /// the live query.
     private func isCredible(_ position: Position) -> Bool {
         position.epoch < epoch || position.epoch == epoch && position.run <= runs

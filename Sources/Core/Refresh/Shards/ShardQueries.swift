@@ -1,13 +1,13 @@
 import LiveModel
 
-/// One shard that this worker owns: its place in the event stream, its live queries, and the gateways' interest in
+/// A shard that this worker owns: its position in the events stream, its live queries, and the gateways' interest in
 /// them.
 ///
-/// The order that makes it safe: a live query enters the rule index *before* its first run starts, and a run is fresh
-/// up to the events applied *before* it started. So an event is either covered by the run, or it marks the live query
+/// Two orderings make it safe: a live query enters the rule index *before* its first run starts, and a run is fresh up
+/// to the events applied *before* it started. So an event is either covered by the run, or it marks the live query
 /// dirty and one more run follows.
 struct ShardQueries: Sendable {
-    /// What an announcement leads to.
+    /// The consequence of an announcement.
     enum AnnouncementAnswer {
         /// No run is needed, or none is possible.
         case answered([RefreshAction])
@@ -34,12 +34,12 @@ struct ShardQueries: Sendable {
 
     // MARK: Events
 
-    /// An entry of the shard's stream, in stream order.
-    /// - Parameter conditionErrors: receives how often a condition ended in an error.
+    /// Handles an entry of the shard's stream, in stream order.
+    /// - Parameter conditionErrors: receives the number of condition errors.
     mutating func eventArrived(
         _ entry: EventEntry, _ schedule: inout RunSchedule, _ conditionErrors: inout [Trigger.ID: UInt64], nowMs: Int64
     ) {
-        // A read that was repeated brings entries again.
+        // A repeated read returns entries again.
         guard positions.advance(to: entry.id) else { return }
         events += 1
         lastEventMs = nowMs
@@ -56,7 +56,7 @@ struct ShardQueries: Sendable {
         for (slot, _) in found.live { queries.trigger(slot, cause, &schedule, nowMs: nowMs) }
     }
 
-    /// The stream no longer reaches back to what was read.
+    /// Handles a loss of events: the stream no longer reaches back to the last read.
     mutating func eventsLost(lastEventID: StreamID, _ schedule: inout RunSchedule, nowMs: Int64) {
         positions.eventsLost(continuingAfter: lastEventID)
         queries.takeOver.losses += 1
@@ -65,7 +65,7 @@ struct ShardQueries: Sendable {
 
     // MARK: Interest
 
-    /// A gateway has subscribers of a live query.
+    /// Handles a gateway's announcement of a live query.
     /// - Parameter rules: see `RefreshMachine.init`.
     mutating func announced(
         _ query: LiveQuery, by gateway: NodeID, _ known: KnownResult?, _ announcement: AnnouncementID,
@@ -108,7 +108,7 @@ struct ShardQueries: Sendable {
             case .doubtful: break
             }
         }
-        // A subscriber without a result goes before one whose result may be old.
+        // A subscriber without a result takes precedence over one whose result may be stale.
         queries.trigger(slot, .none, isPaced: known != nil, &schedule, nowMs: nowMs)
         return .triggered
     }
@@ -135,25 +135,25 @@ struct ShardQueries: Sendable {
         }
     }
 
-    /// The gateway's last subscriber of a live query left.
+    /// Handles the withdrawal of a gateway's last subscriber of a live query.
     mutating func withdrawn(_ key: LiveQueryKey, by gateway: NodeID, _ schedule: inout RunSchedule) {
         if let slot = queries.table.slot(of: key) { queries.unsubscribe(gateway, from: slot, &schedule) }
         queries.forgetRefusal(of: key, to: gateway)
     }
 
-    /// The gateway left the cluster, or this shard.
+    /// Removes the interest of a gateway that left the cluster or this shard.
     mutating func gatewayGone(_ gateway: NodeID, _ schedule: inout RunSchedule) {
         queries.remove(gateway, &schedule)
     }
 
-    /// A gateway's summary of its interest.
-    /// - Parameter settled: up to where the gateway knows what it holds to be fresh; nil if it does not listen for
-    ///   that.
+    /// Compares a gateway's summary with its known interest.
+    /// - Parameter settled: the event up to which the gateway knows its results to be fresh; nil if it does not accept
+    ///   settled messages.
     mutating func summarized(
         _ summary: InterestFingerprint, by gateway: NodeID, settled: StreamID?, _ schedule: inout RunSchedule
     ) -> [RefreshAction] {
         guard summary == queries.table.interest(of: gateway) ?? InterestFingerprint() else {
-            // One side is wrong, and the gateway owns the truth: forget its interest and request all of it.
+            // The sides disagree, and the gateway is authoritative: forget its interest and request all of it.
             gatewayGone(gateway, &schedule)
             return [.send(to: gateway, .announceAll(shard: shard, epoch: positions.epoch))]
         }
@@ -161,10 +161,10 @@ struct ShardQueries: Sendable {
         return message.map { [.send(to: gateway, $0)] } ?? []
     }
 
-    /// Says how far what a gateway holds is fresh; nil if there is nothing new to say.
+    /// Returns a message with the event up to which a gateway's results are fresh; nil if there is no news.
     ///
-    /// A live query that no event touches keeps the position of its last run. On a busy shard that would soon be too
-    /// old for the next owner to judge.
+    /// A live query that no event concerns keeps the position of its last run. On a busy shard that position would soon
+    /// be too old for the next owner to judge.
     private func settledMessage(to gateway: NodeID, after known: StreamID, _ settings: RefreshSettings) -> InboxMessage?
     {
         let through = positions.lastEventID
@@ -178,7 +178,7 @@ struct ShardQueries: Sendable {
                 held.insert(query.query.key, digest)
             } else {
                 except.append(query.query.key)
-                // With so much under way, runs move the positions on.
+                // With this many live queries in progress, runs advance the positions.
                 if except.count > settings.settledExceptionsMax { return nil }
             }
         }
@@ -189,8 +189,8 @@ struct ShardQueries: Sendable {
 
     // MARK: Runs, timers and replays
 
-    /// The turn of a live query has come.
-    /// - Returns: nil if it ended, or left that queue, after it was put there.
+    /// Starts the run of a live query whose turn has come.
+    /// - Returns: nil if the live query ended or left that queue since it was queued.
     mutating func started(
         _ slot: Int32, batch: UInt64, isPaced: Bool, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> RunBatch.Item? {
@@ -202,8 +202,8 @@ struct ShardQueries: Sendable {
             traceID: run.traceID)
     }
 
-    /// A run ended. It changes nothing if its live query ended, or ended and was registered again, while it was in
-    /// flight.
+    /// Handles the end of a run. It is ignored if its live query ended, or ended and was registered again, while the
+    /// run was in flight.
     /// - Parameter actions: receives the messages to subscribers.
     mutating func finished(
         _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, _ schedule: inout RunSchedule,
@@ -219,8 +219,7 @@ struct ShardQueries: Sendable {
         }
     }
 
-    /// Messages about these live queries did not reach a gateway's inbox. Those it does not have here concern other
-    /// shards.
+    /// Handles messages that did not reach a gateway's inbox. Keys that are not in this shard concern other shards.
     mutating func sendFailed(_ gateway: NodeID, _ keys: [LiveQueryKey], _ schedule: inout RunSchedule, nowMs: Int64) {
         let settings = schedule.settings
         for key in keys {
@@ -237,7 +236,8 @@ struct ShardQueries: Sendable {
         queries.startReplay(&schedule, nowMs: nowMs)
     }
 
-    /// - Returns: nil if the page is of a replay that ended, because the shard was lost and taken again or lost events.
+    /// - Returns: nil if the page belongs to a replay that ended, because the shard lost events or was lost and taken
+    ///   again.
     mutating func replayRead(
         _ page: ReplayPage, _ entries: [EventEntry]?, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> [RefreshAction]? {
@@ -256,7 +256,7 @@ extension ShardQueries {
     var slots: some Collection<Int32> { queries.table.allSlots }
     var pacedCount: Int { queries.table.count(in: .paced) }
     var takeOver: TakeOverCounts { queries.takeOver }
-    /// Those with interest here.
+    /// The gateways with interest in this shard.
     var gateways: some Sequence<NodeID> { queries.table.gateways }
 
     func isPaced(_ slot: Int32) -> Bool { queries.table.contains(slot) && queries.table[slot].phase.isPaced }
@@ -272,7 +272,7 @@ extension ShardQueries {
             failing: table.states.count { $0.failures > 0 }, takeOver: takeOver)
     }
 
-    /// The same in a few numbers, without a look at every live query.
+    /// A summary of the shard, without iterating over its live queries.
     var status: ShardStatus {
         let table = queries.table
         return ShardStatus(
@@ -282,7 +282,7 @@ extension ShardQueries {
             takeOver: takeOver)
     }
 
-    /// - Parameter limit: at most this many, in no order.
+    /// - Parameter limit: the maximum number, selected arbitrarily, in no order.
     func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
         queries.table.states.lazy.filter { operation == nil || $0.query.operation == operation }.prefix(limit).map {
             $0.report(in: shard)

@@ -1,17 +1,17 @@
 import LiveModel
 
-/// The gateways that subscribe to one live query, and what each of them holds.
+/// The gateways that subscribe to one live query, and the result that each holds.
 struct Subscribers: Sendable {
     struct Subscriber: Sendable {
-        /// Digest of the result that this gateway holds; nil if it holds none.
+        /// The digest of the result that this gateway holds; nil if it holds none.
         var digest: Digest?
-        /// True until its latest announcement is answered.
+        /// Whether its latest announcement is unanswered.
         var awaitsAnswer = true
         /// The number of that announcement.
         let announcement: UInt64
         /// The gateway accepts only runs numbered higher than this (see `AnnouncementID.requiresFreshRun`).
         var afterRun: UInt64 = 0
-        /// Hears also of timer runs that change nothing (`AnnouncementID.reportsTimerRuns`).
+        /// Whether the gateway gets messages for timer runs that change nothing (`AnnouncementID.reportsTimerRuns`).
         var reportsTimerRuns = false
     }
 
@@ -23,46 +23,46 @@ struct Subscribers: Sendable {
 
     func contains(_ gateway: NodeID) -> Bool { gateways[gateway] != nil }
 
-    /// Nil for a gateway that does not subscribe.
+    /// Returns nil for a gateway that does not subscribe.
     subscript(gateway: NodeID) -> Subscriber? { gateways[gateway] }
 
-    /// The digest that all of them hold; nil if they hold different results or none.
+    /// The digest that all gateways hold; nil if they hold different results or none.
     var sharedDigest: Digest? {
         guard let first = gateways.values.first?.digest else { return nil }
         return gateways.values.allSatisfy { $0.digest == first } ? first : nil
     }
 
-    /// A gateway announced its interest, for the first time or again.
-    /// - Returns: true for the first time.
+    /// Records a gateway's announcement, whether first or repeated.
+    /// - Returns: whether it is the gateway's first.
     mutating func insert(_ gateway: NodeID, _ subscriber: Subscriber) -> Bool {
         let former = gateways.updateValue(subscriber, forKey: gateway)
-        // A repeated announcement does not revoke that an earlier one needs a later run.
+        // A repeated announcement does not cancel an earlier one's requirement of a later run.
         if let former, former.awaitsAnswer, former.afterRun > subscriber.afterRun {
             gateways[gateway]?.afterRun = former.afterRun
         }
         return former == nil
     }
 
-    /// - Returns: false for a gateway that did not subscribe.
+    /// - Returns: whether the gateway subscribed.
     mutating func remove(_ gateway: NodeID) -> Bool { gateways.removeValue(forKey: gateway) != nil }
 
-    /// The latest announcement of a subscriber is answered by what it holds.
+    /// Marks the latest announcement of a subscriber as answered by the result it holds.
     mutating func answered(_ gateway: NodeID) {
         precondition(gateways[gateway] != nil, "\(gateway) does not subscribe: \(sortedGateways)")
         gateways[gateway]?.awaitsAnswer = false
     }
 
-    /// A message may not have reached the gateway, so what it holds is unknown.
-    /// - Returns: false for a gateway that does not subscribe.
+    /// Forgets the result that a gateway holds, because a message may not have reached it.
+    /// - Returns: whether the gateway subscribes.
     mutating func forgetHeld(_ gateway: NodeID) -> Bool {
         gateways[gateway]?.digest = nil
         gateways[gateway]?.awaitsAnswer = true
         return gateways[gateway] != nil
     }
 
-    /// What was found before is still the result.
-    /// - Returns: those that hold it and wait for an answer, by name, with the number of their announcements; and
-    ///   whether others wait.
+    /// Marks the gateways that hold this digest, which is still the result, as answered.
+    /// - Returns: the gateways that hold it and await an answer, sorted, with their announcement numbers; and whether
+    ///   others await an answer.
     mutating func confirm(_ digest: Digest) -> (confirmed: [(gateway: NodeID, answers: UInt64)], othersWait: Bool) {
         var confirmed: [(gateway: NodeID, answers: UInt64)] = []
         var othersWait = false
@@ -77,11 +77,11 @@ struct Subscribers: Sendable {
         return (confirmed, othersWait)
     }
 
-    /// A run found a result.
+    /// Handles the result of a run.
     /// - Parameters:
-    ///   - result: without a body if the run brought none, because it found the digest that was known.
-    ///   - actions: receives what the gateways are to hear.
-    /// - Returns: true if one of them needs the body and there is none.
+    ///   - result: the digest and body; no body if the run returned none, because it found the known digest.
+    ///   - actions: receives the messages to the gateways.
+    /// - Returns: whether a gateway needs the body and there is none.
     mutating func refresh(
         _ item: RunBatch.Item, _ result: (digest: Digest, body: LiveResult?), isTimerRun: Bool,
         _ actions: inout [RefreshAction]
@@ -89,7 +89,7 @@ struct Subscribers: Sendable {
         let (shard, key, position) = (item.shard, item.query.key, item.position)
         var isBodyMissing = false
         for gateway in sortedGateways {
-            // Those that announced while the run was in flight may need a later one.
+            // Gateways that announced while the run was in flight may need a later one.
             guard let subscriber = gateways[gateway], position.run > subscriber.afterRun else { continue }
             let message: InboxMessage?
             if subscriber.digest == result.digest {
@@ -118,8 +118,8 @@ struct Subscribers: Sendable {
         return isBodyMissing
     }
 
-    /// A run failed. A gateway that has a result does not hear of passing faults.
-    /// - Parameter actions: receives what the gateways are to hear.
+    /// Handles a failed run. A gateway that has a result gets no message about transient errors.
+    /// - Parameter actions: receives the messages to the gateways.
     mutating func fail(_ item: RunBatch.Item, _ error: RequestError, _ actions: inout [RefreshAction]) {
         for gateway in sortedGateways {
             guard let subscriber = gateways[gateway],

@@ -2,23 +2,23 @@ package import LiveModel
 package import Sessions
 import Streams
 
-/// A gateway between its event loops and the broker: what it follows (`InterestMachine`), the messages that wait for
-/// the shards' control streams, the state of its link, and what it does as time passes.
+/// The state machine between a gateway's event loops and the broker: the live queries it follows (`InterestMachine`),
+/// the queue of messages for the shards' control streams, the state of the broker link, and periodic work.
 ///
-/// Messages enter the queue in the order in which the machine makes them, and leave it one batch at a time. A batch
-/// that fails is not sent again: announcements repeat until they are answered, and summaries find the rest.
-/// Bound: `outgoingMax` messages; one that finds no room counts as one whose batch failed.
+/// Messages enter the queue in the order in which the machine makes them and leave it one batch at a time. A failed
+/// batch is not resent: announcements repeat until they are answered, and summaries repair the rest.
+/// Bound: `outgoingMax` messages; a message that exceeds it is treated like one whose batch failed.
 package struct GatewayMachine: Sendable {
     package struct Settings: Sendable {
         package var interest = InterestMachine.Settings()
-        /// Messages waiting per live query that a gateway may have: announce, withdraw, announce again, and one to
+        /// Queued messages per live query that a gateway may have: announce, withdraw, announce again, and one to
         /// spare.
         package var messagesPerLiveQueryMax = 4
-        /// Messages waiting altogether; nil: by `messagesPerLiveQueryMax`.
+        /// Queued messages altogether; nil: derived from `messagesPerLiveQueryMax`.
         package var outgoingMax: Int?
         /// Time between two calls of `ticked`.
         package var tickMs = InterestMachine.sweepMs
-        /// The counts go to the metrics with every so many ticks.
+        /// Number of ticks between two samples for the metrics.
         package var sampleEveryTicks = 20
 
         package init() {}
@@ -41,16 +41,16 @@ package struct GatewayMachine: Sendable {
         package let subscriptions: Int
         /// Live queries whose last announcement has no answer yet.
         package let awaiting: Int
-        /// Bytes of the results kept.
+        /// Bytes of the held results.
         package let resultBytes: Int
         /// Moves of live queries to another shard since the start.
         package let moved: Int
     }
 
     package enum Effect: Sendable {
-        /// Append what `nextBatch` gives to the shards' control streams, and again until it gives nothing.
+        /// Append the messages of `nextBatch` to the shards' control streams; repeat until `nextBatch` is empty.
         case send
-        /// Hand to the sessions of these hubs that take what answers this announcement.
+        /// Hand the result to those sessions of these hubs that accept an answer to this announcement.
         case deliver(hubs: [Int], key: LiveQueryKey, InterestMachine.Delivery, answers: UInt64)
         /// For the metrics.
         case sample(Counts)
@@ -66,8 +66,8 @@ package struct GatewayMachine: Sendable {
     private var reconnects = 0
 
     /// - Parameters:
-    ///   - firstAnnouncement: greater than the number of any announcement of a former process under this name.
-    ///   - placeOf: where a live query belongs now; after a change, call `placesChanged`.
+    ///   - firstAnnouncement: greater than any announcement number that a former process of this name used.
+    ///   - placeOf: the current placement of a live query; after a change, call `placesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64,
         placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
@@ -88,7 +88,7 @@ package struct GatewayMachine: Sendable {
 
     // MARK: Life and time
 
-    /// Withdraws what a former process of the same name may have left behind. Before the first subscription.
+    /// Withdraws what a former process of the same name may have left behind; call it before the first subscription.
     package mutating func started(shardCount: Int) -> [Effect] {
         effects(of: (0..<shardCount).map { .tell(ShardID($0), .leave(gateway: gateway)) })
     }
@@ -105,7 +105,7 @@ package struct GatewayMachine: Sendable {
         return effects
     }
 
-    /// Operators changed where live queries belong.
+    /// Handles a change of placements by operators.
     package mutating func placesChanged(nowMs: Int64) -> [Effect] {
         effects(of: interest.placesChanged(nowMs: nowMs))
     }
@@ -115,11 +115,12 @@ package struct GatewayMachine: Sendable {
 
     // MARK: Subscriptions
 
-    /// One more subscription of `query` on `hub`.
+    /// Adds a subscription of `query` on `hub`.
     /// - Parameters:
-    ///   - known: what the client says it holds.
-    ///   - reportsTimerRuns: it gets a message for each run of a timer, also when the result is the same.
-    /// - Returns: what the subscription begins with; its `actions` are among the effects.
+    ///   - known: the result that the client claims to hold.
+    ///   - reportsTimerRuns: whether the subscription gets a message for each timer run, even if the result is
+    ///     unchanged.
+    /// - Returns: the initial state of the subscription; its `actions` are among the effects.
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, nowMs: Int64
     ) throws(RequestError) -> (start: InterestMachine.Start, effects: [Effect]) {
@@ -132,8 +133,8 @@ package struct GatewayMachine: Sendable {
         effects(of: interest.unsubscribed(hub: hub, key, nowMs: nowMs))
     }
 
-    /// The owner is to run the live query again, even if its result is known to be fresh.
-    /// - Returns: the number of the announcement that says so; nil when it has no subscription.
+    /// Makes the owner run the live query again, even if its result is known to be fresh.
+    /// - Returns: the number of the announcement that requests the run; nil if the live query has no subscription.
     package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (announcement: UInt64, effects: [Effect])? {
         guard let (ask, actions) = interest.rerun(key, nowMs: nowMs) else { return nil }
         return (ask, effects(of: actions))
@@ -145,16 +146,16 @@ package struct GatewayMachine: Sendable {
         effects(of: interest.inboxArrived(message, nowMs: nowMs))
     }
 
-    /// The inbox lost entries, another server answers, or an entry cannot be read: owners may believe that this gateway
-    /// holds what it does not, so everything is announced again.
+    /// Announces everything again: the inbox lost entries, another server answers, or an entry is unreadable, so owners
+    /// may believe that this gateway holds results that it does not.
     package mutating func inboxLost(nowMs: Int64) -> [Effect] { effects(of: interest.inboxLost(nowMs: nowMs)) }
 
     // MARK: Messages to shards
 
-    /// The next batch; the one before it, if any, is over. Empty: nothing waits until the next `send`.
+    /// Returns the next batch; the previous one, if any, is over. Empty: no message is queued until the next `send`.
     package mutating func nextBatch() -> [Outgoing] { outgoing.nextBatch() }
 
-    /// Messages that wait, those of the batch under way included.
+    /// The number of queued messages, including the batch in flight.
     package var outgoingCount: Int { outgoing.bytes }
     package var isIdle: Bool { outgoing.isIdle }
 
@@ -163,7 +164,7 @@ package struct GatewayMachine: Sendable {
         for action in actions {
             switch action {
             case .tell(let shard, let message):
-                // Counted in messages.
+                // The queue counts messages instead of bytes.
                 if outgoing.offer((shard, message), bytes: 1) == .begin { effects.append(.send) }
             case .deliver(let hubs, let key, let delivery, let answers):
                 effects.append(.deliver(hubs: hubs, key: key, delivery, answers: answers))

@@ -2,54 +2,55 @@ package import LiveModel
 package import Sharding
 package import Streams
 
-/// A node's place in the cluster: it announces itself with every heartbeat, reads operators' overrides and the node
-/// list, and decides when to do so next.
+/// The state machine of a node's membership in the cluster: it announces the node with every heartbeat, reads
+/// operators' overrides and the node list, and schedules the next round.
 ///
-/// A round is: overrides → announcement → node list. Its parts come one after the other, so that the announcement says
-/// what the overrides want of this node, and the list contains the node itself. A round comes with every heartbeat;
-/// early when another node's entry expires unless it is renewed (its shards are free then); and at once when the node
-/// list or the overrides are known to have changed. Requests that come during a round are served by one more round.
+/// A round is overrides → announcement → node list, in sequence, so that the announcement reflects the overrides for
+/// this node, and the list contains the node itself. A round begins with every heartbeat; early when another node's
+/// entry expires unless renewed (its shards become free then); and at once when the node list or the overrides are
+/// known to have changed. Requests that arrive during a round are served by one further round.
 ///
-/// One call at a time awaits an answer; an answer with any other id changes nothing.
+/// At most one call awaits an answer; an answer with any other id is ignored.
 package struct MembershipMachine: Sendable {
     package struct Settings: Sendable {
         package var heartbeatMs: Int64 = 1_000
-        /// How long an announcement lasts.
+        /// The lifetime of a node entry after an announcement.
         package var nodeTtlMs: Int64 = 5_000
-        /// Entries that claim to live longer than so many times `nodeTtlMs` are shortened to that: other nodes may
-        /// have a longer time to live while the setting is being changed.
+        /// Entries that claim to live longer than `ttlFactorMax * nodeTtlMs` are shortened to that. The factor allows
+        /// for nodes with a longer lifetime while the setting is being changed.
         package var ttlFactorMax: Int64 = 4
-        /// How long a hint waits for others: changes of nodes and leases come in groups.
+        /// Time for which hints are collected before a round: changes of nodes and leases come in groups.
         package var gatherMs: Int64 = 3
-        /// Beyond the end of another node's entry, so that the next list is without it.
+        /// Delay after the expiry of another node's entry, so that the next list no longer contains it.
         package var expiryMarginMs: Int64 = 2
-        /// Whether this node is a worker: it shares shards with the others.
+        /// Whether this node is a worker and takes part in the shard assignment.
         package var isWorker = true
 
         package init() {}
     }
 
-    /// Names a call whose answer is awaited.
+    /// Identifies a call that awaits an answer.
     package typealias CallID = UInt64
 
     package enum Effect: Sendable, Hashable {
-        /// Say `waitEnded` after this time. Replaces the wait before it.
+        /// Call `waitEnded` after this time. Replaces the previous wait.
         case wait(CallID, ms: Int64)
-        /// Read the overrides, then say `overridesRead`.
+        /// Read the overrides, then call `overridesRead`.
         case readOverrides(CallID)
-        /// Write this node's entry, which says whether it drains, then say `announced`.
+        /// Write this node's entry, including whether it drains, then call `announced`.
         case announce(CallID, isDraining: Bool, ttlMs: Int64)
-        /// Read the node list, with entries shortened to `livingAtMostMs`, then say `nodesListed`.
+        /// Read the node list, with entries shortened to `livingAtMostMs`, then call `nodesListed`.
         case listNodes(CallID, livingAtMostMs: Int64)
-        /// Let all workers read the node list now: they do not know this node. Nothing is awaited.
+        /// Make all workers read the node list now: they do not know this node. No answer is awaited.
         case wakeWorkers
-        /// Remove this node's entry. Nothing is awaited.
+        /// Remove this node's entry. No answer is awaited.
         case withdraw
         /// For the worker of this node: `WorkerMachine.nodesListed`.
         case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
-        /// For the gateway of this node: the overrides changed where live queries belong.
+        /// For the gateway of this node: the overrides changed placements.
         case updatePlaces
-        /// An operator drains this node: its sessions are to move elsewhere. Its shards move by the announcement.
+        /// An operator drains this node: ask its sessions to reconnect elsewhere. The announcement makes its shards
+        /// move.
         case drainSessions
         /// Every request for a round up to this number is served, or its round failed.
         case endRound(UInt64)
@@ -60,7 +61,7 @@ package struct MembershipMachine: Sendable {
     package enum Report: Sendable, Hashable {
         case overridesChanged(generation: UInt64)
         case overridesNotRead(reason: String)
-        /// An operator drains this node, or does not any more.
+        /// An operator began or ended the drain of this node.
         case drainChanged(isDrained: Bool)
         case heartbeatFailed(reason: String)
     }
@@ -73,7 +74,7 @@ package struct MembershipMachine: Sendable {
         case listing(CallID)
     }
 
-    /// What comes after the round under way.
+    /// The step after the current round.
     private enum Next: Sendable, Comparable { case heartbeat, afterGathering, atOnce }
 
     package let node: NodeID
@@ -82,7 +83,7 @@ package struct MembershipMachine: Sendable {
     private var next = Next.heartbeat
     private var lastCall: CallID = 0
     private var round: UInt64 = 0
-    /// As last read.
+    /// The overrides as last read.
     private var overrides = ClusterOverrides()
     private var isLeaving = false
 
@@ -93,12 +94,12 @@ package struct MembershipMachine: Sendable {
 
     /// Whether an operator drains this node.
     package var isDrainedByOperator: Bool { overrides.drained.contains(node) }
-    /// What announcements say from now on.
+    /// Whether announcements mark this node as draining from now on.
     package var isDraining: Bool { isLeaving || isDrainedByOperator }
 
     // MARK: When
 
-    /// The first round begins. Its end is the moment at which a gateway may announce interest: workers know it then.
+    /// Begins the first round. After its end a gateway may announce interest, because workers then know the node.
     package mutating func started() -> [Effect] {
         guard case .new = state else { preconditionFailure("membership of \(node) started twice: \(state)") }
         return beginRound()
@@ -109,12 +110,12 @@ package struct MembershipMachine: Sendable {
         return beginRound()
     }
 
-    /// Nodes or leases changed: the node list is worth a look soon.
+    /// Schedules a round soon, after a hint that nodes or leases changed.
     package mutating func woken() -> [Effect] {
         switch state {
         case .new: return []
         case .waiting where next == .heartbeat:
-            // Further hints do not prolong the time in which they are gathered.
+            // Further hints do not extend the collection time.
             next = .afterGathering
             return wait(ms: settings.gatherMs)
         case .waiting: return []
@@ -124,8 +125,8 @@ package struct MembershipMachine: Sendable {
         }
     }
 
-    /// A round is wanted at once, such as after a change of the overrides at this node.
-    /// - Returns: the number of the round that serves the request: see `Effect.endRound`.
+    /// Requests a round at once, such as after a change of the overrides at this node.
+    /// - Returns: the number of the round that serves the request (`Effect.endRound`).
     package mutating func roundRequested() -> (round: UInt64, effects: [Effect]) {
         switch state {
         case .waiting:
@@ -138,11 +139,11 @@ package struct MembershipMachine: Sendable {
         }
     }
 
-    /// The process ends: its shards are to move now. Announcements go on, for operators, and say that it drains.
+    /// Begins the end of the process: its shards move now. Announcements continue, for operators, marked as draining.
     package mutating func leave() -> [Effect] {
         guard !isLeaving else { return [] }
         isLeaving = true
-        // An announcement under way may undo the withdrawal.
+        // The announcement in flight may undo the withdrawal.
         if case .announcing(_, isDraining: false) = state { next = .atOnce }
         return [.withdraw]
     }
@@ -157,7 +158,7 @@ package struct MembershipMachine: Sendable {
         return [.readOverrides(call)]
     }
 
-    /// Whether the node could read them or not, it announces itself: others must not take it for dead.
+    /// Announces the node even if the overrides could not be read: otherwise other nodes would consider it dead.
     package mutating func overridesRead(
         _ call: CallID, _ answer: Result<ClusterOverrides, StepFailure>
     ) -> [Effect] {

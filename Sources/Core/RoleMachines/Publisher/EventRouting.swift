@@ -1,15 +1,15 @@
 package import LiveModel
 import Sharding
 
-/// What the catalogs of a node say about publishing, at one time.
+/// A snapshot of what a node's catalogs say about publishing.
 package protocol PublishingRules {
-    /// The greatest id of deployments that is loaded, with all before it.
+    /// The greatest deployment id that is loaded, together with all earlier ones.
     var generation: Int64 { get }
-    /// The queries, of all versions that are served, which a mutation can refresh.
+    /// The queries that a mutation can refresh, in all served versions.
     func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]
 }
 
-/// An event on its way to the streams of some shards.
+/// An event to append to the streams of some shards.
 package struct Publication: Sendable, Hashable {
     package let row: OutboxRow
     package let shards: [ShardID]
@@ -19,7 +19,7 @@ package struct Publication: Sendable, Hashable {
         self.shards = shards
     }
 
-    /// Bytes that go to the broker.
+    /// The bytes to send to the broker.
     var byteCount: Int { row.event.count * shards.count }
 }
 
@@ -29,8 +29,9 @@ struct EventRouting: Sendable {
 
     var allShards: [ShardID] { (0..<shardCount).map { ShardID($0) } }
 
-    /// The shards by `overrides`, which were confirmed after the event's commit, and those that its row names.
-    /// - Parameter mutation: nil for a row without a readable event: it may concern any query.
+    /// Returns the shards according to `overrides`, which were confirmed after the event's commit, and those named in
+    /// its row.
+    /// - Parameter mutation: nil for a row without a readable event, which may concern any query.
     func shards(
         of row: OutboxRow, mutation: OperationReference?, overrides: ClusterOverrides, rules: some PublishingRules,
         nowMs: Int64
@@ -41,7 +42,7 @@ struct EventRouting: Sendable {
                 of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: overrides, nowMs: nowMs))
     }
 
-    /// Publications in batches of at most `bytesMax`; a larger event goes alone.
+    /// Groups publications into batches of at most `bytesMax`; a larger event forms its own batch.
     static func batches(of publications: [Publication], bytesMax: Int) -> [[Publication]] {
         var batches: [[Publication]] = []
         var bytes = 0
@@ -57,7 +58,7 @@ struct EventRouting: Sendable {
     }
 }
 
-/// Why a call to the broker or the database failed.
+/// The reason why a call to the broker or the database failed.
 package struct StepFailure: Error, Sendable, Hashable {
     package let reason: String
 

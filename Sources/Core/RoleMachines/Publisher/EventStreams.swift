@@ -1,12 +1,12 @@
 package import LiveModel
 package import Streams
 
-/// What publications and resync markers are in the shards' streams of events.
+/// Encodes publications and resync markers as appends to the shards' events streams.
 package struct EventStreams: Sendable {
     private let keys: Keys
     /// The stream of each shard.
     private let names: [String]
-    /// Entries that a stream keeps at least.
+    /// The number of entries that a stream keeps at least.
     private let lengthMax: Int
 
     package init(keys: Keys, shardCount: Int, lengthMax: Int) {
@@ -15,7 +15,7 @@ package struct EventStreams: Sendable {
         names = (0..<shardCount).map { keys.events(shard: $0) }
     }
 
-    /// One entry per shard of each.
+    /// Returns one append per shard of each publication.
     package func appends(of publications: [Publication]) -> [StreamAppend] {
         publications.flatMap { publication in
             publication.shards.map { .event(publication.row.event, to: name(of: $0), lengthMax: lengthMax) }
@@ -26,7 +26,7 @@ package struct EventStreams: Sendable {
         shards.map { .resyncMarker(to: name(of: $0), lengthMax: lengthMax) }
     }
 
-    /// A row may name shards that a former cluster had.
+    /// Returns a shard's stream. A row may name shards of a former cluster that had more of them.
     private func name(of shard: ShardID) -> String {
         names.indices.contains(shard.number) ? names[shard.number] : keys.events(shard: shard.number)
     }

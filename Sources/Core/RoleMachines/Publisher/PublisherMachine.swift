@@ -1,30 +1,28 @@
 package import LiveModel
 package import Sharding
 
-/// Brings committed events from the outbox to the shards' streams, then removes their rows in batches.
+/// Publishes committed events from the outbox to the shards' streams, then removes their rows in batches.
 ///
-/// At least once: a row whose publishing is not certain stays, and the sweeper of any node publishes it again
-/// (`SweeperMachine`). Before a batch of rows is removed, the overrides are confirmed, after their commits: where the
-/// splits or the catalogs changed since the shards were chosen, the event goes to the shards that came with the change,
-/// too (why that is enough: `ClusterOverrides`). The database refuses the removal while there is a deployment that this
-/// node had not loaded.
-/// Bounds: `inFlightMax` events being published (more stay in the outbox for the sweepers) and as many rows waiting to
-/// be removed.
+/// Delivery is at least once: a row whose publication is uncertain stays, and the sweeper of any node publishes it
+/// again (`SweeperMachine`). Before a batch of rows is removed, the overrides are confirmed as of a time after the
+/// rows' commits. If the splits or the catalogs changed since an event's shards were chosen, the event is also
+/// published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses the removal
+/// while a deployment exists that this node had not loaded.
+/// Bounds: `inFlightMax` events in flight (further events are left to the sweepers) and as many rows awaiting removal.
 package struct PublisherMachine: Sendable {
     package struct Settings: Sendable {
         package var inFlightMax = 10_000
         /// Rows removed by one statement.
         package var deleteBatchMax = 500
-        /// How long a published row may wait for company before it is removed.
+        /// Maximum time for which a published row waits for its removal batch to fill.
         package var deleteBatchMs: Int64 = 50
-        /// Bytes of events that go to the broker at once after a change of overrides or catalogs; a larger event goes
-        /// alone.
+        /// Bytes of events in one append after a change of overrides or catalogs; a larger event is sent alone.
         package var batchBytesMax = 4 << 20
 
         package init() {}
     }
 
-    /// A committed event, and by what its row's shards were chosen.
+    /// A committed event and the generations by which its shards were chosen.
     package struct Committed: Sendable {
         package let row: OutboxRow
         package let mutation: OperationReference
@@ -41,39 +39,39 @@ package struct PublisherMachine: Sendable {
         }
     }
 
-    /// Names an append whose answer is awaited.
+    /// Identifies an append that awaits an answer.
     package typealias CallID = UInt64
 
     package enum Effect: Sendable {
-        /// Append one entry per shard, then say `appended`.
+        /// Append one entry per shard, then call `appended`.
         case append(CallID, [Publication])
-        /// Say `removalDue` after this time.
+        /// Call `removalDue` after this time.
         case wait(ms: Int64)
-        /// Learn the overrides as they are at some moment from now on, then say `overridesConfirmed`.
+        /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
         case confirmOverrides
-        /// Remove the rows unless there is a deployment after `catalogGeneration`, then say `removed`.
+        /// Remove the rows unless a deployment after `catalogGeneration` exists, then call `removed`.
         case remove(ids: [String], catalogGeneration: Int64)
         /// For the log and the metrics.
         case report(Report)
     }
 
     package enum Report: Sendable, Hashable {
-        /// Every shard of its row has the event.
+        /// Every shard named in the row has the event.
         case published
         /// An event is left to the sweepers.
         case deferred(id: String, reason: String)
-        /// So many events went to shards, too, that came with a change of overrides or catalogs.
+        /// Number of events that were also published to shards added by a change of overrides or catalogs.
         case republished(Int)
-        /// So many published rows are left to the sweepers.
+        /// Number of published rows that are left to the sweepers.
         case rowsLeft(Int, reason: String)
     }
 
-    /// What becomes of published rows. One batch at a time.
+    /// The state of the removal of published rows; one batch at a time.
     private enum Removal: Sendable {
         case idle
         case waiting
         case confirming([Committed])
-        /// The first of the remaining batches of publications is under way as `call`.
+        /// `call` appends the first of the remaining batches of publications.
         case republishing([Committed], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>, call: CallID)
         case removing(count: Int)
     }
@@ -84,9 +82,9 @@ package struct PublisherMachine: Sendable {
     private var lastCall: CallID = 0
     private var published: [Committed] = []
     private var removal = Removal.idle
-    /// Answers to appends that were not under way.
+    /// The number of answers to appends that were not in flight.
     package private(set) var answersIgnored = 0
-    /// Whether any event went to the broker.
+    /// Whether any event was sent to the broker.
     package private(set) var hasPublished = false
 
     package init(settings: Settings, shardCount: Int) {
@@ -103,7 +101,7 @@ package struct PublisherMachine: Sendable {
 
     // MARK: Publishing
 
-    /// A mutation committed with an outbox row. An event that finds no room is left to the sweepers.
+    /// Publishes the event of a committed mutation; beyond `inFlightMax` it is left to the sweepers.
     package mutating func committed(_ event: Committed) -> [Effect] {
         guard inFlight.count < settings.inFlightMax else {
             return [.report(.deferred(id: event.row.id, reason: "too many events are being published"))]
@@ -114,14 +112,14 @@ package struct PublisherMachine: Sendable {
         return [.append(lastCall, [Publication(row: event.row, shards: event.row.shards)])]
     }
 
-    /// An answer to an append that is not under way changes nothing and is counted.
-    /// - Parameter answer: success: every stream has its entry; otherwise any of them may lack it.
+    /// Handles the answer to an append. An answer to an append that is not in flight is counted and ignored.
+    /// - Parameter answer: success: every stream has its entry; failure: any stream may lack it.
     package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
         guard let event = inFlight.removeValue(forKey: call) else { return republished(call, answer) }
         if case .failure(let failure) = answer {
             return [.report(.deferred(id: event.row.id, reason: failure.reason))]
         }
-        // Rows beyond the bound stay.
+        // Rows beyond the bound are left to the sweepers.
         if published.count < settings.inFlightMax { published.append(event) }
         guard case .idle = removal else { return [.report(.published)] }
         removal = .waiting
@@ -142,7 +140,7 @@ package struct PublisherMachine: Sendable {
         return [.confirmOverrides]
     }
 
-    /// - Parameter rules: of the catalogs that this node has loaded now.
+    /// - Parameter rules: those of the catalogs that this node has loaded now.
     package mutating func overridesConfirmed(
         _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
     ) -> [Effect] {
@@ -188,7 +186,7 @@ package struct PublisherMachine: Sendable {
             + republish(batch, catalogGeneration, remaining.dropFirst())
     }
 
-    /// - Parameter answer: success also where the database refused, since a deployment is not loaded here.
+    /// - Parameter answer: success also if the database refused because a deployment is not loaded here.
     package mutating func removed(_ answer: Result<Void, StepFailure>) -> [Effect] {
         guard case .removing(let count) = removal else { preconditionFailure("rows were removed while \(removal)") }
         switch answer {
@@ -197,7 +195,7 @@ package struct PublisherMachine: Sendable {
         }
     }
 
-    /// What could not be done for a batch is left to the sweepers; the next one may have better luck.
+    /// Leaves a failed batch to the sweepers and continues with the next one.
     private mutating func leave(_ count: Int, _ failure: StepFailure) -> [Effect] {
         [.report(.rowsLeft(count, reason: failure.reason))] + nextBatch()
     }

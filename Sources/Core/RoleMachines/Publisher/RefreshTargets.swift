@@ -1,12 +1,11 @@
 package import LiveModel
 package import Sharding
 
-/// Where a mutation's event goes and what it carries: the same for each run of the mutation until a catalog or the
-/// overrides change.
+/// The destination and content of a mutation's events, the same for each run until a catalog or the overrides change.
 package struct RefreshTargets: Sendable, Hashable {
     /// Shards that own a query which the mutation could refresh.
     package let shards: [ShardID]
-    /// What conditions read of the writer's `auth`.
+    /// The parts of the writer's `auth` that conditions read.
     package let authReads: AuthReads
 
     package init(shards: [ShardID], authReads: AuthReads) {
@@ -15,10 +14,10 @@ package struct RefreshTargets: Sendable, Hashable {
     }
 }
 
-/// Targets found before, by one state of the catalogs, known by its identity, and one generation of overrides.
-/// Bound: the mutations of the catalogs.
+/// A cache of targets for one state of the catalogs, compared by identity, and one generation of overrides.
+/// Bound: the number of mutations in the catalogs.
 package struct RefreshTargetsCache<Catalogs: AnyObject & Sendable>: Sendable {
-    /// Held, so that no other object can be taken for it.
+    /// Retained, so that no other object can have the same identity.
     private var catalogs: Catalogs?
     private var overridesGeneration: UInt64 = 0
     private var known: [OperationReference: RefreshTargets] = [:]
@@ -35,7 +34,7 @@ package struct RefreshTargetsCache<Catalogs: AnyObject & Sendable>: Sendable {
         _ targets: RefreshTargets, of mutation: OperationReference, by catalogs: Catalogs,
         _ overrides: ClusterOverrides
     ) {
-        // While any operation is split, the shards may depend on the time, too.
+        // While any operation is split, the shards may also depend on the time.
         guard overrides.splits.isEmpty else { return }
         if self.catalogs !== catalogs || overridesGeneration != overrides.generation {
             self.catalogs = catalogs

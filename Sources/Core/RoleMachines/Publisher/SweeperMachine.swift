@@ -1,43 +1,45 @@
 package import LiveModel
 package import Sharding
 
-/// Publishes outbox rows that stayed, since their node died or the broker was away, and keeps the outbox bounded. In
-/// rounds: resync markers after a change of server, sweeps until no full batch is left, a measurement, a pause.
+/// Publishes rows left in the outbox, because their node died or the broker was unavailable, and bounds the outbox. A
+/// round consists of resync markers after a change of server, sweeps until one takes less than a full batch, a
+/// measurement and a pause.
 ///
-/// A sweep is one transaction: rows are taken with `FOR UPDATE SKIP LOCKED`, so that the sweepers of several nodes
-/// share the work, published by the current overrides and catalogs, and removed. Never goes by `id > last`: the order
-/// of ids is not the order of commits.
+/// A sweep is one transaction: it takes rows with `FOR UPDATE SKIP LOCKED`, so that the sweepers of several nodes share
+/// the work, publishes them according to the current overrides and catalogs, and removes them. It never selects by `id
+/// > last`: ids are not in the order of commits.
 ///
-/// A resync marker makes everything in a shard run again. It is for what the former server of the broker acknowledged
-/// last, as a primary that did not yet know of its successor: that may be lost although its rows are removed.
+/// A resync marker makes a shard re-run everything. It covers events that the broker's former server acknowledged last,
+/// as a primary unaware of its successor: they may be lost although their rows are removed.
 ///
-/// While the outbox holds more than `rowsMax` rows, the oldest are folded into one row that says "anything may have
-/// changed". When that is published, every live query runs once more, which covers every event folded into it.
+/// While the outbox holds more than `rowsMax` rows, the oldest are folded into one row that means "anything may have
+/// changed". Publishing that row re-runs every live query, which covers every folded event.
 ///
-/// One effect at a time awaits an answer, so that its performer is a loop.
+/// At most one effect at a time awaits an answer, so the performer is a simple loop.
 package struct SweeperMachine: Sendable {
     package struct Settings: Sendable {
         package var sweepMs: Int64 = 1_000
-        /// Younger rows are left to the node that wrote them.
+        /// Younger rows are left to the publisher of the node that wrote them.
         package var sweepAgeMs: Int64 = 2_000
         package var batchMax = 500
-        /// Bytes of events that go to the broker at once; a larger event goes alone.
+        /// Bytes of events in one append; a larger event is sent alone.
         package var batchBytesMax = 4 << 20
-        /// More rows are folded into one.
+        /// Number of rows above which the oldest are folded into one.
         package var rowsMax = 1_000_000
-        /// Rows that one statement folds.
+        /// Rows folded by one statement.
         package var foldMax = 10_000
-        /// More rows, or rows older than `alarmAgeMs`, are reported with every round.
+        /// The backlog is reported as alarming above this number of rows, or if its oldest row is older than
+        /// `alarmAgeMs`.
         package var alarmRows = 10_000
         package var alarmAgeMs: Int64 = 30_000
 
         package init() {}
     }
 
-    /// A row that a sweep took.
+    /// A row taken by a sweep.
     package struct TakenRow: Sendable {
         package let row: OutboxRow
-        /// The mutation of its event; nil when that cannot be read.
+        /// The mutation of the row's event; nil if the event is unreadable.
         package let mutation: OperationReference?
 
         package init(_ row: OutboxRow) {
@@ -46,36 +48,36 @@ package struct SweeperMachine: Sendable {
         }
     }
 
-    /// What is left to publish, as of the last round.
+    /// The unpublished rows as of the last round.
     package struct Backlog: Sendable, Hashable {
-        /// Counted up to a little more than `rowsMax`.
+        /// The number of rows, counted up to a little more than `rowsMax`.
         package var rows = 0
         package var oldestMs: Int64 = 0
-        /// Why the last round published nothing; empty when it could.
+        /// Why the last round published nothing; empty if it succeeded.
         package var problem = ""
-        /// Events folded into rows that say "anything may have changed", since the start of this node.
+        /// Events folded into "anything may have changed" rows since the start of this node.
         package var folded = 0
     }
 
     package enum Effect: Sendable {
         /// The round is over: begin the next one after this time.
         case wait(ms: Int64)
-        /// Append a resync marker to each of these shards, then say `resyncAppended`.
+        /// Append a resync marker to each of these shards, then call `resyncAppended`.
         case appendResyncMarkers([ShardID])
-        /// Begin a transaction and take the oldest rows older than this, then say `taken`.
+        /// Begin a transaction and take the oldest rows that are older than this, then call `taken`.
         case take(olderThanMs: Int64, limit: Int)
-        /// Learn the overrides as they are at some moment from now on, then say `overridesConfirmed`.
+        /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
         case confirmOverrides
-        /// Append one entry per shard, in order, then say `appended`.
+        /// Append one entry per shard, in order, then call `appended`.
         case append([Publication])
-        /// Remove the rows in the transaction that took them, unless there is a deployment after `catalogGeneration`,
-        /// and commit; then say `removed`.
+        /// Remove the rows in the transaction that took them, unless a deployment after `catalogGeneration` exists, and
+        /// commit; then call `removed`.
         case remove(ids: [String], catalogGeneration: Int64)
-        /// End the transaction that took rows without a change. Nothing is awaited.
+        /// Roll back the transaction that took the rows. No answer is awaited.
         case rollBack
-        /// Count the rows, up to `countMax`, then say `measured`.
+        /// Count the rows, up to `countMax`, then call `measured`.
         case measure(countMax: Int)
-        /// Fold the oldest rows into one, `foldedEvent` with a new id and no shards, then say `folded`.
+        /// Fold the oldest rows into one, `foldedEvent` with a new id and no shards, then call `folded`.
         case fold(limit: Int)
         /// For the log and the metrics.
         case report(Report)
@@ -90,12 +92,12 @@ package struct SweeperMachine: Sendable {
     }
 
     private struct Folding: Sendable {
-        /// Rows before, and as of now.
+        /// Row counts before the folding and now.
         let before: Int
         var rows: Int
         let oldestMs: Int64
         let problem: String
-        /// Events that were folded into one or more rows.
+        /// Events folded so far.
         var folded = 0
     }
 
@@ -104,22 +106,22 @@ package struct SweeperMachine: Sendable {
         case resyncing(serverChanges: Int)
         case taking
         case confirming([TakenRow])
-        /// The first of the remaining batches of publications is under way.
+        /// The first of the remaining batches of publications is being appended.
         case appending([TakenRow], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>)
         case removing(count: Int)
         case measuring(problem: String)
         case folding(Folding)
     }
 
-    /// No event of any format: a worker that reads it runs everything in the shard again.
+    /// The content of a folded row. It is not a valid event: a worker that reads it re-runs everything in the shard.
     package static let foldedEvent = #"{"type":"anything"}"#
 
     package let settings: Settings
     private let routing: EventRouting
     private var state = State.idle
-    /// The changes of server after which the shards have resync markers.
+    /// The number of server changes for which all shards have resync markers.
     private var serverChangesKnown = 0
-    /// Whether any event went to the broker, from here or past this machine.
+    /// Whether any event was sent to the broker, by this machine or by the node's publisher.
     package private(set) var hasPublished = false
     package private(set) var backlog = Backlog()
 
@@ -130,10 +132,10 @@ package struct SweeperMachine: Sendable {
 
     // MARK: Rounds
 
-    /// A round begins.
+    /// Begins a round.
     /// - Parameters:
-    ///   - serverChanges: how often another server answered than the one before (`BrokerState.serverChanges`).
-    ///   - hasPublished: events went to the broker past this machine.
+    ///   - serverChanges: how often the answering server changed (`BrokerState.serverChanges`).
+    ///   - isPublishing: whether the node's publisher has sent events to the broker.
     package mutating func roundDue(serverChanges: Int, hasPublished isPublishing: Bool) -> [Effect] {
         guard case .idle = state else { preconditionFailure("a round begins while \(state)") }
         hasPublished = hasPublished || isPublishing
@@ -145,7 +147,7 @@ package struct SweeperMachine: Sendable {
         return [.appendResyncMarkers(routing.allShards)]
     }
 
-    /// - Parameter isCertain: every shard has its marker; otherwise the next round repeats them.
+    /// - Parameter isCertain: whether every shard has its marker; if not, the next round appends all of them again.
     package mutating func resyncAppended(isCertain: Bool) -> [Effect] {
         guard case .resyncing(let serverChanges) = state else { preconditionFailure("markers came while \(state)") }
         guard isCertain else { return take() }
@@ -172,7 +174,7 @@ package struct SweeperMachine: Sendable {
         }
     }
 
-    /// - Parameter rules: of the catalogs that this node has loaded now.
+    /// - Parameter rules: those of the catalogs that this node has loaded now.
     package mutating func overridesConfirmed(
         _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
     ) -> [Effect] {
@@ -215,8 +217,8 @@ package struct SweeperMachine: Sendable {
         }
     }
 
-    /// - Parameter answer: rows removed: none when a deployment has not been loaded here; another node or the next
-    ///   round removes them.
+    /// - Parameter answer: the number of removed rows. Zero if a deployment is not loaded here; another node or the
+    ///   next round removes them.
     package mutating func removed(_ answer: Result<Int, StepFailure>) -> [Effect] {
         guard case .removing(let count) = state else { preconditionFailure("rows were removed while \(state)") }
         switch answer {
@@ -230,13 +232,13 @@ package struct SweeperMachine: Sendable {
 
     // MARK: The bound of the outbox
 
-    /// Also when nothing can be published: then it matters most.
+    /// Measures the outbox, even if nothing could be published: the bound matters most then.
     private mutating func measure(problem: String) -> [Effect] {
         state = .measuring(problem: problem)
         return [.measure(countMax: settings.rowsMax + settings.foldMax)]
     }
 
-    /// - Parameter answer: rows, counted up to `countMax`, and the age of the oldest; nil: not known.
+    /// - Parameter answer: the row count, up to `countMax`, and the age of the oldest row; nil if the query failed.
     package mutating func measured(_ answer: (rows: Int, oldestMs: Int64)?) -> [Effect] {
         guard case .measuring(let problem) = state else { preconditionFailure("measured while \(state)") }
         guard let answer else { return pause() }
@@ -246,10 +248,10 @@ package struct SweeperMachine: Sendable {
         return [.fold(limit: settings.foldMax)]
     }
 
-    /// - Parameter count: rows that became one; nil: the statement failed.
+    /// - Parameter count: the number of rows folded into one; nil if the statement failed.
     package mutating func folded(_ count: Int?) -> [Effect] {
         guard case .folding(var folding) = state else { preconditionFailure("rows were folded while \(state)") }
-        // Fewer than two: the others are locked by a sweeper.
+        // With fewer than two, a sweeper has locked the others.
         if let count, count >= 2 {
             folding.folded += count
             folding.rows -= count - 1
@@ -276,7 +278,7 @@ package struct SweeperMachine: Sendable {
 }
 
 extension SweeperMachine.Effect {
-    /// Whether it belongs to the transaction that `take` began.
+    /// Whether the effect belongs to the transaction that `take` began.
     package var isInTransaction: Bool {
         switch self {
         case .confirmOverrides, .append, .remove, .rollBack: true

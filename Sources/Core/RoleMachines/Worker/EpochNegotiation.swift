@@ -1,15 +1,15 @@
 import LiveModel
 import Streams
 
-/// Finds an epoch for a shard's lease that is above all others and recorded as such: floor → ask → record → confirm.
+/// Negotiates an epoch for a shard's lease that is higher than all others and recorded as such: read the floor, request
+/// the lease, record the epoch, confirm.
 ///
 /// The broker grants leases but may lose its data, so an epoch counts only once the database has recorded it above all
-/// that were recorded before. And what a former owner read counts only on the same timeline of the database: it may
-/// have died without knowing of a failover. So the request for the lease names the timeline, and a grant counts only if
-/// the database is still on that timeline when it records the epoch.
+/// previously recorded ones. What a former owner read counts only on the same timeline of the database, because that
+/// owner may have died unaware of a failover. Therefore the lease request names the timeline, and a grant counts only
+/// if the database is still on that timeline when it records the epoch.
 struct EpochNegotiation: Sendable {
-    /// A second try when the broker knows a newer epoch, or another worker recorded one meanwhile. For a third there is
-    /// the next tick.
+    /// One retry if the broker knows a newer epoch or another worker recorded one meanwhile; the next tick starts over.
     static let triesMax = 2
 
     private enum Step: Sendable {
@@ -26,7 +26,7 @@ struct EpochNegotiation: Sendable {
     private var floor: UInt64 = 0
     private var basis = ""
     private var tries = 0
-    /// When the last request for the lease was sent; the lease lives from then.
+    /// When the last lease request was sent; the lease's lifetime counts from then.
     private(set) var sentMs: Int64
 
     init(shard: ShardID, askedMs: Int64) {
@@ -38,18 +38,18 @@ struct EpochNegotiation: Sendable {
     enum Action: Sendable {
         case database(WorkerMachine.DatabaseCall)
         case askLease(basis: String, epoch: UInt64)
-        /// Granted and recorded, or held by another worker.
+        /// The lease was granted and its epoch recorded, or another worker holds it.
         case end(LeaseAnswer)
-        /// Neither. What was granted and not recorded is not given back: this worker may hold the shard by another
-        /// request. The problem, if any, is for operators.
+        /// The negotiation failed. A granted but unrecorded lease is not released, because this worker may hold the
+        /// shard through another request. `problem`, if any, is reported to operators.
         case giveUp(problem: String?)
     }
 
     func begin() -> Action { .database(.readEpochs(shard)) }
 
     /// - Parameters:
-    ///   - timeline: of the database, as known with this answer.
-    ///   - isAsking: whether this request for the shard still counts.
+    ///   - timeline: the database's timeline as known with this answer.
+    ///   - isAsking: whether this request for the shard is still current.
     mutating func databaseAnswered(
         _ reply: WorkerMachine.DatabaseReply, timeline: String, isAsking: Bool, nowMs: Int64
     ) -> Action {
@@ -71,7 +71,7 @@ struct EpochNegotiation: Sendable {
         }
     }
 
-    /// - Parameter timeline: of the database, as known with this answer.
+    /// - Parameter timeline: the database's timeline as known with this answer.
     mutating func brokerAnswered(
         _ reply: WorkerMachine.BrokerReply, timeline: String, isAsking: Bool, nowMs: Int64
     ) -> Action {
@@ -91,7 +91,8 @@ struct EpochNegotiation: Sendable {
         }
     }
 
-    /// The database may have taken long: several requests for one shard would fence each other off.
+    /// Requests the lease, unless this request is outdated because the database took too long: several requests for one
+    /// shard would fence each other off.
     private mutating func ask(_ timeline: String, isAsking: Bool, nowMs: Int64) -> Action {
         guard isAsking else { return .giveUp(problem: nil) }
         tries += 1

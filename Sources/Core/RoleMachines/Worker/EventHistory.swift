@@ -2,14 +2,14 @@ package import LiveModel
 package import Refresh
 package import Streams
 
-/// The tail of a shard's event stream, read page by page from its end when the shard is taken.
+/// The tail of a shard's events stream, read backwards page by page when the worker takes the shard.
 package struct EventHistory: Sendable {
-    /// Entries of one page: with the largest variables that is still a reply of some megabytes.
+    /// Entries per page: with the largest variables, a reply of some megabytes.
     package static let pageMax = 64
 
     /// The last id that the stream assigned.
     package let lastID: StreamID
-    /// What the next page ends before; nil when nothing more is wanted, or can be had without a hole.
+    /// The id before which the next page ends; nil if no further page is needed or can be read without a gap.
     package private(set) var before: StreamID?
     private var newestFirst: [EventEntry] = []
     private var byteCount = 0
@@ -17,8 +17,8 @@ package struct EventHistory: Sendable {
     private let bytesMax: Int
 
     /// - Parameters:
-    ///   - lastID: zero: there is no stream.
-    ///   - bytesMax: of the entries as the stream has them; the page that passes it counts in part.
+    ///   - lastID: zero if there is no stream.
+    ///   - bytesMax: limit on the encoded entries; the page that exceeds it is used up to the limit.
     package init(lastID: StreamID, countMax: Int, bytesMax: Int) {
         self.lastID = lastID
         self.countMax = countMax
@@ -26,7 +26,7 @@ package struct EventHistory: Sendable {
         before = lastID == .zero ? nil : lastID.successor
     }
 
-    /// Oldest first, without a hole up to `lastID`; one that cannot be read ends the tail.
+    /// The entries up to `lastID` without a gap, oldest first. The tail begins after the newest unreadable entry.
     package var entries: [EventEntry] { newestFirst.reversed() }
 
     /// - Parameter page: the last `pageMax` entries before `before`, newest first.

@@ -1,7 +1,7 @@
 package import LiveModel
 package import Streams
 
-/// A message to a gateway, on its way to the broker.
+/// A message to a gateway with its append to the gateway's inbox.
 package struct OutgoingMessage: Sendable {
     package let gateway: NodeID
     package let message: InboxMessage

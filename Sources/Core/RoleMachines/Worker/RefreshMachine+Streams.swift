@@ -2,11 +2,11 @@ import LiveModel
 import Refresh
 import Streams
 
-/// What a worker does with what it reads from a shard's streams.
+/// The handling of reads of a shard's streams and of the node list.
 extension RefreshMachine {
-    /// The lease was granted and the tail of the event stream read: the shard is served from now on, and every gateway
-    /// is to announce its interest. Follow the events after `history.lastID` and the control stream after what was its
-    /// end *before* this call: what gateways announced before, they announce again.
+    /// Begins to serve a shard, after the lease was granted and the tail of the events stream read, and asks every
+    /// gateway to announce its interest. Afterwards follow the events after `history.lastID`, and the control stream
+    /// after its end as of *before* this call: gateways repeat what they announced earlier.
     mutating func shardOpened(
         _ shard: ShardID, epoch: UInt64, history: EventHistory, trustedEpoch: UInt64,
         gateways: some Sequence<NodeID>, nowMs: Int64
@@ -17,8 +17,8 @@ extension RefreshMachine {
         return askAll(gateways, shard)
     }
 
-    /// A read of the shard's event stream.
-    /// - Parameter decoder: of all streams that were read together.
+    /// Handles a read of the shard's events stream.
+    /// - Parameter decoder: shared by all streams of one read.
     mutating func eventsRead(
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], decoder: inout EventDecoder, nowMs: Int64
     ) -> [RefreshAction] {
@@ -30,15 +30,15 @@ extension RefreshMachine {
         return actions + eventsArrived(shard, entries.map { EventEntry($0, &decoder) }, nowMs: nowMs)
     }
 
-    /// - Parameter entries: the requested page, newest first; nil when the broker did not answer.
+    /// - Parameter entries: the requested page, newest first; nil if the broker did not answer.
     mutating func pageRead(_ page: ReplayPage, _ entries: [StreamEntry]?, nowMs: Int64) -> [RefreshAction] {
         var decoder = EventDecoder()
         return replayRead(page, entries.map { $0.map { EventEntry($0, &decoder) } }, nowMs: nowMs)
     }
 
-    /// A read of the shard's control stream.
-    /// - Parameter unreadable: called with entries that are no control message; they are skipped, and summaries repair
-    ///   what they meant.
+    /// Handles a read of the shard's control stream.
+    /// - Parameter unreadable: called for each entry that is not a control message. The entry is skipped; summaries
+    ///   repair its effect.
     mutating func controlRead(
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], gateways: some Sequence<NodeID>, nowMs: Int64,
         unreadable: (StreamID) -> Void = { _ in }
@@ -54,15 +54,15 @@ extension RefreshMachine {
         return actions
     }
 
-    /// A fresh node list was read.
-    /// - Returns: the gateways that are gone, and what asks those that are new or back for their interest.
+    /// Handles a fresh node list.
+    /// - Returns: the gateways that are gone, and requests for interest to those that are new or back.
     mutating func gatewaysRead(_ listed: Set<NodeID>) -> (gone: [NodeID], actions: [RefreshAction]) {
         let (gone, new) = gatewaysListed(listed)
         return (gone, new.isEmpty ? [] : ownedShards.flatMap { askAll(new, $0) })
     }
 
-    /// Another server answers. What the former one acknowledged may be lost: committed rows, events, and results on
-    /// their way to gateways. So everything runs again, and the gateways say what they have.
+    /// Re-runs everything and asks all gateways to announce their interest, because another server answers: committed
+    /// rows, events and results in transit that the former one acknowledged may be lost.
     mutating func serverChanged(gateways: some Sequence<NodeID>, nowMs: Int64) -> [RefreshAction] {
         var actions: [RefreshAction] = []
         for shard in ownedShards {

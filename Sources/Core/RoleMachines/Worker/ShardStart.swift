@@ -3,7 +3,7 @@ import Streams
 
 /// Begins to serve a shard whose lease was granted: catalogs → epoch → last event → history → end of control → nodes.
 ///
-/// Its owner asks before every step whether the lease is still held under this epoch; if not, the start ends there.
+/// Before every step the owner checks whether the lease is still held under this epoch; if not, the start ends.
 struct ShardStart: Sendable {
     private enum Step: Sendable {
         case loadingCatalogs
@@ -39,8 +39,8 @@ struct ShardStart: Sendable {
         case fail(String)
     }
 
-    /// No deployment waits for a worker that was suspended or cut off; without the catalogs in service now it would
-    /// refuse the new version's queries.
+    /// Loads the catalogs first: deployments do not wait for a suspended or disconnected worker, and with outdated
+    /// catalogs it would refuse the new version's queries.
     func begin() -> Action { .loadCatalogs }
 
     mutating func catalogsLoaded() -> Action {
@@ -49,10 +49,12 @@ struct ShardStart: Sendable {
         return .database(.readEpochs(shard))
     }
 
-    /// Another owner, of a server that is gone, may have recorded its own epoch while this shard rested. Two things
-    /// that `LeaseMachine` does rest on this: a worker that the server forgot and that asks again in time serves on
-    /// without a rest (`mineUntilMs`), and a second grant does not begin the rest again (`granted(_:again:)`). A worker
-    /// that was granted the shard in between finds here that it came too late.
+    /// Continues the start if the database still records this start's epoch.
+    ///
+    /// While the shard was paused, a worker that a previous Redis server granted the lease may have recorded its own
+    /// epoch. `LeaseMachine` relies on this check in two cases: a worker whose lease the server forgot, and that
+    /// requests it again in time, continues without a pause (`mineUntilMs`); and a second grant does not restart the
+    /// pause (`granted(_:again:)`). A worker that was granted the shard in between finds a newer epoch here.
     mutating func databaseAnswered(_ reply: WorkerMachine.DatabaseReply) -> Action {
         guard case .readingEpoch = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }
         switch reply {
@@ -89,7 +91,7 @@ struct ShardStart: Sendable {
             step = .readingHistory(history)
             return .broker(.newest(stream: events, before: before, limit: EventHistory.pageMax))
         }
-        // What gateways announced before this point, they announce again on request.
+        // Gateways repeat on request what they announced before this point.
         step = .readingControlEnd(history)
         return .broker(.lastID(stream: control))
     }

@@ -3,7 +3,7 @@ import Refresh
 import Sharding
 package import Streams
 
-/// Answers to the calls under way.
+/// Dispatches answers to the calls in flight.
 extension WorkerMachine {
     package mutating func brokerAnswered(_ id: CallID, _ reply: BrokerReply, nowMs: Int64) -> [Effect] {
         guard let pending = endCall(id) else { return [] }
@@ -40,7 +40,7 @@ extension WorkerMachine {
         return takeEffects()
     }
 
-    /// - Parameter timeline: the database's timeline as known with this answer; nil when it is not known.
+    /// - Parameter timeline: the database's timeline as known with this answer; nil if unknown.
     package mutating func databaseAnswered(
         _ id: CallID, _ reply: DatabaseReply, timeline: String?, nowMs: Int64
     ) -> [Effect] {
@@ -71,7 +71,7 @@ extension WorkerMachine {
         return takeEffects()
     }
 
-    /// The batch was appended; with a `problem`, it may not have been.
+    /// Ends the batch in flight; with a `problem`, it may not have been appended.
     package mutating func batchAppended(_ id: CallID, problem: String?, nowMs: Int64) -> [Effect] {
         guard let pending = endCall(id) else { return [] }
         guard case .append(let batch) = pending else { preconditionFailure("a batch does not answer \(pending)") }

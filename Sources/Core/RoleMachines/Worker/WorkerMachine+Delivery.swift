@@ -20,7 +20,7 @@ extension WorkerMachine {
         if mayAppend { beginBatch() }
     }
 
-    /// - Returns: whether no batch is under way.
+    /// - Returns: whether no batch is in flight.
     private mutating func send(_ message: InboxMessage, to gateway: NodeID, nowMs: Int64) -> Bool {
         let outgoingMessage = OutgoingMessage(
             to: gateway, message,

@@ -3,12 +3,12 @@ import Refresh
 import Sharding
 import Streams
 
-/// Which shards this worker serves, from the request for a lease to its end.
+/// The serving of shards, from the request for a lease to its end.
 extension WorkerMachine {
-    /// Performs what `leases` decided; called after everything that changes them.
+    /// Performs the decisions of `leases`; called after everything that changes them.
     ///
-    /// A shard is no longer served from the moment `leases` gives it up: from then on it does not watch over the lease,
-    /// and a result that came in between would be used no matter when it was read.
+    /// A shard is not served from the moment `leases` gives it up: it no longer tracks that lease, so a result that
+    /// arrived in between would be accepted even if it was read too late.
     mutating func perform(_ actions: [LeaseMachine.Action], nowMs: Int64) {
         for action in actions {
             switch action {
@@ -62,7 +62,7 @@ extension WorkerMachine {
             }
         }
         let grant = answer?.grant
-        // A late grant may be older than the one that is held.
+        // A late grant may be older than the current one.
         if let grant, grant.epoch > grants[shard]?.epoch ?? 0 { grants[shard] = grant }
         perform(
             leases.leaseAnswered(
@@ -74,7 +74,7 @@ extension WorkerMachine {
 
     // MARK: Start
 
-    /// Whether the lease is still held for which this start began; if not, it ends here.
+    /// Whether the lease for which this start began is still held; otherwise the start ends.
     func isCurrent(_ start: ShardStart) -> Bool { leases.epoch(of: start.shard) == start.epoch }
 
     mutating func go(on start: ShardStart, _ action: ShardStart.Action, nowMs: Int64) {
@@ -97,7 +97,7 @@ extension WorkerMachine {
     ) {
         let listed = nodes.compactMap { NodeRecordPayload(payload: $0.payload) }
             .filter { $0.roles.contains("gateway") }.map(\.id)
-        // A gateway that came between that list and now was announced as new while this shard was not served yet.
+        // A gateway that appeared after that list was read was announced as new while this shard was not served yet.
         let gateways = gateways.union(listed)
         let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
         let asks = refresh.shardOpened(
@@ -115,7 +115,7 @@ extension WorkerMachine {
 
     // MARK: End
 
-    /// The late end of a former epoch must not stop a shard that was taken again since.
+    /// Stops serving the shard. The late end of a former epoch must not stop a shard that was taken again since.
     private mutating func stopServing(_ shard: ShardID, _ epoch: UInt64) {
         if let current = refresh.epoch(of: shard), current != epoch { return }
         for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)]
@@ -127,7 +127,8 @@ extension WorkerMachine {
         refresh.shardLost(shard)
     }
 
-    /// Serving ends at once, then what is applied is recorded for the next owner, then the lease goes back.
+    /// Hands the shard over: stops serving at once, records the applied position for the next owner, releases the
+    /// lease.
     private mutating func handOver(_ shard: ShardID, _ epoch: UInt64) {
         let id = refresh.epoch(of: shard) == epoch ? unrecorded(of: shard) : nil
         stopServing(shard, epoch)
@@ -145,7 +146,7 @@ extension WorkerMachine {
     mutating func released(_ shard: ShardID, _ epoch: UInt64) {
         log(.info, "shard released", ["shard": "\(shard)", "epoch": "\(epoch)"])
         releasesUnderWay -= 1
-        // Its next owner need not wait for a heartbeat.
+        // The next owner need not wait for a heartbeat.
         if releasesUnderWay == 0 { ask(.wakeWorkers(of: node), for: .wakeWorkers) }
     }
 }

@@ -2,15 +2,15 @@ import LiveModel
 import Refresh
 import Streams
 
-/// Records how far the streams of owned shards are applied, for operators and the next owner, and trims old entries:
-/// one call at a time, so that renewals of leases never wait behind it.
+/// The periodic work on the streams of owned shards: it records applied positions, for operators and the next owner,
+/// and trims old entries. One call at a time, so that lease renewals never queue behind it.
 extension WorkerMachine {
     enum UpkeepStep: Sendable {
         case checkpoint(ShardID)
         case trim(ShardID, stream: String, minimumID: StreamID)
     }
 
-    /// One round, unless one is under way.
+    /// Begins a round, unless one is in progress.
     mutating func beginUpkeep(nowMs: Int64) {
         guard !isUpkeepUnderWay else { return }
         isUpkeepUnderWay = true
@@ -28,7 +28,7 @@ extension WorkerMachine {
         nextUpkeep()
     }
 
-    /// Shards that were given up since the round began are passed over.
+    /// Performs the next step and skips shards that were given up since the round began.
     mutating func nextUpkeep() {
         while let step = upkeep.popLast() {
             switch step {
@@ -46,7 +46,7 @@ extension WorkerMachine {
         isUpkeepUnderWay = false
     }
 
-    /// Up to where events are applied, if that is not recorded yet.
+    /// Returns the position up to which events are applied, if it is not recorded yet.
     func unrecorded(of shard: ShardID) -> StreamID? {
         guard let id = refresh.lastEventID(of: shard), id != .zero, checkpointed[shard] != id else { return nil }
         return id

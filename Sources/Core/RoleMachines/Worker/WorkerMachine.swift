@@ -3,15 +3,14 @@ package import Refresh
 package import Sharding
 package import Streams
 
-/// Decides everything that a fan-out worker does: which shards it serves, from the grant of a lease to its end; what it
-/// runs again; what it sends to gateways; what it records and trims.
+/// The state machine of a fan-out worker: it decides which shards the worker serves, from the grant of a lease to its
+/// end, what it re-runs, what it sends to gateways, and what it records and trims.
 ///
-/// A value without sockets, clocks and tasks. Each method is a fact with the time at which it happened and returns what
-/// is to be performed. Two performers exist: `FanoutWorker`, and the simulator, which delays, drops, repeats and
-/// reorders.
+/// A value without sockets, clocks and tasks. Each method reports a fact with its time and returns the effects to
+/// perform. Two performers exist: `FanoutWorker`, and the simulator, which delays, drops, repeats and reorders.
 ///
-/// The performer answers every call, if only with `failed`. An answer to a call that is not under way (a second answer,
-/// or one to another machine) changes nothing and is counted; one that comes when its shard is given up ends the call.
+/// The performer answers every call, at least with `failed`. An answer to a call that is not in flight (a duplicate, or
+/// one meant for another machine) is counted and ignored; one that arrives after its shard was given up ends the call.
 package struct WorkerMachine: Sendable {
     package struct Settings: Sendable {
         package var refresh = RefreshSettings()
@@ -24,11 +23,11 @@ package struct WorkerMachine: Sendable {
         package var inboxLengthMax = 100_000
         /// An inbox without new messages expires after this time.
         package var inboxExpireMs = 600_000
-        /// Bytes of results on their way to the broker; beyond it they count as not sent and are sent again later.
+        /// Bytes of results queued for the broker; results beyond it count as not sent and are sent again later.
         package var outgoingBytesMax = 64 << 20
-        /// Bytes of one batch to the broker; well below what its queue takes, beside the renewals of leases.
+        /// Bytes of one batch to the broker; well below its queue's capacity, which lease renewals share.
         package var batchBytesMax = 8 << 20
-        /// A larger result is an error of its live query.
+        /// A larger result is reported as an error of its live query.
         package var resultBytesMax = 8 << 20
 
         package init() {}
@@ -44,29 +43,29 @@ package struct WorkerMachine: Sendable {
     let keys: Keys
     package internal(set) var refresh: RefreshMachine
     package internal(set) var leases: LeaseMachine
-    /// Those of the last node list.
+    /// The gateways of the last node list.
     var gateways: Set<NodeID> = []
     /// The followed streams.
     var streams: [String: (shard: ShardID, kind: StreamKind)] = [:]
     var calls: [CallID: PendingCall] = [:]
     private var lastCall: UInt64 = 0
-    /// Answers to calls that were not under way.
+    /// The number of answers to calls that were not in flight.
     package internal(set) var answersIgnored = 0
-    /// What the broker said with the lease of each shard.
+    /// The broker's grant for the lease of each shard.
     var grants: [ShardID: LeaseGrant] = [:]
-    /// When `leases` wants a tick before the regular one.
+    /// When `leases` needs a tick before the regular one.
     var leaseDeadlineMs: Int64?
-    /// Leases on their way back.
+    /// The number of releases that have begun and not ended.
     var releasesUnderWay = 0
-    /// Why no epoch was to be had, so that it is logged once.
+    /// The last reason why no epoch could be negotiated; a repeated reason is logged once.
     var epochProblem = ""
-    /// The database's timeline as last known; empty before.
+    /// The database's timeline as last known; empty until then.
     var databaseTimeline = ""
     private var serverChanges = 0
-    /// How far the events of owned shards are recorded as applied.
+    /// The recorded applied position of each owned shard's events.
     var checkpointed: [ShardID: StreamID] = [:]
-    /// The rest of the round of checkpoints and trimming under way, last step first. Bound: three steps per owned
-    /// shard.
+    /// The remaining steps of the current round of checkpoints and trimming, last step first. Bound: three steps per
+    /// owned shard.
     var upkeep: [UpkeepStep] = []
     var isUpkeepUnderWay = false
     var lastTrimMs: Int64 = 0
@@ -74,12 +73,12 @@ package struct WorkerMachine: Sendable {
     var outgoing: BatchQueue<OutgoingMessage>
     private(set) var isDraining = false
     private var isDrained = false
-    /// Entries read from streams of events.
+    /// The number of entries read from events streams.
     package private(set) var eventsRead: UInt64 = 0
-    /// What the present fact causes; empty between two facts.
+    /// The effects of the fact being handled; empty between facts.
     var effects: [Effect] = []
 
-    /// - Parameter rules: as `RefreshMachine`'s.
+    /// - Parameter rules: passed to `RefreshMachine`.
     package init(
         node: NodeID, keys: Keys, shardCount: Int, settings: Settings, rules: @escaping RefreshMachine.RulesProvider
     ) {
@@ -92,38 +91,38 @@ package struct WorkerMachine: Sendable {
     }
 
     package enum Effect: Sendable {
-        /// Ask the broker; answer with `brokerAnswered`.
+        /// Call the broker; answer with `brokerAnswered`.
         case broker(CallID, BrokerCall)
-        /// Ask the database; answer with `databaseAnswered`.
+        /// Call the database; answer with `databaseAnswered`.
         case database(CallID, DatabaseCall)
-        /// Load the versions that are in service now; answer with `catalogsLoaded`.
+        /// Load the versions that are currently served; answer with `catalogsLoaded`.
         case loadCatalogs(CallID)
         /// Run these live queries; answer with `runFinished`.
         case run(CallID, RunBatch)
         /// Append to the inboxes of gateways; answer with `batchAppended`. One batch at a time.
         case append(CallID, [OutgoingMessage])
-        /// Read the stream after the cursor, which `server` gave (nil: any server); entries come as `streamRead`.
+        /// Read the stream after the cursor, which `server` assigned (nil: any server); entries come as `streamRead`.
         case follow(stream: String, after: StreamID, server: String?)
         case unfollow(stream: String)
-        /// Nodes or leases changed: read the node list now, for `nodesListed`.
+        /// Nodes or leases changed: read the node list now and pass it to `nodesListed`.
         case readNodes
         case log(LogLine)
-        /// Every shard is given back.
+        /// Every shard is released.
         case endDrain
     }
 
     // MARK: Facts
 
-    /// The worker begins.
+    /// Begins the worker's work.
     package mutating func started() -> [Effect] {
         effects.append(.follow(stream: keys.news, after: .zero, server: nil))
         return takeEffects()
     }
 
-    /// The node list was read.
+    /// Handles a read of the node list.
     /// - Parameters:
     ///   - workers: live workers that do not drain.
-    ///   - pins: shards that an operator moved, with their workers.
+    ///   - pins: shards that an operator moved, with their assigned workers.
     package mutating func nodesListed(
         workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:], nowMs: Int64
     ) -> [Effect] {
@@ -135,8 +134,8 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    /// The regular tick, every `Settings.tickMs`.
-    /// - Parameter serverChanges: how often another broker or database answered than before, since the start.
+    /// Performs the regular tick, every `Settings.tickMs`.
+    /// - Parameter serverChanges: how often the answering broker or database server has changed since the start.
     package mutating func ticked(serverChanges: Int, nowMs: Int64) -> [Effect] {
         if serverChanges != self.serverChanges {
             self.serverChanges = serverChanges
@@ -148,14 +147,14 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    /// When `timeReached` is wanted next.
+    /// When to call `timeReached` next.
     package var nextDeadlineMs: Int64? {
         guard let leaseDeadlineMs else { return refresh.nextDeadlineMs }
         return min(leaseDeadlineMs, refresh.nextDeadlineMs ?? .max)
     }
 
     package mutating func timeReached(nowMs: Int64) -> [Effect] {
-        // A lease that another worker held may be free before the next regular tick.
+        // A lease that another worker held may become free before the next regular tick.
         if let leaseDeadlineMs, leaseDeadlineMs <= nowMs { perform(leases.tick(nowMs: nowMs), nowMs: nowMs) }
         if let deadlineMs = refresh.nextDeadlineMs, deadlineMs <= nowMs {
             perform(refresh.timeReached(nowMs: nowMs), nowMs: nowMs)
@@ -163,16 +162,16 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
-    /// The order in which to hand over the batches of one read: shards with live queries first, since the others'
-    /// events only have to be remembered.
+    /// Orders the batches of one read: shards with live queries first, since the events of the others only need to be
+    /// remembered.
     package func urgentFirst(_ batches: [StreamBatch]) -> [StreamBatch] {
         let isUrgent = batches.map { streams[$0.stream].map { refresh.hasLiveQueries($0.shard) } ?? false }
         return zip(batches, isUrgent).filter(\.1).map(\.0) + zip(batches, isUrgent).filter { !$0.1 }.map(\.0)
     }
 
-    /// One batch of a read. Its effects are to be performed before the next batch is handed over: its runs need not
-    /// wait until the others are decoded.
-    /// - Parameter decoder: the same for all batches of one read.
+    /// Handles one batch of a read. Perform its effects before handing over the next batch, so that its runs need not
+    /// wait for the decoding of the others.
+    /// - Parameter decoder: shared by all batches of one read.
     package mutating func streamRead(
         _ batch: StreamBatch, _ decoder: inout EventDecoder, nowMs: Int64
     ) -> [Effect] {
@@ -212,7 +211,7 @@ package struct WorkerMachine: Sendable {
     package mutating func runFinished(_ id: CallID, _ outcomes: [RunOutcome], nowMs: Int64) -> [Effect] {
         guard let pending = endCall(id) else { return [] }
         guard case .run(let batch) = pending else { preconditionFailure("results do not answer \(pending)") }
-        // A result counts only while no other worker can serve: see `LeaseMachine.expired`.
+        // A result counts only if no other worker can be serving yet: see `LeaseMachine.expired`.
         let expired = leases.expired(nowMs: nowMs)
         if !expired.isEmpty { perform(expired, nowMs: nowMs) }
         perform(refresh.runFinished(batch, outcomes.map(bounded), nowMs: nowMs), nowMs: nowMs)
@@ -224,7 +223,7 @@ package struct WorkerMachine: Sendable {
         return .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
     }
 
-    /// Gives every shard back; `endDrain` follows when that is done. No more shards are taken.
+    /// Releases every shard, followed by `endDrain`. No more shards are taken.
     package mutating func drain(nowMs: Int64) -> [Effect] {
         isDraining = true
         isDrained = false
@@ -234,7 +233,7 @@ package struct WorkerMachine: Sendable {
 
     // MARK: Bounds
 
-    /// Bytes of the messages that wait for the broker, the batch under way included.
+    /// Bytes of the messages queued for the broker, including the batch in flight.
     package var outgoingBytes: Int { outgoing.bytes }
     package var callsUnderWay: Int { calls.count }
 
@@ -247,7 +246,7 @@ package struct WorkerMachine: Sendable {
         return id
     }
 
-    /// What the call was for; nil when it is not under way.
+    /// Removes a call and returns its purpose; nil if it is not in flight.
     mutating func endCall(_ id: CallID) -> PendingCall? {
         let pending = calls.removeValue(forKey: id)
         if pending == nil { answersIgnored += 1 }

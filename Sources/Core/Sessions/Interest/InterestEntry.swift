@@ -1,14 +1,13 @@
 import LiveModel
 import Pacing
 
-/// One live query of a gateway: its subscriptions here, the result that is held, and the last announcement to its
-/// owner.
+/// A live query of a gateway: its subscriptions here, the held result, and the last announcement to its owner.
 struct InterestEntry: Sendable {
     typealias Delivery = InterestMachine.Delivery
 
     enum Held: Sendable {
         case nothing
-        /// A client came back with this; the body is with the client alone.
+        /// The result that a returning client claims to hold; only the client has the body.
         case claim(KnownResult)
         case result(LiveResult)
 
@@ -27,18 +26,18 @@ struct InterestEntry: Sendable {
         /// The answer to the pending announcement is sufficient.
         case awaitsAnswer
         case announce
-        /// Announce, too, and deliver only what answers that announcement or a later one.
+        /// Announce, and deliver only answers to that announcement or a later one.
         case announceUnordered
     }
 
-    /// The consequence of a message of the owner.
+    /// The consequence of a message from the owner.
     enum Arrival {
-        /// It is older than the held result.
+        /// The message is older than the held result.
         case outdated
         case deliver(Delivery)
         /// The owner assumes another result to be held here; an announcement corrects it.
         case announce
-        /// The owner assumes so, but an announcement is already pending.
+        /// The owner assumes another result, but an announcement is already pending.
         case awaitsAnswer
     }
 
@@ -47,16 +46,16 @@ struct InterestEntry: Sendable {
     /// Subscriptions per hub; hubs without any are absent.
     private var hubs: [Int: Int] = [:]
     private(set) var held = Held.nothing
-    /// When the last announcement is repeated; nil once the owner has answered it.
+    /// When to repeat the last announcement; nil once the owner has answered it.
     private(set) var repeatAtMs: Int64?
     private var retries = 0
-    /// When the live query ends unless it is subscribed to again.
+    /// When the live query ends unless it gets a subscription again.
     private(set) var lingerUntilMs: Int64?
-    /// The first announcement on this route. Answers to earlier ones come from another registration.
+    /// The first announcement on this route. Answers to earlier ones belong to another registration.
     private var firstAnnouncement: UInt64
-    /// The first announcement that only a later run can answer; nil once one has.
+    /// The first announcement that only a later run can answer; nil once one has answered it.
     private var freshAnnouncement: UInt64?
-    /// A session here receives every timer run. Never reset while the live query lives: it costs little.
+    /// Whether a session here receives every timer run. Never reset while the live query lives: it costs little.
     private(set) var reportsTimerRuns: Bool
 
     /// Creates the entry of a first subscription, on `hub`.
@@ -98,8 +97,8 @@ struct InterestEntry: Sendable {
             }
             // The client has seen a newer result than this gateway: request one from the owner rather than go
             // backwards. Only a run can provide it: an owner that has not yet read the newer result's cause would
-            // confirm the held result. On a new route, what arrives is not comparable with what the client saw, and may
-            // be older.
+            // confirm the held result. On a new route, messages are not comparable with the client's result and may be
+            // older.
             if isUnordered(known) { return joinUnordered(known, nextAnnouncement) }
             if freshAnnouncement == nil { freshAnnouncement = nextAnnouncement }
             return .announce
@@ -119,10 +118,10 @@ struct InterestEntry: Sendable {
     }
 
     /// Adds a client whose result is not comparable with the held one. If it comes from this route, it is comparable
-    /// with what is on its way; otherwise only a run that starts from now on is certain to be newer.
+    /// with results in transit; otherwise only a run that starts from now on is certain to be newer.
     private mutating func joinUnordered(_ known: KnownResult, _ nextAnnouncement: UInt64) -> Join {
         guard isUnordered(known) else { return isAwaiting ? .awaitsAnswer : .announce }
-        // The owner may confirm a claim, which brings no body.
+        // The owner may confirm a claim, and a confirmation has no body.
         if case .claim(let claim) = held, claim.digest != known.digest { held = .nothing }
         freshAnnouncement = nextAnnouncement
         return .announceUnordered
@@ -131,7 +130,7 @@ struct InterestEntry: Sendable {
     /// Whether positions of this route are not comparable with `known`.
     private func isUnordered(_ known: KnownResult) -> Bool { known.position?.placement != route.version }
 
-    /// - Returns: true if none of the former subscriptions requested that.
+    /// - Returns: whether none of the former subscriptions requested timer runs.
     mutating func requestTimerRuns() -> Bool {
         defer { reportsTimerRuns = true }
         return !reportsTimerRuns
@@ -173,7 +172,7 @@ struct InterestEntry: Sendable {
         return .announce(gateway: gateway, query: query, known: knownToOwner, announcement: announcement)
     }
 
-    /// The held result, without a position of another route, which would mean nothing to this owner.
+    /// The held result, without a position from another route, which would be meaningless to this owner.
     private var knownToOwner: KnownResult? {
         guard var known = held.known else { return nil }
         known.position = isUnordered(known) ? nil : known.position?.at(placement: 0)
@@ -182,7 +181,7 @@ struct InterestEntry: Sendable {
 
     // MARK: Messages of the owner
 
-    /// Returns whether a message concerns this registration, rather than one on a former route or of a former entry.
+    /// Whether a message concerns this registration, rather than one on a former route or of a former entry.
     func isAddressed(by shard: ShardID, answering number: UInt64) -> Bool {
         route.shard == shard && number >= firstAnnouncement
     }
@@ -190,7 +189,7 @@ struct InterestEntry: Sendable {
     mutating func arrived(_ result: LiveResult, answering number: UInt64) -> Arrival {
         var result = result
         result.position.placement = route.version
-        // A client's claim does not fence, or a forged one would silence the live query for all; each session's own
+        // A client's claim does not fence, since a forged one would silence the live query for all; each session's own
         // position does.
         if case .result(let held) = held, held.position == result.position || isOlder(result.position) {
             return .outdated
@@ -228,9 +227,9 @@ struct InterestEntry: Sendable {
 
     mutating func failed(_ error: RequestError, _ position: Position, answering number: UInt64) -> Arrival {
         if isOlder(position.at(placement: route.version)) { return .outdated }
-        // A required run stays required: another owner must not answer from what it finds.
+        // A required run stays required: another owner must not answer with the result it holds.
         answered(number, isRun: false)
-        // The owner forgot what this gateway holds, so the next result brings its body. A client's claim was not
+        // The owner forgot this gateway's result, so the next one includes its body. A client's claim was not
         // confirmed, and a new subscriber must not get a result that may no longer be readable.
         switch held {
         case .claim: held = .nothing
@@ -240,7 +239,7 @@ struct InterestEntry: Sendable {
         return .deliver(.failed(error))
     }
 
-    /// Records that the held result is fresh up to `id` at least.
+    /// Records that the held result is fresh at least up to `id`.
     mutating func settle(through id: StreamID) {
         switch held {
         case .nothing: break
@@ -261,7 +260,7 @@ struct InterestEntry: Sendable {
         if isRun { freshAnnouncement = nil }
     }
 
-    /// Returns whether `position`, stamped with this route, is older than the held result (fencing).
+    /// Whether `position`, marked with this route, is older than the held result (fencing).
     private func isOlder(_ position: Position) -> Bool {
         guard case .result(let result) = held, result.position.isOrdered(with: position) else { return false }
         return position < result.position

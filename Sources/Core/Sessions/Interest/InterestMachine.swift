@@ -1,12 +1,13 @@
 package import LiveModel
 import Pacing
 
-/// The interest of a gateway: the live queries that its sessions subscribe to.
+/// The state machine of a gateway's interest in the live queries that its sessions subscribe to.
 ///
-/// Announces interest to the owning shards and repeats that until answered, keeps the last result per live query, and
-/// drops whatever is older than what it has (fencing). Counts subscriptions per *hub*, one hub per event loop; the hub
-/// knows the sessions. Facts come in with the time they happened, `Action`s come out. The `InterestEntry` of a live
-/// query decides about it; this type finds the entry and addresses the consequences.
+/// It announces interest to the owning shards and repeats announcements until answered, keeps the last result of each
+/// live query, and drops messages that are older than it (fencing). It counts subscriptions per *hub*, one hub per
+/// event loop; the hub knows the sessions. Methods report facts with the time at which they happened and return
+/// `Action`s. The `InterestEntry` of a live query makes its decisions; this type finds the entry and addresses the
+/// consequences.
 ///
 /// Messages and unsubscriptions may concern live queries that have ended; they change nothing.
 package struct InterestMachine: Sendable {
@@ -14,7 +15,7 @@ package struct InterestMachine: Sendable {
         /// Time after which an unanswered announcement is repeated, doubling up to `announceRetryMaxMs`.
         package var announceRetryMs: Int64 = 2_000
         package var announceRetryMaxMs: Int64 = 30_000
-        /// Time for which a live query without subscriptions is kept: the next long-poll may be on its way.
+        /// Time for which a live query without subscriptions is kept, because the next long-poll may be on its way.
         package var lingerMs: Int64 = 30_000
         /// Time between two summaries to each shard (anti-entropy).
         package var summaryMs: Int64 = 10_000
@@ -47,8 +48,8 @@ package struct InterestMachine: Sendable {
     package struct Start: Sendable {
         /// The delivery that is available at once; nil if the owner must answer first.
         package var immediate: Delivery?
-        /// The subscription accepts only answers to this announcement or a later one: what its client saw is not
-        /// comparable with anything that is already on its way.
+        /// The first announcement whose answers the subscription accepts: its client's result is not comparable with
+        /// messages that are already in transit.
         package var fromAnnouncement: UInt64 = 0
         package var actions: [Action] = []
     }
@@ -64,8 +65,8 @@ package struct InterestMachine: Sendable {
     package private(set) var movedCount = 0
 
     /// - Parameters:
-    /// - firstAnnouncement: greater than any announcement number of a former process under this name.
-    /// - placeOf: returns the current route of a live query; after a change, call `placesChanged`.
+    ///   - firstAnnouncement: greater than any announcement number of a former process under this name.
+    ///   - placeOf: returns the current route of a live query; after a change, call `placesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0,
         placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
@@ -81,15 +82,15 @@ package struct InterestMachine: Sendable {
     package var liveQueryCount: Int { table.count }
     package var subscriptionCount: Int { table.totals.subscriptions }
     package var awaitingCount: Int { table.totals.awaiting }
-    /// The bytes of the results kept.
+    /// The bytes of the held results.
     package var resultBytes: Int { table.totals.resultBytes }
 
     // MARK: Subscriptions
 
     /// Adds a subscription of `query` on `hub`.
     /// - Parameters:
-    /// - known: the result that the client claims to hold.
-    /// - reportsTimerRuns: whether to deliver each timer run, even if the result is the same.
+    ///   - known: the result that the client claims to hold.
+    ///   - reportsTimerRuns: whether to deliver each timer run, even if the result is unchanged.
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false, nowMs: Int64
     ) throws(RequestError) -> Start {
@@ -119,7 +120,7 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// Requests another run of the live query, whatever result is held.
+    /// Requests another run of the live query, regardless of the held result.
     /// - Returns: the number of the announcement that requests it; nil if the live query has no subscriptions.
     package mutating func rerun(_ key: LiveQueryKey, nowMs: Int64) -> (announcement: UInt64, actions: [Action])? {
         guard let entry = table[key], entry.hasSubscriptions else { return nil }
@@ -128,7 +129,7 @@ package struct InterestMachine: Sendable {
         return (next, announce(key, nowMs: nowMs))
     }
 
-    /// Removes a subscription. Its live query may be gone, because the gateway left.
+    /// Removes a subscription. Its live query may not exist any more, because the gateway left.
     package mutating func unsubscribed(hub: Int, _ key: LiveQueryKey, nowMs: Int64) -> [Action] {
         guard table[key] != nil else { return [] }
         let lingerMs = settings.lingerMs
@@ -153,8 +154,8 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// Handles a change of routes: live queries that moved are announced on their new route, then withdrawn from the
-    /// old shard. Later messages of the old shard are dropped.
+    /// Handles a change of routes: announces moved live queries on their new route, then withdraws them from the old
+    /// shard. Later messages from the old shard are dropped.
     package mutating func placesChanged(nowMs: Int64) -> [Action] {
         let placeOf = placeOf
         var actions: [Action] = []
@@ -174,7 +175,7 @@ package struct InterestMachine: Sendable {
 
     // MARK: The inbox
 
-    /// Handles a message of a shard's owner.
+    /// Handles a message from a shard's owner.
     package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
         switch message {
         case .result(let shard, let key, let result, let number):
@@ -197,7 +198,8 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// Handles a message about one live query. From a former owner, or about an ended registration, it changes nothing.
+    /// Handles a message about one live query; ignores it if it comes from a former owner or concerns an ended
+    /// registration.
     private mutating func arrived(
         _ shard: ShardID, epoch: UInt64, _ key: LiveQueryKey, _ number: UInt64, nowMs: Int64,
         _ change: (inout InterestEntry) -> InterestEntry.Arrival
@@ -216,7 +218,7 @@ package struct InterestMachine: Sendable {
 
     private mutating func announceAll(_ shard: ShardID, epoch: UInt64, nowMs: Int64) -> [Action] {
         guard table.meets(epoch: epoch, of: shard) else { return [] }
-        // Even if nothing is held: summaries correct an owner that remembers a former process of this name.
+        // Even if nothing is held: summaries correct an owner that remembers a former process with this name.
         table.sendSummaries(to: shard)
         return table.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
     }
@@ -262,8 +264,8 @@ package struct InterestMachine: Sendable {
         return actions
     }
 
-    /// Handles the return of the broker. Announcements made meanwhile may not have reached it, so everything unanswered
-    /// is announced now, rather than after a pause that has grown.
+    /// Handles the return of the broker link. Earlier announcements may not have reached the broker, so all unanswered
+    /// ones are repeated now instead of after their back-off.
     package mutating func linkRestored(nowMs: Int64) -> [Action] {
         table.keys(where: \.isAwaiting).flatMap { key in
             table.update(key) { $0.forgetRetries() }

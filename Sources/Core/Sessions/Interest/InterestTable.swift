@@ -1,16 +1,17 @@
 import HeapModule
 import LiveModel
 
-/// The live queries of a gateway, with what is derived from them: totals, the interest in each shard, and deadlines.
+/// The live queries of a gateway, with derived data: totals, the interest in each shard, and deadlines.
 ///
-/// Updated with every change, so that neither a tick nor reading the numbers walks all entries: the event loops wait
-/// for the same lock. A key in a parameter is one that the table holds, unless a method says otherwise.
+/// The derived data is updated with every change, so that neither a tick nor reading the totals iterates over all
+/// entries while event loops wait for the same lock. Key parameters must be in the table unless a method says
+/// otherwise.
 struct InterestTable: Sendable {
     struct Totals: Sendable {
         var subscriptions = 0
-        /// Live queries whose last announcement has no answer yet.
+        /// Live queries whose last announcement is unanswered.
         var awaiting = 0
-        /// Bytes of the results kept.
+        /// The bytes of the held results.
         var resultBytes = 0
     }
 
@@ -18,13 +19,13 @@ struct InterestTable: Sendable {
         let atMs: Int64
         let key: LiveQueryKey
 
-        /// By key among equal times: the same facts lead to the same actions in every process.
+        /// Orders equal times by key, so that the same facts lead to the same actions in every process.
         static func < (left: Self, right: Self) -> Bool {
             (left.atMs, left.key.digest.prefix) < (right.atMs, right.key.digest.prefix)
         }
     }
 
-    /// Deadlines that no longer hold, above two for each live query.
+    /// The number of outdated deadlines to tolerate beyond two for each live query.
     private static let leftoversMax = 1_024
 
     private var entries: [LiveQueryKey: InterestEntry] = [:]
@@ -34,7 +35,7 @@ struct InterestTable: Sendable {
 
     var count: Int { entries.count }
 
-    /// Nil if there is no such live query.
+    /// Returns nil if there is no such live query.
     subscript(key: LiveQueryKey) -> InterestEntry? { entries[key] }
 
     // MARK: Live queries
@@ -49,7 +50,7 @@ struct InterestTable: Sendable {
         setDeadlines(entry, lingerUntilMs: nil, repeatAtMs: nil)
     }
 
-    /// - Returns: the entry as it was.
+    /// - Returns: the removed entry.
     mutating func remove(_ key: LiveQueryKey) -> InterestEntry {
         guard let entry = entries.removeValue(forKey: key) else { missing(key) }
         shards[entry.route.shard, default: ShardInterest()].remove(key)
@@ -80,7 +81,7 @@ struct InterestTable: Sendable {
         for shard in shards.keys { shards[shard]?.leave() }
     }
 
-    /// Those that `isWanted`, in a fixed order. Linear.
+    /// Returns the keys of the entries that satisfy `isWanted`, in a fixed order. Linear.
     func keys(where isWanted: (InterestEntry) -> Bool = { _ in true }) -> [LiveQueryKey] {
         entries.filter { isWanted($0.value) }.keys.sorted { $0.digest.prefix < $1.digest.prefix }
     }
@@ -97,12 +98,12 @@ struct InterestTable: Sendable {
 
     // MARK: Shards
 
-    /// Those that get summaries, in order.
+    /// The shards that get summaries, in order.
     var summarizedShards: [(shard: ShardID, interest: ShardInterest)] {
         shards.filter { $0.value.getsSummaries }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Makes the shard get summaries, even if nothing of it is held.
+    /// Marks the shard as getting summaries, even if nothing of it is held.
     mutating func sendSummaries(to shard: ShardID) { shards[shard, default: ShardInterest()].sendSummaries() }
 
     /// See `ShardInterest.meets`.
@@ -110,13 +111,13 @@ struct InterestTable: Sendable {
         shards[shard, default: ShardInterest()].meets(epoch: epoch)
     }
 
-    /// The live queries of a shard, in a fixed order.
+    /// Returns the live queries of a shard, in a fixed order.
     func keys(of shard: ShardID) -> [LiveQueryKey] {
         (shards[shard]?.keys ?? []).sorted { $0.digest.prefix < $1.digest.prefix }
     }
 
-    /// `InboxMessage.settled`: positions move on if what is held here is what `held` stands for. What still waits for
-    /// an answer may be registered otherwise than it is here, and counts on neither side.
+    /// Applies `InboxMessage.settled`: advances positions if the results held here match `held`. A live query that
+    /// awaits an answer may be registered differently at the owner, so neither side counts it.
     mutating func settle(
         _ shard: ShardID, through: StreamID, except: Set<LiveQueryKey>, held: HeldFingerprint
     ) {
@@ -138,7 +139,7 @@ struct InterestTable: Sendable {
 
     // MARK: Deadlines
 
-    /// The next live query with a deadline that is over; nil if there is none.
+    /// Removes and returns the next live query with a deadline that has passed; nil if there is none.
     mutating func takeDue(nowMs: Int64) -> LiveQueryKey? {
         while let first = deadlines.min, first.atMs <= nowMs {
             deadlines.removeMin()
@@ -147,7 +148,7 @@ struct InterestTable: Sendable {
         return nil
     }
 
-    /// Whether a deadline was not moved since, and its live query is still there.
+    /// Whether a deadline is still current and its live query still exists.
     private func holds(_ deadline: Deadline) -> Bool {
         guard let entry = entries[deadline.key] else { return false }
         return entry.lingerUntilMs == deadline.atMs || entry.repeatAtMs == deadline.atMs

@@ -1,20 +1,20 @@
 import LiveModel
 
-/// A gateway's interest in one shard, and what it knows of the shard's owner.
+/// A gateway's interest in one shard, with its knowledge of the shard's owner.
 struct ShardInterest: Sendable {
     private(set) var keys: Set<LiveQueryKey> = []
-    /// XOR of the keys' prefixes, for summaries.
+    /// The XOR of the keys' prefixes, for summaries.
     private(set) var fingerprint: UInt64 = 0
-    /// The event up to which everything held of this shard was last known to be fresh.
+    /// The event up to which every held result of this shard was last known to be fresh.
     private(set) var settledThrough = StreamID.zero
     /// The newest epoch seen; messages of older owners are dropped.
     private var epoch: UInt64 = 0
-    /// Whether the shard gets summaries, even if nothing of it is held: once it was announced to, or requested
-    /// announcements.
+    /// Whether the shard gets summaries, even if nothing of it is held: true once something was announced to it or it
+    /// requested announcements.
     private(set) var getsSummaries = false
 
-    /// - Returns: false if another worker has owned the shard since: the former one may still send what it read late,
-    ///   which would turn screens back.
+    /// - Returns: false if another worker has owned the shard since: the former owner may still send results that it
+    ///   read late, which would turn screens back.
     mutating func meets(epoch: UInt64) -> Bool {
         self.epoch = max(self.epoch, epoch)
         return epoch == self.epoch

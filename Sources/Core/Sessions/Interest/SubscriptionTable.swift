@@ -2,23 +2,23 @@ package import LiveModel
 
 /// The subscriptions of one event loop, by live query.
 ///
-/// Generic over the session, which it never touches: it decides which subscriptions get a delivery, and its caller
-/// delivers it. A session gets nothing twice, and nothing older than what it has.
+/// Generic over the session, which it never touches: it decides which subscriptions get a delivery, and the caller
+/// delivers it. A session gets nothing twice, and nothing older than the result it has.
 package struct SubscriptionTable<Session> {
     package struct Subscription {
         package let session: Session
         /// The protocol's id within the session.
         package let id: String
-        /// The result that the client holds: from the last delivery, or by its own claim.
+        /// The result that the client holds, from the last delivery or by its own claim.
         var digest: Digest?
         var position: Position?
-        /// Accepts only answers to this announcement or a later one: see `InterestMachine.Start`.
+        /// The first announcement whose answers the subscription accepts (`InterestMachine.Start`).
         var fromAnnouncement: UInt64
-        /// Receives timer runs that change nothing.
+        /// Whether the subscription gets timer runs that change nothing.
         var reportsTimerRuns = false
         /// Whether anything was delivered.
         var isServed = false
-        /// The client requested a run: an answer to this announcement or a later one is due even if it is the same.
+        /// Set if the client requested a run: an answer to this announcement or a later one is due even if unchanged.
         var owedFrom: UInt64?
     }
 
@@ -47,7 +47,7 @@ package struct SubscriptionTable<Session> {
         return Handle(key: key, number: nextNumber)
     }
 
-    /// - Returns: false if it was already gone.
+    /// - Returns: whether the subscription existed.
     @discardableResult
     package mutating func remove(_ handle: Handle) -> Bool {
         guard queries[handle.key]?.removeValue(forKey: handle.number) != nil else { return false }
@@ -58,8 +58,8 @@ package struct SubscriptionTable<Session> {
 
     /// Marks a delivery as made to each subscription for which it is due, and returns those.
     ///
-    /// Returned rather than called back, because a session may end its own or another session's subscription during a
-    /// delivery; `contains` says whether a subscription still exists.
+    /// The method returns instead of calling back, because a session may end its own or another session's subscription
+    /// during a delivery; `contains` tells whether a subscription still exists.
     package mutating func take(
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64 = .max
     ) -> [(subscription: Subscription, handle: Handle)] {
@@ -84,15 +84,15 @@ package struct SubscriptionTable<Session> {
         queries[handle.key]?[handle.number] != nil
     }
 
-    /// Marks a delivery for one subscription, with the answer to its start.
+    /// Marks a delivery for one subscription, as the answer to its start.
     /// - Returns: whether to deliver it.
     package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {
         guard queries[handle.key]?[handle.number] != nil else { return false }
         return Self.take(delivery, &queries[handle.key]![handle.number]!, 0)
     }
 
-    /// Returns whether anything was delivered to it. A client that requests a run before then gets its answer with the
-    /// first result.
+    /// Whether anything was delivered to the subscription. A client that requests a run earlier gets its answer with
+    /// the first result.
     package func isServed(_ handle: Handle) -> Bool {
         queries[handle.key]?[handle.number]?.isServed ?? false
     }

@@ -1,14 +1,14 @@
-/// Items of one sender on their way to the broker: in order, one batch at a time; items offered meanwhile go with the
-/// next batch. Pure: its owner sends the batches.
+/// A queue of one sender's items for the broker, in order and sent one batch at a time; items offered meanwhile go with
+/// the next batch. Pure: the owner sends the batches.
 ///
-/// Bound: `bytesMax`, the batch being sent included.
+/// Bound: `bytesMax`, including the batch in flight.
 package struct BatchQueue<Item> {
     package enum Offer: Sendable, Hashable {
-        /// No batch is being sent: send one (`nextBatch`).
+        /// No batch is in flight: send one (`nextBatch`).
         case begin
-        /// A batch is being sent; the item goes with a later one.
+        /// A batch is in flight; the item goes with a later one.
         case queued
-        /// Not accepted.
+        /// The queue is full; the item was not accepted.
         case full
     }
 
@@ -18,7 +18,7 @@ package struct BatchQueue<Item> {
     private var waitingBytes: [Int] = []
     private var batchBytes = 0
     private var isSending = false
-    /// The bytes of all items, those being sent included.
+    /// The bytes of all items, including those in flight.
     package private(set) var bytes = 0
 
     package init(bytesMax: Int, batchBytesMax: Int) {
@@ -39,7 +39,8 @@ package struct BatchQueue<Item> {
         return .begin
     }
 
-    /// The next batch to send; the one before, if any, is done. Empty: nothing waits, and the next offer begins again.
+    /// Returns the next batch to send; the previous one, if any, is done. Empty: the queue is idle until the next
+    /// offer.
     package mutating func nextBatch() -> [Item] {
         bytes -= batchBytes
         batchBytes = 0
@@ -50,7 +51,7 @@ package struct BatchQueue<Item> {
         }
         isSending = count > 0
         waitingBytes.removeFirst(count)
-        // The usual case: everything fits.
+        // Fast path: everything fits.
         if count == waiting.count {
             defer { waiting = [] }
             return waiting

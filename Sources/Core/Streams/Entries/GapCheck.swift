@@ -3,20 +3,20 @@ package import LiveModel
 /// Decides whether entries after a reader's cursor were lost.
 ///
 /// Streams lose entries in three ways. Trimming removes the oldest, by length or age; `entriesAdded - length` counts
-/// them. Deletion removes single entries; `maxDeletedID` shows it, which trimming does not change. And the whole stream
-/// is replaced when a server loses its data, or by `DEL`. New ids come from the clock, so a replaced stream soon has
-/// greater ids than the cursor and looks like progress.
+/// them. Deletion removes single entries and raises `maxDeletedID`, which trimming does not change. Data loss at the
+/// server, or `DEL`, replaces the whole stream. New ids come from the clock, so a replaced stream soon has greater ids
+/// than the cursor and looks like progress.
 ///
 /// The cursor's own entry settles most cases: trimming starts at the front, so while that entry exists, everything
-/// after it does. Once it is gone, `rank` (how many entries had been added up to the cursor) shows whether exactly the
-/// entries up to the cursor are gone, or more, or impossibly few. Without a rank the check signals a loss in doubt,
-/// which costs a refresh but never a stale result.
+/// after it does. Once it is gone, `rank` (the number of entries added up to the cursor) shows whether exactly the
+/// entries up to the cursor are gone, or more, or impossibly few. Without a rank the check signals a loss in doubtful
+/// cases, which costs a refresh but never causes a stale result.
 package struct GapCheck: Sendable {
-    /// The reader has everything up to here.
+    /// The id up to which the reader has everything.
     package private(set) var cursor: StreamID
-    /// Entries added to the stream up to and including the cursor, when known.
+    /// The number of entries added to the stream up to and including the cursor, if known.
     package var rank: UInt64?
-    /// Deletions of single entries were signalled up to here.
+    /// The id up to which deletions of single entries were signalled.
     private var signalledDeletedID = StreamID.zero
 
     package init(cursor: StreamID) {
@@ -24,16 +24,16 @@ package struct GapCheck: Sendable {
         rank = cursor == .zero ? 0 : nil
     }
 
-    /// Moves the cursor over entries that were handed out.
+    /// Moves the cursor over delivered entries.
     package mutating func advance(to id: StreamID, by count: Int) {
         cursor = id
         rank = rank.map { $0 + UInt64(count) }
     }
 
-    /// Compares the cursor with the stream as it is now, and moves on so that each loss is signalled once.
+    /// Compares the cursor with the stream's current state and updates itself so that each loss is signalled once.
     /// - Parameters:
-    ///   - info: nil: the stream does not exist.
-    ///   - cursorExists: the stream has an entry with the cursor's id.
+    ///   - info: nil if the stream does not exist.
+    ///   - cursorExists: whether the stream has an entry with the cursor's id.
     package mutating func check(_ info: StreamInfo?, cursorExists: Bool) -> StreamSignal? {
         guard let info else {
             guard cursor != .zero else { return nil }

@@ -1,12 +1,12 @@
 package import LiveModel
 
-/// One entry to append to a stream.
+/// An entry to append to a stream.
 package struct StreamAppend: Sendable {
     /// The minimum of `lengthMax`. Gap detection relies on it: reads of fewer entries need no comparison (`ReadPlan`).
     package static let lengthMaxFloor = 64
 
     package var stream: String
-    /// At least one, in order; names may repeat, values are any bytes.
+    /// The fields, at least one, in order; names may repeat, values are arbitrary bytes.
     package var fields: [(name: String, value: [UInt8])]
     /// The oldest entries may be removed while the stream has more than this many. Nil: no limit.
     package var lengthMax: Int?
@@ -23,7 +23,7 @@ package struct StreamAppend: Sendable {
     }
 }
 
-/// One entry of a stream.
+/// An entry of a stream.
 package struct StreamEntry: Sendable, Equatable {
     package var id: StreamID
     package var fields: [(name: String, value: [UInt8])]
@@ -33,7 +33,7 @@ package struct StreamEntry: Sendable, Equatable {
         self.fields = fields
     }
 
-    /// The value of the first field of that name.
+    /// The value of the first field with that name.
     package subscript(name: String) -> [UInt8]? { fields.first { $0.name == name }?.value }
 
     package static func == (left: StreamEntry, right: StreamEntry) -> Bool {
@@ -42,7 +42,7 @@ package struct StreamEntry: Sendable, Equatable {
     }
 }
 
-/// A stream's counters, known without reading it.
+/// A stream's counters, available without reading its entries.
 package struct StreamInfo: Sendable, Hashable {
     /// Entries held now.
     package var length: Int

@@ -1,10 +1,10 @@
 package import LiveModel
 
-/// An event of a followed stream that its entries do not show. Each means that entries after the cursor may be missing,
-/// so state derived from the stream must be derived again.
+/// A change of a followed stream that its entries do not show. Each case means that entries after the cursor may be
+/// missing, so state derived from the stream must be rebuilt.
 package enum StreamSignal: Sendable, Hashable {
     /// Entries after the cursor were removed before they were read. Reading continues from `firstID`, the oldest entry
-    /// left (nil: none is).
+    /// left; nil if none is.
     case trimmed(firstID: StreamID?)
     /// The stream is not the one that the cursor belongs to: the server restarted empty or from an older copy, or the
     /// stream was deleted. Its last id is now `lastID`; reading continues from its first entry.
@@ -14,11 +14,11 @@ package enum StreamSignal: Sendable, Hashable {
     case serverChanged
 }
 
-/// What one read returned for one stream. The signal, if any, precedes the entries.
+/// The result of one read for one stream. The signal, if any, precedes the entries.
 package struct StreamBatch: Sendable, Equatable {
     package var stream: String
     package var signal: StreamSignal?
-    /// In order of id, all after the cursor, which moves to the last one when the batch is returned.
+    /// The entries in order of id, all after the cursor; returning the batch moves the cursor to the last one.
     package var entries: [StreamEntry]
 
     package init(stream: String, signal: StreamSignal? = nil, entries: [StreamEntry]) {

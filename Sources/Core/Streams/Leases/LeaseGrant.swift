@@ -1,14 +1,14 @@
-/// A lease that was acquired.
+/// A granted lease.
 package struct LeaseGrant: Sendable, Hashable {
     package var epoch: UInt64
     /// The first epoch that the current server process granted in its current role, or the first one granted on the
     /// current basis (`Broker.askLease`) if that is later. Results from earlier epochs may lack entries that a former
-    /// server acknowledged and lost, by a restart or a failover to a replica that was behind.
+    /// server acknowledged and lost in a restart or a failover to a replica that was behind.
     package var trustedEpoch: UInt64
     /// The server that granted the lease (`BrokerState.serverID`).
     package var server: String
-    /// How long ago that server first granted this lease; 0: just now. An earlier owner that only a former server (or
-    /// deleted data) knew of may not have noticed yet that it lost the lease.
+    /// The time since that server first granted this lease; 0: just now. An earlier owner that only a former server (or
+    /// deleted data) knew may not have noticed yet that it lost the lease.
     package var knownForMs: Int64
 
     /// - Parameters:
@@ -27,7 +27,7 @@ package enum LeaseAnswer: Sendable, Hashable {
     case granted(LeaseGrant)
     /// Another owner holds the lease; it expires after this long unless it is renewed or released first.
     case held(forMs: Int)
-    /// The requested epoch is not above the newest one granted. Try again with a greater one.
+    /// The requested epoch is not above the newest granted one; request a greater one.
     case outdated(newest: UInt64)
 
     package var grant: LeaseGrant? {

@@ -1,21 +1,21 @@
 package import LiveModel
 
-/// Everything a Redis server holds, as one value: streams, leases, nodes, overrides, and readers with their cursors.
-/// The in-memory broker keeps it under a lock, the simulation uses it directly. `nowMs` is the server's clock at the
-/// call.
+/// The state of a Redis server as one value: streams, leases, nodes, overrides, and readers with their cursors. The
+/// in-memory broker keeps it under a lock; the simulation uses it directly. `nowMs` is the server's clock at the time
+/// of the call.
 package struct MemoryStore: Sendable {
     struct Lease {
         var owner: String?
         var epoch: UInt64
         var untilMs: UInt64
-        /// The life that the last grant or renewal gave.
+        /// The lifetime set by the last grant or renewal.
         var ttlMs: Int
         var server: String
-        /// The first that this server granted, and when.
+        /// The first epoch that this server granted, and when.
         var serverEpoch: UInt64
         var sinceMs: UInt64
         var basis: String
-        /// The first that was granted on this basis.
+        /// The first epoch granted on this basis.
         var basisEpoch: UInt64
 
         func isHeld(nowMs: UInt64) -> Bool { owner != nil && untilMs > nowMs }
@@ -32,7 +32,7 @@ package struct MemoryStore: Sendable {
         var serverChanged = false
     }
 
-    /// Streams without a `lengthMax` of their own keep at most this many entries.
+    /// Streams without their own `lengthMax` keep at most this many entries.
     let entriesMax: Int
     private(set) var streams: [String: MemoryStream] = [:]
     private(set) var leases: [String: Lease] = [:]
@@ -41,7 +41,7 @@ package struct MemoryStore: Sendable {
     package private(set) var books: [OverrideTable: StoredOverrides] = [:]
     package var orders: StoredOverrides { orders(in: .cluster) }
     package func orders(in book: OverrideTable) -> StoredOverrides { books[book] ?? StoredOverrides() }
-    /// What each reader follows, by the reader's number.
+    /// The streams that each reader follows, by reader number.
     private var readers: [Int: [Followed]] = [:]
     private var readersMade = 0
     package private(set) var isAvailable = true
@@ -95,7 +95,7 @@ package struct MemoryStore: Sendable {
         if let lease, lease.isHeld(nowMs: nowMs), lease.owner != owner {
             var leftMs = Int(clamping: lease.untilMs - nowMs)
             if leftMs > lease.ttlMs {
-                // By a clock that was ahead of this one.
+                // The expiry was set by a clock that was ahead of this one.
                 leftMs = lease.ttlMs
                 leases[key]?.untilMs = nowMs + UInt64(clamping: leftMs)
             }
@@ -138,7 +138,8 @@ package struct MemoryStore: Sendable {
         return LeaseState(owner: owner, epoch: lease.epoch, remainingMs: Int(clamping: lease.untilMs - nowMs))
     }
 
-    /// False also when another server process granted it: that one may have granted it to somebody else since.
+    /// Whether the lease is held under this epoch. False also if another server process granted it, because that
+    /// process may have granted it to another owner since.
     package func holds(_ key: String, owner: String? = nil, epoch: UInt64, nowMs: UInt64) -> Bool {
         guard let lease = leases[key], lease.isHeld(nowMs: nowMs), lease.epoch == epoch, lease.server == serverID
         else { return false }
@@ -147,7 +148,7 @@ package struct MemoryStore: Sendable {
 
     // MARK: Nodes and orders
 
-    /// - Returns: whether it was not there before, or not any more.
+    /// - Returns: whether the node had no unexpired entry before.
     @discardableResult
     package mutating func announceNode(_ id: String, payload: [UInt8], ttlMs: Int, nowMs: UInt64) -> Bool {
         let isNew = nodes[id].map { $0.untilMs <= nowMs } ?? true
@@ -182,7 +183,7 @@ package struct MemoryStore: Sendable {
 
     // MARK: Readers
 
-    /// A reader by number, for `read`.
+    /// Creates a reader and returns its number, for `read`.
     package mutating func makeReader() -> Int {
         readersMade += 1
         readers[readersMade] = []
@@ -210,7 +211,7 @@ package struct MemoryStore: Sendable {
         readers[number]?.contains { streams.contains($0.stream) } ?? false
     }
 
-    /// What a reader gets now: signals and entries of the streams it follows.
+    /// Reads the new signals and entries of the streams that a reader follows.
     package mutating func read(_ number: Int, maxEntries: Int, nowMs: UInt64) -> [StreamBatch] {
         guard isAvailable, let count = readers[number]?.count else { return [] }
         var batches: [StreamBatch] = []
@@ -233,7 +234,8 @@ package struct MemoryStore: Sendable {
 
     // MARK: Faults
 
-    /// While not available, readers get nothing. Coming back counts as a reconnect.
+    /// Sets whether the server is available. While it is not, reads return nothing. Becoming available counts as a
+    /// reconnect.
     package mutating func setAvailable(_ isAvailable: Bool) {
         if isAvailable, !self.isAvailable { reconnects += 1 }
         self.isAvailable = isAvailable
@@ -244,7 +246,7 @@ package struct MemoryStore: Sendable {
         become(self)
     }
 
-    /// Everything is deleted; the server process stays.
+    /// Deletes everything; the server process stays the same.
     package mutating func flush() {
         streams = [:]
         leases = [:]
@@ -253,7 +255,7 @@ package struct MemoryStore: Sendable {
         books = [:]
     }
 
-    /// A replica takes over with what had come to it; `replica` is this store as it was then.
+    /// Makes a replica take over with the data replicated so far; `replica` is this store as of that time.
     package mutating func failOver(to replica: MemoryStore) {
         become(replica)
     }

@@ -1,8 +1,8 @@
 package import LiveModel
 
-/// One stream of the in-memory broker, with the counters that a Redis stream keeps.
+/// A stream of the in-memory broker, with the counters that a Redis stream keeps.
 package struct MemoryStream: Sendable {
-    /// Entries before `head` are removed; the storage is compacted when they are half of it.
+    /// Entries before `head` are removed; the storage is compacted when they make up half of it.
     private var storage: [StreamEntry] = []
     private var head = 0
     private var lastID = StreamID.zero
@@ -32,20 +32,20 @@ package struct MemoryStream: Sendable {
         return id
     }
 
-    /// Removes entries below the id; returns how many.
+    /// Removes entries with ids below `minimumID` and returns their number.
     package mutating func trim(minimumID: StreamID) -> Int {
         let count = index(from: minimumID) - head
         removeFirst(count)
         return count
     }
 
-    /// Entries with an id greater than `after`.
+    /// Returns entries with an id greater than `after`, up to and including `through`.
     package func range(after: StreamID, through: StreamID, limit: Int) -> [StreamEntry] {
         guard limit > 0, let from = after.successor else { return [] }
         return Array(storage[index(from: from)...].prefix(limit).prefix { $0.id <= through })
     }
 
-    /// The last entries with an id less than `before`, newest first.
+    /// Returns the last entries with an id less than `before`, newest first.
     package func newest(before: StreamID, limit: Int) -> [StreamEntry] {
         storage[head..<index(from: before)].suffix(max(0, limit)).reversed()
     }
@@ -64,7 +64,7 @@ package struct MemoryStream: Sendable {
         }
     }
 
-    /// The index of the first entry with at least this id.
+    /// Returns the index of the first entry with at least this id.
     private func index(from id: StreamID) -> Int {
         var low = head
         var high = storage.count

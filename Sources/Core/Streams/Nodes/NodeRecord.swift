@@ -1,4 +1,4 @@
-/// A node that announced itself and has not expired.
+/// The unexpired entry of a node that announced itself.
 package struct NodeRecord: Sendable, Hashable {
     package var id: String
     package var payload: [UInt8]
@@ -11,7 +11,7 @@ package struct NodeRecord: Sendable, Hashable {
     }
 }
 
-/// The facts that every node of a namespace must agree on.
+/// The values that every node of a namespace must agree on.
 package struct ClusterMeta: Sendable, Hashable {
     package var shardCount: Int
     package var formatVersion: Int
@@ -25,7 +25,7 @@ package struct ClusterMeta: Sendable, Hashable {
     }
 }
 
-/// A table of operators' decisions. Each has its own generation.
+/// A table of operators' decisions, with its own generation.
 package enum OverrideTable: Sendable, Hashable, CaseIterable {
     /// Splits, moved shards, drained nodes.
     case cluster
@@ -33,9 +33,9 @@ package enum OverrideTable: Sendable, Hashable, CaseIterable {
     case revocations
 }
 
-/// The fields of an override table as stored. `Sharding.ClusterOverrides` interprets those of the cluster.
+/// The stored fields of an override table. `Sharding.ClusterOverrides` interprets those of the cluster.
 package struct StoredOverrides: Sendable {
-    /// Incremented by every change; 0 before the first.
+    /// Increased by every change; 0 before the first.
     package var generation: UInt64
     /// The generation that set each field, and its value.
     package var fields: [String: (version: UInt64, value: String)]

@@ -1,17 +1,17 @@
 import LiveModel
 
-/// The streams that a reader follows: how far each has come, and what of an answer is handed out.
+/// The streams that a reader follows: the cursor of each, and which part of an answer is delivered.
 struct FollowedStreams {
     struct Stream {
-        /// Numbers the times that a stream was followed or replaced; reads sent under another number are void.
+        /// Increases when a stream is followed or replaced; reads sent under another number are void.
         var follow: Int
         var gap: GapCheck
-        /// Nothing was trimmed unread until then: the stream was compared with its cursor, or named by a read that was
-        /// answered. 0: unknown.
+        /// The time until which nothing was trimmed unread: the stream was compared with its cursor, or an answered
+        /// read named it. 0: unknown.
         var coveredNs: UInt64 = 0
-        /// The server that the cursor comes from, or that the stream was last compared on; nil: unknown.
+        /// The server that the cursor comes from, or on which the stream was last compared; nil if unknown.
         var server: String?
-        /// When its last entries came; 0: never.
+        /// When the last entries arrived; 0: never.
         var lastEntriesNs: UInt64 = 0
 
         var start: ReadLanes.Start { .init(follow: follow, cursor: gap.cursor) }
@@ -20,10 +20,10 @@ struct FollowedStreams {
             lastEntriesNs != 0 && nowNs < lastEntriesNs.addingMs(ReadPlan.hotMs)
         }
 
-        /// The stream may have been trimmed while it was not read.
+        /// Whether the stream may have been trimmed while it was not read.
         func isSuspect(at nowNs: UInt64) -> Bool { nowNs > coveredNs.addingMs(ReadPlan.awayMs) }
 
-        /// Moves the cursor over entries that are handed out.
+        /// Moves the cursor over delivered entries.
         fileprivate mutating func advance(over batch: StreamBatch, nowNs: UInt64) {
             guard let last = batch.entries.last else { return }
             gap.advance(to: last.id, by: batch.entries.count)
@@ -33,11 +33,11 @@ struct FollowedStreams {
         }
     }
 
-    /// A batch, and its stream once that is delivered.
+    /// A batch with the state of its stream after delivery.
     struct Reading {
         var batch: StreamBatch
         fileprivate(set) var after: Stream
-        /// The answer has so many entries of the stream that older ones may have been trimmed unread.
+        /// Whether the answer has so many entries of the stream that older ones may have been trimmed unread.
         fileprivate(set) var isLong = false
     }
 
@@ -56,7 +56,7 @@ struct FollowedStreams {
 
     func position(of name: String) -> ReadPlan.Position { .init(stream: name, cursor: self[name].gap.cursor) }
 
-    /// - Parameter mayBeHot: false: all count as cold.
+    /// - Parameter mayBeHot: whether streams can count as hot; if false, all are cold.
     func forLanes(mayBeHot: Bool, nowNs: UInt64) -> [ReadLanes.Stream] {
         streams.map { name, stream in
             ReadLanes.Stream(name: name, start: stream.start, isHot: mayBeHot && stream.isHot(at: nowNs))
@@ -72,12 +72,12 @@ struct FollowedStreams {
         }
     }
 
-    /// Reading stopped, so any stream may be trimmed unread.
+    /// Marks all streams as possibly trimmed unread, because reading stopped.
     mutating func uncover() {
         for name in streams.keys { streams[name]?.coveredNs = 0 }
     }
 
-    /// A read that named these streams was answered.
+    /// Records that a read which named these streams was answered.
     mutating func cover(_ asked: [String: ReadLanes.Start], untilNs: UInt64) {
         for (name, start) in asked {
             guard let stream = streams[name], ReadLanes.isOfUse(start, stream.start) else { continue }
@@ -85,8 +85,8 @@ struct FollowedStreams {
         }
     }
 
-    /// The part of an answer that is new: without streams that were unfollowed or replaced since the read was sent, and
-    /// without entries that the other lane brought first. At most `maxEntries` of each stream.
+    /// Returns the new part of an answer, without streams that were unfollowed or replaced since the read was sent and
+    /// without entries that the other lane returned first. At most `maxEntries` of each stream.
     func readings(
         _ batches: [StreamBatch], asked: [String: ReadLanes.Start], maxEntries: Int, longMin: Int
     ) -> [Reading] {
@@ -103,7 +103,7 @@ struct FollowedStreams {
         return readings
     }
 
-    /// Entries of a stream that was read on its own.
+    /// Returns the entries of a stream that was read individually.
     func reading(_ batch: StreamBatch, nowNs: UInt64) -> Reading? {
         guard var after = streams[batch.stream], !batch.entries.isEmpty else { return nil }
         after.advance(over: batch, nowNs: nowNs)
@@ -111,7 +111,7 @@ struct FollowedStreams {
     }
 
     /// Compares a stream with its cursor before it is read.
-    /// - Returns: a signal to deliver; nil: nothing was lost.
+    /// - Returns: a signal to deliver; nil if nothing was lost.
     mutating func compare(
         _ name: String, _ found: ReadPlan.Comparison, server: String, nowNs: UInt64
     ) -> Reading? {
@@ -128,7 +128,7 @@ struct FollowedStreams {
         _ reading: inout Reading, _ found: ReadPlan.Comparison, server: String, nowNs: UInt64
     ) {
         reading.batch.signal = compare(&reading.after, found, server, nowNs)
-        // The stream was replaced after it was read: these entries belong to the past.
+        // The stream was replaced after the read, so these entries belong to the former one.
         if case .regressed = reading.batch.signal { reading.batch.entries = [] }
     }
 
@@ -140,14 +140,14 @@ struct FollowedStreams {
         stream.coveredNs = nowNs
         stream.server = server
         if signal != nil {
-            // A read still in flight returns what the stream was before.
+            // A read still in flight returns the former state of the stream.
             follows += 1
             stream.follow = follows
         }
         return signal ?? (isOtherServer ? .serverChanged : nil)
     }
 
-    /// Moves the cursors that hold once the readings are delivered.
+    /// Moves the cursors that take effect once the readings are delivered.
     func advanced(_ readings: [Reading], nowNs: UInt64) -> [Reading] {
         var readings = readings
         for index in readings.indices { readings[index].after.advance(over: readings[index].batch, nowNs: nowNs) }
@@ -162,6 +162,6 @@ struct FollowedStreams {
 }
 
 extension UInt64 {
-    /// Nanoseconds and milliseconds.
+    /// Adds milliseconds to nanoseconds.
     func addingMs(_ ms: Int) -> UInt64 { self &+ UInt64(clamping: ms) * 1_000_000 }
 }

@@ -1,6 +1,6 @@
 import LiveModel
 
-/// A reader's connections, the reads in flight on them, and what is known of their answers.
+/// A reader's connections and the reads in flight on them.
 struct ReadConnections {
     typealias Lane = ReadLanes.Lane
 
@@ -9,26 +9,26 @@ struct ReadConnections {
         var server: String?
         var sentNs: UInt64 = 0
         var hasPlainRead = false
-        /// The most entries of each stream that the read returns.
+        /// The maximum number of entries of each stream that the read returns.
         var count = 0
-        /// The answer to the read in flight has arrived.
+        /// Whether the answer to the read in flight has arrived.
         var isAnswered = false
-        /// When the answer arrived, or earlier.
+        /// A time not later than the arrival of the answer.
         var heardNs: UInt64 = 0
-        /// The last read waited long: there is little to read.
+        /// Whether the last read waited long, so that there is little to read.
         var isIdle = true
     }
 
     private var lanes = ReadLanes()
     private var connections = PerLane(Connection())
-    /// The connections were watched until then.
+    /// The time until which the connections were watched.
     private var watchedNs: UInt64 = 0
 
     func isConnected(_ lane: Lane) -> Bool { connections[lane].server != nil }
     var isAnyConnected: Bool { isConnected(.hot) || isConnected(.cold) }
     func isIdle(_ lane: Lane) -> Bool { connections[lane].isIdle }
 
-    /// The server that both lanes lead to.
+    /// The server to which both lanes are connected.
     var server: String? { connections[.cold].server ?? connections[.hot].server }
 
     func isFree(_ lane: Lane) -> Bool { lanes.isFree(lane) }
@@ -37,7 +37,7 @@ struct ReadConnections {
 
     mutating func connected(_ lane: Lane, server: String) { connections[lane].server = server }
 
-    /// - Returns: the lanes whose connections must be closed, because their end would go unnoticed.
+    /// - Returns: the lanes whose connections must be closed, because a failure would go unnoticed.
     mutating func closeUnused() -> [Lane] {
         let unused = Lane.allCases.filter { lanes.isFree($0) && isConnected($0) }
         for lane in unused { connections[lane].server = nil }
@@ -57,7 +57,7 @@ struct ReadConnections {
         connections[lane].isAnswered = false
     }
 
-    /// When a read in flight has been silent for too long; nil: none is in flight.
+    /// Returns the time at which a read in flight has been silent for too long; nil if none is in flight.
     func silentNs(afterMs: Int) -> UInt64? {
         var firstNs: UInt64?
         for lane in Lane.allCases where !lanes.isFree(lane) {
@@ -66,7 +66,7 @@ struct ReadConnections {
         return firstNs
     }
 
-    /// The connections were watched; those that are readable have an answer, or have ended.
+    /// Records the end of a watch; readable connections have an answer or have ended.
     mutating func watched(hot: Bool, cold: Bool, sinceNs: UInt64, nowNs: UInt64) {
         // The answer may have arrived between two watches.
         let wasAway = watchedNs != 0 && sinceNs > watchedNs.addingMs(ReadPlan.awayMs)
@@ -77,7 +77,7 @@ struct ReadConnections {
         watchedNs = nowNs
     }
 
-    /// A lane whose answer is there, and how many replies that has.
+    /// Returns a lane whose answer has arrived, and the number of replies in it.
     mutating func answeredLane(nowNs: UInt64) -> (lane: Lane, parts: Int)? {
         for lane in Lane.allCases where !lanes.isFree(lane) && connections[lane].isAnswered {
             connections[lane].isIdle = nowNs > connections[lane].sentNs.addingMs(ReadPlan.idleMs)
@@ -86,9 +86,9 @@ struct ReadConnections {
         return nil
     }
 
-    /// The answer was taken.
-    /// - Returns: what the read knew of its streams, until when the answer covers them, and the most entries it has of
-    ///   each.
+    /// Frees a lane whose answer was taken.
+    /// - Returns: the state of the read's streams when it was sent, the time until which the answer covers them, and
+    ///   the maximum number of entries of each.
     mutating func answered(_ lane: Lane) -> (asked: [String: ReadLanes.Start], heardNs: UInt64, count: Int) {
         (lanes.answered(lane), connections[lane].heardNs, connections[lane].count)
     }

@@ -1,22 +1,22 @@
 package import LiveModel
 
-/// Which streams each of a reader's two blocking reads names.
+/// Assigns streams to a reader's two blocking reads.
 ///
 /// A blocking read costs the server time for each stream it names: once when the read is sent and once more when an
 /// entry ends it, before the entry is returned. A worker follows two streams of each of its shards, and few of them
-/// are busy. So streams that had entries recently (hot) are read over a connection of their own, apart from the others
-/// (cold). A stream changes lanes only when reads are sent, never by interrupting one.
+/// are busy. So streams that had entries recently (hot) are read over a separate connection from the others (cold). A
+/// stream changes lanes only when reads are sent, never by interrupting one.
 ///
 /// At all times each followed stream is named by a read that is in flight or about to be sent. Both lanes may name it
-/// for a while: the second answer is then cut at the cursor that the first one left (`isOfUse`).
+/// temporarily: the second answer is then cut at the cursor that the first one left (`isOfUse`).
 package struct ReadLanes {
     package enum Lane: Int, CaseIterable, Sendable {
         case hot, cold
     }
 
-    /// A stream's state when a read that names it was sent.
+    /// The state of a stream when a read that names it was sent.
     package struct Start: Hashable, Sendable {
-        /// Numbers the times that a stream was followed or replaced.
+        /// Increases when a stream is followed or replaced.
         package let follow: Int
         package let cursor: StreamID
 
@@ -38,18 +38,18 @@ package struct ReadLanes {
         }
     }
 
-    /// Up to this many streams are read by one read.
+    /// The number of streams up to which one read suffices.
     package static let splitMin = 16
 
     private var inFlight = PerLane<[String: Start]?>(nil)
-    /// The hot lane is in use, which takes a connection.
+    /// Whether the hot lane is in use, which takes a connection.
     private var isSplit = false
 
     package init() {}
 
     package func isFree(_ lane: Lane) -> Bool { inFlight[lane] == nil }
 
-    /// The reads to send on the free lanes; a lane without streams is left out.
+    /// Returns the reads to send on the free lanes, without lanes that have no streams.
     package func next(_ streams: [Stream]) -> [(lane: Lane, streams: [Stream])] {
         let isToBeSplit = streams.count > Self.splitMin
         let readsHot = isFree(.hot) && (isToBeSplit || isSplit)
@@ -70,7 +70,8 @@ package struct ReadLanes {
         return reads
     }
 
-    /// Whether no read names some stream, so that the cold one must be interrupted. Ask when all free lanes are in use.
+    /// Whether a stream is named by no read, so that the cold one must be interrupted. Call it when all free lanes are
+    /// in use.
     package func isAnyLeftOut(_ streams: [Stream]) -> Bool {
         streams.contains { !covers(.hot, $0) && !covers(.cold, $0) }
     }
@@ -91,10 +92,10 @@ package struct ReadLanes {
         return inFlight[lane] ?? [:]
     }
 
-    /// Both connections are gone.
+    /// Resets the lanes after both connections were lost.
     package mutating func lost() { self = ReadLanes() }
 
-    /// Whether the answer to a read leaves no hole behind what the reader has by now. (It may begin before that.)
+    /// Whether the answer to a read leaves no gap after the reader's current cursor. (It may begin before that.)
     package static func isOfUse(_ read: Start, _ now: Start) -> Bool {
         read.follow == now.follow && read.cursor <= now.cursor
     }

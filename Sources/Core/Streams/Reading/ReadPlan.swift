@@ -1,9 +1,10 @@
 import LiveModel
 import Pacing
 
-/// Decides what a reader of many streams does: which connection reads which streams, when a stream is compared with its
-/// cursor, what of an answer is handed out, when a blocking read is interrupted, when silence means that a connection
-/// is dead, and when to reconnect. Pure: `next` returns an action, its performer reports what came of it.
+/// The state machine of a reader of many streams. It decides which connection reads which streams, when a stream is
+/// compared with its cursor, which part of an answer is delivered, when a blocking read is interrupted, when silence
+/// means that a connection is dead, and when to reconnect. Pure: `next` returns an action, and its performer reports
+/// the outcome.
 ///
 /// Reads block at the server until there is something to return, on one connection for streams that had entries
 /// recently and on another for the rest (`ReadLanes`). When the followed streams change, `CLIENT UNBLOCK` interrupts
@@ -13,17 +14,17 @@ import Pacing
 /// A read that did block returns only the stream that ended the blocking, although an event often goes to several at
 /// once. So while there is little to read, a plain read of the hot streams is sent along: one wake-up for all.
 ///
-/// A stream is compared with its cursor (`GapCheck`) when it is newly followed, after a reconnect, when the reader was
-/// away from the server for longer than `awayMs`, and when a read returns `StreamAppend.lengthMaxFloor` entries of it,
-/// or as many as it may. A stream keeps at least that many, so a shorter read without a pause cannot have lost any to
-/// trimming by length; and trimming by age does not reach entries that young.
+/// A stream is compared with its cursor (`GapCheck`) when it is newly followed, after a reconnect, when the reader did
+/// not reach the server for longer than `awayMs`, and when a read returns `StreamAppend.lengthMaxFloor` entries of it,
+/// or as many as the read's limit. A stream keeps at least that many, so a shorter read without a pause cannot have
+/// lost any to trimming by length; and trimming by age does not reach entries that young.
 ///
-/// While a cluster moves the streams' slot to another node, each stream is read on its own wherever it is. What is lost
-/// meanwhile is found when ordinary reading resumes, because new connections compare.
+/// While a cluster moves the streams' slot to another node, each stream is read individually on the node that has it.
+/// Losses in that time are found when ordinary reading resumes, because new connections compare.
 ///
-/// Bound: one batch of each stream, with at most as many entries as the consumer asked for; nothing is read ahead. One
-/// long file, because every phase belongs to one round of reading; which lane reads what is decided in `ReadLanes`,
-/// what of an answer is new in `FollowedStreams`.
+/// Bound: one batch of each stream, with at most the number of entries that the consumer requested; nothing is read
+/// ahead. The file is long because every phase belongs to one round of reading; `ReadLanes` decides which lane reads
+/// what, `FollowedStreams` which part of an answer is new.
 package struct ReadPlan {
     /// Trimming by age does not reach entries younger than this.
     static let awayMs = 200
@@ -39,17 +40,17 @@ package struct ReadPlan {
 
     private typealias Reading = FollowedStreams.Reading
 
-    /// The reads of one round that are still to be sent, and all streams that it is to cover.
+    /// The reads of one round that remain to be sent, and all streams that the round must cover.
     private struct Sending {
         let streams: [ReadLanes.Stream]
         var reads: ArraySlice<(lane: Lane, streams: [ReadLanes.Stream])>
-        /// The streams of the first read were compared.
+        /// Whether the streams of the first read were compared.
         var isCompared = false
 
         func afterFirst() -> Sending { Sending(streams: streams, reads: reads.dropFirst()) }
     }
 
-    /// The next decision, or the report that must come first.
+    /// The next decision, or the report that must precede it.
     private enum Phase {
         case requests
         case sleep(untilNs: UInt64?)
@@ -63,7 +64,7 @@ package struct ReadPlan {
         case deliver([Reading])
         case moving(left: [String], [Reading])
 
-        /// For traps: without entries.
+        /// The name for traps, without entries.
         var name: String {
             switch self {
             case .requests: "requests"
@@ -83,8 +84,8 @@ package struct ReadPlan {
     private let settings: Settings
     private let random: (ClosedRange<Int>) -> Int
     private var phase = Phase.requests
-    /// Actions without a report, which go first. Bounded: all are taken before the next report, and none adds over
-    /// three.
+    /// Actions without a report, which come first. Bounded: all are taken before the next report, and none adds more
+    /// than three.
     private var pending: [Action] = []
     private var streams = FollowedStreams()
     private var maxEntries = 1
@@ -92,17 +93,17 @@ package struct ReadPlan {
     private var hasLostConnection = false
     private var backoff: JitteredBackoff
     private var nextAttemptNs: UInt64 = 0
-    /// While the cold read is being interrupted: when to repeat that, and how often it was repeated.
+    /// While the cold read is being interrupted: the time of the next repetition and the number of repetitions.
     private var unblocking: (nextNs: UInt64, repetitions: Int)?
-    /// The server does not identify itself, so two connections may lead to different ones.
+    /// Whether the server does not identify itself, so that two connections may lead to different ones.
     private var isAnonymous = false
-    /// The second connection failed: until then all streams share the first.
+    /// The time until which all streams share the first connection, because the second failed.
     private var sharedUntilNs: UInt64 = 0
     private var movingUntilNs: UInt64?
-    /// Reading the moving slot ended with a refusal.
+    /// Whether reading the moving slot ended with a refusal.
     private var wasMovingRefused = false
 
-    /// - Parameter random: picks a number from a range, for back-off.
+    /// - Parameter random: returns a number in a range, for back-off.
     package init(_ settings: Settings, random: @escaping (ClosedRange<Int>) -> Int) {
         self.settings = settings
         self.random = random
@@ -114,17 +115,18 @@ package struct ReadPlan {
     package enum Action: Equatable, Sendable {
         /// Take the consumer's requests and report `requested`.
         case takeRequests
-        /// Sleep until the time comes (nil: no limit) or the consumer's side interrupts.
+        /// Sleep until that time (nil: no limit) or an interruption by the consumer's side.
         case sleep(untilNs: UInt64?)
         /// Report `connected` or `connectFailed`.
         case connect(Lane)
         /// Fetch the stream at each position, on the lane's connection, and report `compared`.
         case compare(Lane, [Position])
-        /// Send the read; its answer is waited for later.
+        /// Send the read; its answer is awaited later.
         case read(Lane, Read)
-        /// Wait for answers on these lanes, until the time comes or the consumer's side interrupts; report `watched`.
+        /// Wait for answers on these lanes, until that time or an interruption by the consumer's side; report
+        /// `watched`.
         case watch(hot: Bool, cold: Bool, untilNs: UInt64)
-        /// Decode the answer that has arrived and report `replied`. `parts`: how many replies it has.
+        /// Decode the answer that has arrived and report `replied`. `parts` is the number of its replies.
         case takeReply(Lane, parts: Int)
         /// Read one stream of a moving slot without blocking and report `movingReplied`.
         case readMoving(Position, maxEntries: Int)
@@ -141,8 +143,8 @@ package struct ReadPlan {
         case countReconnect
     }
 
-    /// The next action. An action that names a report is followed by that report, or by `failed` if its connection
-    /// failed.
+    /// Returns the next action. An action that names a report is followed by that report, or by `failed` if its
+    /// connection failed.
     package mutating func next(nowNs: UInt64) -> Action {
         while true {
             if !pending.isEmpty { return pending.removeFirst() }
@@ -162,7 +164,7 @@ package struct ReadPlan {
         }
     }
 
-    /// Nil: all reads are sent.
+    /// Returns nil when all reads are sent.
     private mutating func send(_ sending: Sending, _ nowNs: UInt64) -> Action? {
         guard let (lane, named) = sending.reads.first else {
             for lane in connections.closeUnused() { pending.append(.close(lane)) }
@@ -196,12 +198,13 @@ package struct ReadPlan {
         }
         return Read(
             blocking: positions(named),
-            // The plain read returns the rest of the hot ones. Of the others it must show whether there was much.
+            // The plain read returns the remaining entries of hot streams; of the others, this count suffices to detect
+            // a long read.
             blockingCount: hot.isEmpty ? maxEntries : min(maxEntries, StreamAppend.lengthMaxFloor),
             blockMs: settings.blockMs, plain: positions(hot), plainCount: maxEntries)
     }
 
-    /// Nil: no read is in flight.
+    /// Returns nil if no read is in flight.
     private mutating func watch(_ nowNs: UInt64) -> Action? {
         if let (lane, parts) = connections.answeredLane(nowNs: nowNs) {
             phase = .reply(lane)
@@ -223,7 +226,7 @@ package struct ReadPlan {
 
     // MARK: Reports
 
-    /// - Parameter maxEntries: of each stream; nil: the consumer does not wait for a read.
+    /// - Parameter maxEntries: the limit for each stream; nil if the consumer does not wait for a read.
     package mutating func requested(_ changes: Changes, maxEntries: Int?, nowNs: UInt64) {
         guard case .requests = phase else { contradiction("requested") }
         streams.change(changes)
@@ -243,8 +246,8 @@ package struct ReadPlan {
         }
     }
 
-    /// Another server may have the streams now, so the reason for a pause is gone. Comes before `requested`.
-    /// - Parameter isCurrent: the connections lead to the right server still.
+    /// Ends a pause because another server may have the streams now. Call it before `requested`.
+    /// - Parameter isCurrent: whether the connections still lead to the right server.
     package mutating func serverMayHaveMoved(isCurrent: Bool, nowNs: UInt64) {
         if !isCurrent { lose(.lost("no longer the primary"), nowNs) }
         backoff.reset()
@@ -277,7 +280,7 @@ package struct ReadPlan {
         }
     }
 
-    /// A connection failed while an action used it.
+    /// Reports that a connection failed while an action used it.
     package mutating func failed(_ reason: String, nowNs: UInt64) { lose(.lost(reason), nowNs) }
 
     private mutating func lose(_ loss: Loss, _ nowNs: UInt64) {
@@ -291,7 +294,7 @@ package struct ReadPlan {
         phase = .requests
     }
 
-    /// - Parameter found: in the order of the positions.
+    /// - Parameter found: the comparisons in the order of the positions.
     package mutating func compared(_ found: Result<[Comparison], Refusal>, nowNs: UInt64) {
         let comparisons: [Comparison]
         switch found {
@@ -339,7 +342,7 @@ package struct ReadPlan {
             } else if reason.hasChanges, !connections.isFree(.cold) {
                 if unblocking == nil { unblock(nowNs) }
             } else if reason.hasChanges || !reason.isReading {
-                // Without a consumer, the answer stays where it is until there is one.
+                // Without a consumer, the answer stays in the connection until there is one.
                 phase = .requests
             }
         case .elapsed:
@@ -348,7 +351,7 @@ package struct ReadPlan {
         }
     }
 
-    /// - Parameter answers: of each part of the read.
+    /// - Parameter answers: one for each part of the read.
     package mutating func replied(_ answers: [Result<[StreamBatch], Refusal>], nowNs: UInt64) {
         guard case .reply(let lane) = phase, let first = answers.first else { contradiction("replied") }
         let (asked, heardNs, count) = connections.answered(lane)
@@ -368,7 +371,7 @@ package struct ReadPlan {
         pending.append(.compare(lane, long.map { streams.position(of: readings[$0].batch.stream) }))
     }
 
-    /// The second part has at least as many entries of each stream that both parts return.
+    /// Merges the parts of an answer. The second has at least as many entries of each stream that both return.
     private static func merged(
         _ first: Result<[StreamBatch], Refusal>, _ second: Result<[StreamBatch], Refusal>?
     ) -> Result<[StreamBatch], Refusal> {
@@ -395,7 +398,7 @@ package struct ReadPlan {
         }
     }
 
-    /// - Parameter answer: an error may mean that the move is over.
+    /// - Parameter answer: a failure may mean that the move is over.
     package mutating func movingReplied(_ answer: Result<[StreamBatch], BrokerError>, nowNs: UInt64) {
         guard case .moving(var left, var readings) = phase else { contradiction("movingReplied") }
         left.removeLast()

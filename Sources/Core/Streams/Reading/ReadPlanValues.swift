@@ -1,6 +1,6 @@
 package import LiveModel
 
-// What a `ReadPlan` is given, what its actions carry, and what is reported back to it.
+// The settings of a `ReadPlan`, the contents of its actions, and the reports to it.
 
 extension ReadPlan {
     package typealias Lane = ReadLanes.Lane
@@ -8,10 +8,10 @@ extension ReadPlan {
     package struct Settings: Sendable {
         /// How long the server blocks a read.
         let blockMs: Int
-        /// A read without an answer for this long means that its connection is dead.
+        /// Time without an answer to a read after which its connection is considered dead.
         let silenceMaxMs: Int
         let reconnectMinMs: Int
-        /// Also how long a reader makes do with one connection after the second could not be made.
+        /// Also the time for which a reader uses a single connection after the second one failed.
         let reconnectMaxMs: Int
 
         package init(blockMs: Int, silenceMaxMs: Int, reconnectMinMs: Int, reconnectMaxMs: Int) {
@@ -25,7 +25,7 @@ extension ReadPlan {
     /// The entry after which to follow a stream.
     package struct Start: Hashable, Sendable {
         package let cursor: StreamID
-        /// The server that the cursor comes from, when that is known.
+        /// The server that the cursor comes from, if known.
         package let server: String?
 
         package init(cursor: StreamID, server: String? = nil) {
@@ -34,10 +34,10 @@ extension ReadPlan {
         }
     }
 
-    /// By stream; nil: unfollow it.
+    /// The start of each stream to follow; nil: unfollow it.
     package typealias Changes = [String: Start?]
 
-    /// A stream and the last entry that the reader has.
+    /// A stream and the last entry that the reader has of it.
     package struct Position: Hashable, Sendable {
         package let stream: String
         package let cursor: StreamID
@@ -48,7 +48,8 @@ extension ReadPlan {
         }
     }
 
-    /// A blocking read, and a plain one sent along unless `plain` is empty. Counts bound the entries of each stream.
+    /// A blocking read, and a plain one sent along unless `plain` is empty. The counts limit the entries of each
+    /// stream.
     package struct Read: Equatable, Sendable {
         package var blocking: [Position]
         package var blockingCount: Int
@@ -67,12 +68,12 @@ extension ReadPlan {
         }
     }
 
-    /// Why all connections are dropped.
+    /// The reason for dropping all connections.
     package enum Loss: Hashable, Sendable {
-        /// None could be made.
+        /// No connection could be made.
         case unreachable
         case lost(String)
-        /// The server refused a read in these words, which may name another server.
+        /// The server refused a read with this message, which may name another server.
         case refused(String)
 
         package var reason: String? {
@@ -83,18 +84,18 @@ extension ReadPlan {
         }
     }
 
-    /// Why a server did not answer a read or a comparison.
+    /// The reason why a server did not answer a read or a comparison.
     package enum Refusal: Error, Hashable, Sendable {
-        /// Some of the streams are on another node already.
+        /// Some of the streams are already on another node.
         case slotIsMoving(BrokerError)
         case failed(BrokerError)
     }
 
-    /// A stream as the server has it.
+    /// A stream's state at the server.
     package struct Comparison: Hashable, Sendable {
-        /// Nil: there is no such stream.
+        /// Nil if the stream does not exist.
         package let info: StreamInfo?
-        /// The entry at the reader's cursor exists.
+        /// Whether the entry at the reader's cursor exists.
         package let cursorExists: Bool
 
         package init(info: StreamInfo?, cursorExists: Bool) {
@@ -104,21 +105,21 @@ extension ReadPlan {
     }
 
     package enum Watched: Hashable, Sendable {
-        /// Answers have arrived, or connections ended.
+        /// Answers have arrived, or connections have ended.
         case readable(hot: Bool, cold: Bool)
         case interrupted(Interruption)
-        /// The time came.
+        /// The time was reached.
         case elapsed
     }
 
-    /// Why the consumer's side interrupted a wait.
+    /// The reason why the consumer's side interrupted a wait.
     package struct Interruption: Hashable, Sendable {
         package var isClosed: Bool
         /// Streams were followed or unfollowed.
         package var hasChanges: Bool
         /// The consumer waits for a read.
         package var isReading: Bool
-        /// The streams are on another server by now.
+        /// The streams are now on another server.
         package var isMoved: Bool
 
         package init(isClosed: Bool = false, hasChanges: Bool = false, isReading: Bool = true, isMoved: Bool = false) {

@@ -2,7 +2,7 @@ import Refresh
 import RoleMachines
 import Sessions
 
-// What must not grow, by the kind of process.
+// The limits on each kind of process.
 
 extension Process {
     func checkBounds() {
@@ -21,7 +21,7 @@ extension Process {
 
 extension SimulatedWorker {
     fileprivate func checkMachine() {
-        // One more of each at another shard, while it moves.
+        // Each live query may be at two shards while it moves.
         let liveQueriesMax = 2 * Workload.wishes.count * Workload.shardCount
         let refresh = machine.refresh
         check(refresh.runsInFlightCount <= refresh.settings.runsMax, "runs in flight")

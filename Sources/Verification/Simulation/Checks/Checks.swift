@@ -1,17 +1,17 @@
 import LiveModel
 
-/// What must hold at every step, checked where it happens: what was read and taken over is remembered here, beside the
-/// system that is being checked.
+/// The invariants that are checked when something is read or accepted. Reads and results are recorded here, separately
+/// from the system under test.
 final class Checks {
     private struct Read {
         let by: String
-        /// Grows with what was read: the sum of the versions in the result.
+        /// The sum of the versions in the result, which increases with newer content.
         let content: Int
-        /// In the order of reading.
+        /// The number of the read in order of time.
         let number: Int
     }
 
-    /// The first reading of a live query under an epoch.
+    /// The first read of a live query under an epoch.
     private struct First {
         let shard: ShardID
         let epoch: UInt64
@@ -29,9 +29,9 @@ final class Checks {
     private var reads: [ReadID: Read] = [:]
     private var firsts: [LiveQueryKey: [First]] = [:]
     private var readCount = 0
-    /// Per live query: ranks of results that gateways took, and what they said.
+    /// The positions and contents of results that gateways accepted, by live query.
     private var ranks: [LiveQueryKey: [(position: Position, content: Int)]] = [:]
-    /// What a worker last saw recorded for the shard of a stream of events, and the epoch that it held then.
+    /// A worker and the events stream of a shard whose recorded epoch it read.
     private struct Look: Hashable {
         let worker: String
         let stream: String
@@ -54,25 +54,25 @@ final class Checks {
         grants[shard] = (epoch, owner)
     }
 
-    /// A worker that holds the lease of the stream's shard under this epoch looked at the recorded one.
+    /// Records that a worker that holds the lease of the stream's shard under this epoch read the recorded one.
     func looked(_ stream: String, _ epoch: UInt64, recorded: UInt64, by worker: String) {
         looks[Look(worker: worker, stream: stream)] = (epoch, recorded)
     }
 
-    /// A worker begins to serve the shard of this stream, if it is one of events.
+    /// Checks a worker that begins to serve the shard of this stream, if it is an events stream.
     func followed(_ stream: String, by worker: String) {
         guard let look = looks[Look(worker: worker, stream: stream)], look.recorded > look.epoch else { return }
         violated("one owner: \(worker) serves \(stream) under \(look.epoch) while \(look.recorded) is recorded")
     }
 
-    /// A checkpoint or a trim was accepted.
+    /// Checks the epoch of an accepted checkpoint or trim.
     func didUnderLease(_ shard: ShardID, _ epoch: UInt64) {
         if let newest = grants[shard], newest.epoch != epoch {
             violated("one owner: epoch \(epoch) acted on \(shard) after \(newest.epoch) was granted")
         }
     }
 
-    /// A statement read a live query for the position.
+    /// Checks a statement's read of a live query for the position.
     func read(_ key: LiveQueryKey, _ shard: ShardID, _ position: Position, _ body: [UInt8], by worker: String) {
         let id = ReadID(key: key, shard: shard, epoch: position.epoch, run: position.run)
         if let other = reads[id], other.by != worker {
@@ -85,8 +85,8 @@ final class Checks {
         }
     }
 
-    /// A worker sends what it read. It must have been read before the next owner read anything: else results of a later
-    /// epoch are not newer.
+    /// Checks a result that a worker sends. It must have been read before the next owner read anything; otherwise
+    /// results of a later epoch would not be newer.
     func used(_ key: LiveQueryKey, _ shard: ShardID, _ position: Position) {
         guard let read = reads[ReadID(key: key, shard: shard, epoch: position.epoch, run: position.run)] else { return }
         for first in firsts[key] ?? []
@@ -97,8 +97,8 @@ final class Checks {
 
     // MARK: Results
 
-    /// A gateway took a result as its newest, or learned that its result still is the newest. Ranks must be in the
-    /// order of reading, over all owners: else a client that changes gateways may go backwards.
+    /// Checks a result that a gateway accepted or confirmed as its newest. Ranks must be in the order of reading across
+    /// all owners; otherwise a client that changes gateways may go backwards.
     func accepted(_ key: LiveQueryKey, _ result: LiveResult) {
         let content = Self.content(result.answer.body)
         for other in ranks[key] ?? [] where other.position.isOrdered(with: result.position) {

@@ -2,7 +2,7 @@ import LiveModel
 import RoleMachines
 import Sessions
 
-// What lines of the trace say of messages and effects.
+// Short forms of messages and effects for the trace.
 
 extension LiveQueryKey {
     var short: String { String(digest.hex.prefix(4)) }

@@ -4,7 +4,7 @@ import RoleMachines
 import Sessions
 import Sharding
 
-/// Checks after every step, and when peace has lasted.
+/// The checks after every step, and those once peace has lasted.
 extension World {
     func checkStep() {
         guard !touched.isEmpty else { return }
@@ -16,12 +16,12 @@ extension World {
             areWorkers = areWorkers || process is SimulatedWorker
         }
         touched.removeAll(keepingCapacity: true)
-        // As time passes, leases only end.
+        // Only processes that did something need a check: as time passes, leases only end.
         if areWorkers { checkOwners() }
     }
 
-    /// A shard is served by one worker at a time, also while one of them is stopped: no lease is believed in when it
-    /// could be another's.
+    /// Checks that each shard is served by at most one worker, including suspended ones: no worker may trust its lease
+    /// when another could hold it.
     private func checkOwners() {
         var owners: [SimulatedWorker?] = Array(repeating: nil, count: Workload.shardCount)
         for worker in workers where worker.isUp {
@@ -35,7 +35,7 @@ extension World {
         }
     }
 
-    /// An acknowledged mutation is committed.
+    /// Checks that an acknowledged mutation is committed.
     func acknowledged(_ id: String) {
         if !postgres.committed.contains(id) { violated("honest acknowledgement: \(id) is not committed") }
     }
@@ -75,7 +75,7 @@ extension World {
         }
     }
 
-    /// After everyone left all counters are zero.
+    /// Checks that all counters are zero after all clients have left.
     func checkNothingIsLeft() {
         for gateway in gateways {
             let counts = gateway.machine.counts

@@ -1,8 +1,8 @@
 import SeededRandom
 
-/// Simulated time: what is to happen, in order of time, then of scheduling. Nothing else makes anything happen.
+/// The simulated time: scheduled steps, in order of time, then of scheduling. Nothing happens outside of it.
 final class Timeline {
-    /// The place of a step in the order; its body stands apart, since the heap moves its entries often.
+    /// The position of a step in the order; its body is stored separately, since the heap often moves its entries.
     private struct Entry {
         let atMs: Int64
         let number: UInt64
@@ -47,7 +47,7 @@ final class Timeline {
 
     func after(_ ms: Int64, _ body: @escaping () -> Void) { at(nowMs + ms, body) }
 
-    /// Makes everything up to `untilMs` happen, as long as `goOn` says so after each step.
+    /// Performs all steps up to `untilMs`, as long as `goOn` returns true after each.
     func run(untilMs: Int64, while goOn: () -> Bool) {
         while let first = heap.first, first.atMs <= untilMs {
             removeFirst()
@@ -62,7 +62,7 @@ final class Timeline {
         nowMs = untilMs
     }
 
-    /// Nothing happens any more; the bodies that were scheduled let go of what they hold.
+    /// Ends the simulation and releases the scheduled bodies with everything they retain.
     func end() { (heap, bodies, freeSlots) = ([], [], []) }
 
     private func removeFirst() {

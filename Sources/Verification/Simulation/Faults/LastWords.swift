@@ -1,26 +1,26 @@
 import LiveModel
 import Sharding
 
-/// What goes wrong while every entity is written once more, after all other trouble: no later mutation repairs what is
-/// missed then.
+/// The faults during a final mutation of every entity, after all other faults: no later mutation repairs what is missed
+/// then.
 enum LastWords: CaseIterable {
     /// Operations are split and joined.
     case splits
-    /// A worker dies or stops, so that its shards change owners.
+    /// A worker dies or is suspended, so that its shards change owners.
     case handOver
     /// Mutations commit while shards are being started.
     case duringStarts
-    /// Workers stop between the decision to run live queries and the statement.
+    /// Workers are suspended between the decision to run live queries and the statement.
     case readersStop
     /// A release is deployed while an API node is suspended.
     case rollOut
-    /// A standby of Postgres takes over that never had the mutations.
+    /// A standby of Postgres without the mutations takes over.
     case commitsLost
-    /// A replica of Redis takes over that never had the events.
+    /// A replica of Redis without the events takes over.
     case eventsLost
-    /// Redis loses its data again and again.
+    /// Redis loses its data repeatedly.
     case leasesLost
-    /// An API node goes on publishing to a former primary of Redis.
+    /// An API node continues to publish to a former primary of Redis.
     case formerPrimary
     /// No API node reaches Redis, and the outbox grows beyond its bound.
     case backlog
@@ -72,7 +72,8 @@ extension World {
         }
     }
 
-    /// The API node still publishes by the former splits when it goes on, and gateways have moved their live queries.
+    /// Changes splits while an API node is suspended: when it resumes, it publishes by the former splits, but gateways
+    /// have moved their live queries.
     private func splitPastSuspended() {
         let node = pick(apiNodes)
         node.pause(ms: timeline.pick(3_500...5_000))
@@ -97,7 +98,8 @@ extension World {
         }
     }
 
-    /// The API node's rules are still the former ones when it goes on, and clients have what came with the release.
+    /// Deploys a release while an API node is suspended: when it resumes, it publishes by the former rules, but clients
+    /// use the new release's queries.
     private func rollOutPastSuspended() {
         deployNextRelease(withinMs: 2_000)
         let node = pick(apiNodes)
@@ -125,7 +127,8 @@ extension World {
         }
     }
 
-    /// Twice in the time for which a shard rests, and the worker that is about to serve is slow.
+    /// Flushes Redis two or three times within the pause that shards take before they are served, while workers are
+    /// slow.
     private func loseLeases() {
         for _ in 0..<timeline.pick(2...3) {
             timeline.after(timeline.pick(0...5_500)) { [self] in if redis.isUp { redis.flush() } }

@@ -1,23 +1,23 @@
-/// A deliberate mistake in the simulated shells or services, to prove that the checkers notice it. The machines of the
-/// product stay as they are: a mistake changes their settings, the facts they get, or the effects they want.
+/// A deliberate mistake in the simulated shells or services, which the checkers must notice. The product's machines are
+/// unchanged: a mistake changes their settings, the facts they get, or the effects they return.
 package enum Sabotage: String, Sendable, CaseIterable {
-    /// Gateways take every message for newer than what they have.
+    /// Gateways consider every message newer than their results.
     case gatewayFenceSkipped
-    /// Gateways compare runs and not epochs.
+    /// Gateways compare runs but not epochs.
     case epochIgnored
-    /// Epochs are times of Redis' clock, and of each new server's.
+    /// Epochs are times of the Redis server's clock, different for each new server.
     case epochsByTheClock
-    /// Workers serve under the epoch that Redis grants, and record none.
+    /// Workers serve under the epoch that Redis grants without recording it.
     case epochsNotRecorded
-    /// Workers do not notice that another database answers.
+    /// Workers do not notice that another database server answers.
     case databaseChangesUnnoticed
     /// Redis lets any worker renew, checkpoint and trim.
     case leaseFenceSkipped
-    /// Workers serve on when their lease may be another worker's.
+    /// Workers continue to serve after their lease may have become another worker's.
     case serveAfterExpiry
-    /// Workers serve at once what Redis forgot the owner of.
+    /// Workers serve a shard at once although Redis forgot its former owner.
     case formerOwnersForgotten
-    /// Workers use what they read, also when the lease ended meanwhile.
+    /// Workers use results even if the lease ended before they arrived.
     case lateResultsUsed
     /// API nodes append the event before the transaction commits.
     case publishBeforeCommit
@@ -25,17 +25,17 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case removeBeforePublish
     /// API nodes acknowledge mutations before they commit.
     case acknowledgeBeforeCommit
-    /// No node publishes what a dead API node left in its outbox.
+    /// No node publishes the rows that a dead API node left in the outbox.
     case noSweeper
     /// Sweepers take rows by `created_at > last`.
     case sweeperGoesByOrder
     /// API nodes publish without a bound.
     case unboundedPublishing
-    /// Workers read first and enter the rule index afterwards.
+    /// Workers run a live query before they enter it into the rule index.
     case queryBeforeRegister
-    /// An event that finds a run in flight counts as covered by it.
+    /// An event during a run counts as covered by that run.
     case noDirtyMark
-    /// Workers ignore that streams were cut or replaced.
+    /// Workers ignore that streams were trimmed or replaced.
     case historyTrustedAfterLoss
     /// Gateways do not announce their interest to a new owner.
     case noReannouncement
@@ -47,28 +47,28 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case positionsTravel
     /// A resume tag counts for any live query.
     case tagTrustedForOthers
-    /// Workers say that results are fresh up to events that are yet to come.
+    /// Workers report results as fresh up to events that do not exist yet.
     case settledAhead
-    /// Workers overlook an event of each page of older events.
+    /// Workers skip one event of each page of older events.
     case replayHole
-    /// API nodes remove outbox rows without asking whether other shards became responsible.
+    /// API nodes remove outbox rows without confirming which shards are responsible.
     case overridesUnconfirmed
-    /// API nodes remove outbox rows although there is a deployment that they have not loaded.
+    /// API nodes remove outbox rows although a deployment exists that they have not loaded.
     case deploymentsIgnored
-    /// Workers answer for live queries of other releases by their own.
+    /// Workers answer live queries of other releases with their own release.
     case versionsMixed
     /// Sweepers do not append resync markers.
     case resyncMarkerOmitted
-    /// Rows of the outbox are folded into none.
+    /// Folding deletes outbox rows without adding the row that replaces them.
     case foldedRowLost
-    /// Workers do not look at the timeline of Postgres.
+    /// Workers ignore the timeline of Postgres.
     case timelineIgnored
-    /// Requests for leases do not name the timeline as their basis.
+    /// Lease requests do not name the timeline as their basis.
     case basisIgnored
-    /// Workers begin to serve without a look at the recorded epoch.
+    /// Workers begin to serve without checking the recorded epoch.
     case startUnchecked
-    /// Workers follow events from the end of the stream, not from where the history ended.
+    /// Workers follow events from the end of the stream instead of the end of the history.
     case followedFromEnd
-    /// Workers hand the results of one statement to each other's live queries.
+    /// Workers assign the results of one statement to the wrong live queries.
     case swappedOutcomes
 }

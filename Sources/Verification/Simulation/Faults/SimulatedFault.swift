@@ -1,7 +1,7 @@
 import LiveModel
 import Sharding
 
-/// What goes wrong, one thing at a time, drawn from the seed.
+/// The kinds of fault, drawn from the seed one at a time.
 enum SimulatedFault: CaseIterable {
     case workerDies, workerStops, workerStopsReading, workerDrains
     case gatewayDies, gatewayStops, gatewayDrains
@@ -26,11 +26,11 @@ extension World {
         let worker = pick(workers)
         let gateway = pick(gateways)
         let node = pick(apiNodes)
-        let anybody = pick(processes)
+        let process = pick(processes)
         let client = pick(clients)
         let trouble = nextTrouble()
         faults["\(trouble)", default: 0] += 1
-        note("\(trouble) \(worker.name) \(gateway.name) \(node.name) \(anybody.name) client\(client.number)")
+        note("\(trouble) \(worker.name) \(gateway.name) \(node.name) \(process.name) client\(client.number)")
         switch trouble {
         case .workerDies: killAndRestart(worker)
         case .workerStops: worker.pause(ms: timeline.pick(100...9_000))
@@ -42,8 +42,8 @@ extension World {
         case .apiNodeDies: killAndRestart(node)
         case .apiNodeStops: node.pause(ms: timeline.pick(100...4_000))
         case .apiNodeDrains: drainAndRestart(node)
-        case .cutFromRedis: anybody.cutFromRedis(ms: timeline.pick(100...9_000))
-        case .cutFromPostgres: anybody.cutFromPostgres(ms: timeline.pick(100...5_000))
+        case .cutFromRedis: process.cutFromRedis(ms: timeline.pick(100...9_000))
+        case .cutFromPostgres: process.cutFromPostgres(ms: timeline.pick(100...5_000))
         case .redisRestarts: redisAway(for: 20...4_000) { $0.redis.restart(losingData: false) }
         case .redisLosesAll:
             redisAway(for: 20...4_000) { $0.redis.restart(losingData: true, skewMs: $0.clockError()) }
@@ -88,13 +88,13 @@ extension World {
         process.drain()
         let incarnation = process.incarnation
         timeline.after(timeline.pick(1_500...4_000)) {
-            // A stopped process does not hear the signal: its supervisor kills it.
+            // A suspended process does not receive the signal: its supervisor kills it.
             if process.incarnation == incarnation { process.kill() }
             process.start()
         }
     }
 
-    /// When two outages overlap, the later one decides how they end: else its own time would not have passed.
+    /// Stops Redis for a while. If two outages overlap, the later one decides the end; otherwise it would be cut short.
     func redisAway(for ms: ClosedRange<Int64>, _ comeBack: @escaping (World) -> Void) {
         redis.goDown()
         let outage = redis.outages
@@ -103,8 +103,8 @@ extension World {
         }
     }
 
-    /// Events are published and their rows removed, then a replica takes over that never had them, before the worker,
-    /// or any worker, read them: only the change of server refreshes what they concern.
+    /// Fails Redis over to a replica that lacks events whose rows are already removed and that the worker, or any
+    /// worker, has not read: only the change of server refreshes the live queries concerned.
     private func forgetLast(unreadBy worker: SimulatedWorker) {
         guard redis.isUp else { return }
         redis.cutReplica()
@@ -136,9 +136,9 @@ extension World {
         }
     }
 
-    /// Mutations commit and their results reach clients, then a standby takes over that never had them. Perhaps the
-    /// owner of some shards is gone before it could notice: only by the timeline does the next one know that what
-    /// gateways hold is of another life.
+    /// Fails Postgres over to a standby that lacks committed mutations whose results have reached clients. The owner of
+    /// some shards may be gone before it notices: then only the timeline shows the next owner that gateways hold
+    /// results of another life.
     private func forgetLastCommits(of worker: SimulatedWorker) {
         guard postgres.isUp, losesCommits else { return failPostgresOver() }
         postgres.cutStandby()
@@ -150,8 +150,8 @@ extension World {
         }
     }
 
-    /// A replica takes over, and an API node goes on publishing to the former primary: only its resync markers refresh
-    /// the shards, once it meets the new one.
+    /// Fails Redis over while an API node continues to publish to the former primary: only its resync markers refresh
+    /// the shards, once it reaches the new one.
     private func splitRedis(stayingWith node: SimulatedAPINode) {
         guard redis.isUp, noticesServers, node.isUp, !node.isDraining else { return }
         node.stay(with: redis.split(skewMs: clockError()), ms: timeline.pick(500...3_000))
@@ -161,7 +161,7 @@ extension World {
         }
     }
 
-    /// How far a server's clock is off: mostly little.
+    /// Returns the error of a server's clock, usually small.
     func clockError() -> Int64 {
         timeline.chance(20) ? timeline.pick(-30_000...30_000) : timeline.pick(-300...300)
     }
@@ -172,14 +172,14 @@ extension World {
         redis.change(redis.overrides.settingSplits(of: operation, to: splits, nowMs: timeline.nowMs))
     }
 
-    /// An operator gives a shard to a worker until peace.
+    /// Moves a shard to a worker permanently, as an operator does.
     private func moveShard(to worker: SimulatedWorker) {
         guard redis.isUp else { return }
         let shard = ShardID(Int(timeline.pick(0...Int64(Workload.shardCount - 1))))
         redis.change(ClusterOverrides.move(shard, to: .init(node: worker.me, untilMs: nil)))
     }
 
-    /// An operator drains a node and takes that back.
+    /// Drains a node for a while, as an operator does.
     private func drainByOverride(_ node: NodeID) {
         guard redis.isUp else { return }
         redis.change(ClusterOverrides.drain(node, true))
@@ -202,8 +202,8 @@ extension World {
         }
     }
 
-    /// A release is deployed: workers and gateways are drained and come back with it, one after the other. API nodes
-    /// load it while they run; one that is suspended meanwhile publishes by the former rules when it goes on.
+    /// Deploys a release: workers and gateways are drained and restarted with it, one after the other. API nodes load
+    /// it while they run; one that is suspended meanwhile publishes by the former rules when it resumes.
     private func rollOut() {
         guard postgres.isUp else { return }
         deployNextRelease(withinMs: 6_000)
@@ -225,7 +225,7 @@ extension World {
         }
     }
 
-    /// All faults end, and everybody runs the release that was rolled out.
+    /// Ends all faults and brings all processes to the deployed release.
     func makePeace() {
         note("peace")
         isTrouble = false

@@ -1,10 +1,10 @@
 import LiveModel
 
-// Mistakes of a gateway, as changes of the messages that it gets and sends.
+// Mistakes of a gateway, as changes of the messages that it receives and sends.
 
 extension InboxMessage {
-    /// What a gateway that makes this mistake takes the message for; nil: it does not listen.
-    /// - Parameter forgedRun: counted on with every message that is to look newer than all before.
+    /// Returns the message as a gateway with this mistake reads it; nil if it ignores the message.
+    /// - Parameter forgedRun: increased with every message that must look newer than all earlier ones.
     func tampered(by sabotage: Sabotage?, forgedRun: inout UInt64) -> InboxMessage? {
         switch sabotage {
         case .gatewayFenceSkipped:
@@ -21,7 +21,7 @@ extension InboxMessage {
 }
 
 extension ControlMessage {
-    /// Whether a gateway that makes this mistake sends the message.
+    /// Whether a gateway with this mistake sends the message.
     func isSent(despite sabotage: Sabotage?) -> Bool {
         switch self {
         case .withdraw, .leave, .summary: sabotage != .noWithdrawal
@@ -31,7 +31,7 @@ extension ControlMessage {
 }
 
 extension InboxMessage {
-    /// The shard, and the epoch of the owner that sent this.
+    /// The shard, and the epoch of the owner that sent the message.
     var sender: (ShardID, UInt64) {
         switch self {
         case .result(let shard, _, let result, _): (shard, result.position.epoch)
@@ -43,7 +43,7 @@ extension InboxMessage {
         }
     }
 
-    /// With other positions and another sender's epoch.
+    /// Returns the message with forged positions and another sender's epoch.
     fileprivate func at(epoch: UInt64, _ forge: (Position) -> Position) -> InboxMessage {
         switch self {
         case .result(let shard, let key, var result, let answers):

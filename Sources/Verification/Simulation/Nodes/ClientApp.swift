@@ -1,8 +1,8 @@
 import LiveModel
 import Sessions
 
-/// One subscriber: comes and goes, changes gateways, brings along what it has seen, and checks every result that
-/// reaches it.
+/// A subscriber that connects and disconnects, changes gateways, resumes from earlier results, and checks every result
+/// that it receives.
 final class ClientApp {
     enum Style { case stream, poll }
 
@@ -12,15 +12,15 @@ final class ClientApp {
     private let style: Style
     private(set) var connection: Connection?
     private var connectionCount = 0
-    /// The last result, what it said, and its entity tag: a browser keeps both over a sign-in.
+    /// The last result's body; a browser keeps it and the entity tag across a sign-in.
     private(set) var body: [UInt8]?
     private var tag: String?
     private var seen: [String: Int] = [:]
     private var lastPosition = ""
     private(set) var isAtFault = false
-    /// Until then it reads nothing.
+    /// The time until which the client reads nothing.
     private(set) var stalledUntilMs: Int64 = 0
-    /// Past every result that the present session may have missed on purpose: see `connect`.
+    /// The number of results received.
     private(set) var answers = 0
 
     init(_ number: Int, wish: Workload.Wish, style: Style, _ world: World) {
@@ -39,14 +39,14 @@ final class ClientApp {
         guard let gateway = world.anyGateway() else { return connectSoon(3_000) }
         switch timeline.pick(0...11) {
         case 0:
-            // A new session: nothing is remembered.
+            // A new session without earlier results.
             (tag, body, seen) = (nil, nil, [:])
         case 1:
-            // It knows the content alone: what it gets is to be read after it came.
+            // The client knows only the content, so the result it gets must be read after it connected.
             if let held = tag { tag = String(held.prefix(while: { $0 != "@" })) }
         case 2, 3:
             guard wish.uid != nil else { break }
-            // Another user signs in, and what was stored is still there.
+            // Another user signs in, and the stored result remains.
             wish.uid = Workload.users.randomElement(using: &timeline.random)
             seen = [:]
         default: break
@@ -83,7 +83,7 @@ final class ClientApp {
         connectionLost(connection)
     }
 
-    /// Comes back after a while, as apps do.
+    /// Reconnects after a while, as apps do.
     func connectionLost(_ lost: Connection) {
         guard connection === lost else { return }
         world.note("client\(number) lost its connection")
@@ -98,7 +98,7 @@ final class ClientApp {
 
     func stall(ms: Int64) { stalledUntilMs = max(stalledUntilMs, timeline.nowMs + ms) }
 
-    /// The network forgets the connection; both sides find out by their own time-outs.
+    /// Drops the connection in the network; both sides notice by their own time-outs.
     func lose() {
         guard let lost = connection else { return }
         lost.cut(ms: 60_000)
@@ -121,7 +121,7 @@ final class ClientApp {
         world.checks.received(
             result.answer.body, identity: SimulatedPostgres.identity(of: connection.query), by: number)
         let versions = SimulatedPostgres.versions(in: result.answer.body)
-        // Commits were lost: what was seen of a former life counts no more.
+        // After a loss of commits, results of a former life do not count.
         if let life = versions["life"], let former = seen["life"], life > former { seen = [:] }
         for (entity, version) in versions.sorted(by: { $0.key < $1.key }) {
             if let former = seen[entity], version < former {

@@ -1,18 +1,19 @@
 import LiveModel
 import Sessions
 
-/// One connection between a client and a gateway: in order, with delay, and gone without either side noticing at once.
+/// A connection between a client and a gateway: ordered, delayed, and possibly cut without either side noticing at
+/// once.
 ///
-/// What the gateway sends and the client has not read counts as unwritten, as with a full socket buffer.
+/// Data that the gateway sent and the client has not read counts as unwritten, as with a full socket buffer.
 final class Connection {
     let client: ClientApp
-    /// Among those of the client, of which a gateway may have several for a while.
+    /// The number among the client's connections, of which a gateway may temporarily have several.
     let number: Int
     let gateway: SimulatedGateway
-    /// The client's live query as this gateway's release has it.
+    /// The client's live query in the version of this gateway's release.
     let query: LiveQuery
     let hub: Int
-    /// Whether the client gets a message for each run of a timer, also when nothing changed.
+    /// Whether the client gets a message for each timer run, even if nothing changed.
     let reportsTimerRuns: Bool
     private let timeline: Timeline
     var handle: SubscriptionTable<Connection>.Handle?
@@ -20,7 +21,7 @@ final class Connection {
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
     private(set) var cutUntilMs: Int64 = 0
-    /// The gateway has ended it.
+    /// Whether the gateway has ended the connection.
     private(set) var isOver = false
 
     init(_ client: ClientApp, _ gateway: SimulatedGateway, _ query: LiveQuery, number: Int) {
@@ -33,14 +34,14 @@ final class Connection {
         reportsTimerRuns = client.number % 3 == 0
     }
 
-    /// Dictionaries have no order; the timeline does.
+    /// A fixed order of connections for the timeline, since dictionaries have none.
     func isBefore(_ other: Connection) -> Bool {
         (client.number, number) < (other.client.number, other.number)
     }
 
     var pendingCount: Int { outbox.count }
 
-    /// Nothing comes through any more; neither side notices.
+    /// Drops all data for this time; neither side notices.
     func cut(ms: Int64) { cutUntilMs = timeline.nowMs + ms }
 
     // MARK: The gateway's side
@@ -73,7 +74,7 @@ final class Connection {
         }
     }
 
-    /// The gateway ends it, and the client notices.
+    /// Ends the connection on the gateway's side; the client notices.
     func end() {
         guard !isOver else { return }
         isOver = true

@@ -2,17 +2,17 @@ import LiveModel
 import RoleMachines
 import Streams
 
-/// A node's process: it can be killed, started again and stopped for a while (as by SIGSTOP), cut off from Redis or
-/// from Postgres, and its clock is not right.
+/// The process of a node. It can be killed, restarted, suspended for a while (as by SIGSTOP), and cut off from Redis or
+/// Postgres, and its clock is inaccurate.
 ///
-/// What it does goes through `later`, `call` and `statement`: a killed process forgets, a stopped one does everything
-/// afterwards, in any order. Requests on their way are executed all the same.
+/// Its work goes through `later`, `call` and `statement`: a killed process drops it, a suspended one performs it
+/// afterwards in any order. Requests in transit are executed in either case.
 class Process {
     unowned let world: World
     let name: String
     private(set) var isUp = false
     private(set) var incarnation = 0
-    /// The release of the stored operations that this incarnation knows.
+    /// The release of the stored operations in this incarnation.
     private(set) var release = 1
     private var pausedUntilMs: Int64 = 0
     private var startedMs: Int64 = 0
@@ -22,22 +22,22 @@ class Process {
     private var answerAtMs: Int64 = 0
     private var redisCutUntilMs: Int64 = 0
     private var serverID = ""
-    /// Answers that came from another Redis server than the one before, since the start.
+    /// The number of changes of the answering Redis server since the start.
     private(set) var serverChanges = 0
-    /// The connection to Redis, as a gateway sees it.
+    /// The connection to Redis, in a gateway's terms.
     private(set) var link = GatewayMachine.Link(isConnected: true, reconnects: 0)
-    /// The former primary of Redis, while this process still talks to it.
+    /// The former primary of Redis while this process still uses it.
     private(set) var formerRedis: SimulatedRedis?
     private var postgresCutUntilMs: Int64 = 0
-    /// The timeline of Postgres, as last met; nil before.
+    /// The last known timeline of Postgres; nil before the first connection.
     private(set) var databaseTimeline: String?
-    /// How often another one was met, since the start.
+    /// The number of changes of the timeline since the start.
     private(set) var databaseChanges = 0
     private var generationMet = -1
-    /// Its machines did something in the present step.
+    /// Whether its machines did something in the current step.
     private var isTouched = false
 
-    /// After which a request to Redis is given up.
+    /// The time-out of a request to Redis.
     private static let commandTimeoutMs: Int64 = 2_000
 
     init(_ name: String, _ world: World) {
@@ -47,18 +47,18 @@ class Process {
 
     var timeline: Timeline { world.timeline }
 
-    /// By this process's clock: anchored to a wall clock that is up to a minute wrong, another one after each start,
-    /// then monotonic with a drift of up to half a percent.
+    /// The time of this process's clock: anchored to a wall clock with an error of up to a minute, different after each
+    /// start, then monotonic with a drift of up to half a percent.
     var nowMs: Int64 {
         timeline.nowMs + offsetMs + (timeline.nowMs - startedMs) * driftPerThousand / 1_000
     }
 
-    /// It alone knows of a loss: a second fault at the same time is more than any promise covers.
+    /// Whether only this process knows of a loss: a second fault at the same time is beyond the guarantees.
     var mustLive: Bool { false }
 
     func started() {}
     func killed() {}
-    /// SIGTERM; ends with `kill`.
+    /// Handles SIGTERM; ends with `kill`.
     func drain() {}
 
     final func start() {
@@ -90,7 +90,7 @@ class Process {
         timeline.at(redisCutUntilMs) { [self] in if isUp { poke(nil) } }
     }
 
-    /// A replica took over, and this process does not know yet.
+    /// Continues to use the former primary for a while after a replica took over.
     func stay(with former: SimulatedRedis, ms: Int64) {
         formerRedis = former
         timeline.after(ms) { [self] in if formerRedis === former { formerRedis = nil } }
@@ -98,14 +98,14 @@ class Process {
 
     final func cutFromPostgres(ms: Int64) { postgresCutUntilMs = max(postgresCutUntilMs, timeline.nowMs + ms) }
 
-    /// All faults of this process end.
+    /// Ends all faults of this process.
     final func heal() {
         (pausedUntilMs, redisCutUntilMs, postgresCutUntilMs, formerRedis) = (0, 0, 0, nil)
         start()
         poke(nil)
     }
 
-    /// A stream may have something new; nil: any.
+    /// Reports that a stream may have new entries; nil: any stream.
     func poke(_ stream: String?) {}
 
     var isCutFromRedis: Bool { !world.redis.isUp || redisCutUntilMs > timeline.nowMs }
@@ -127,7 +127,7 @@ class Process {
         }
     }
 
-    /// It is checked after this step.
+    /// Marks the process to be checked after this step.
     final func touch() {
         guard !isTouched else { return }
         isTouched = true
@@ -136,7 +136,7 @@ class Process {
 
     final func forgetTouch() { isTouched = false }
 
-    /// Now and then an answer comes twice: the call that it answers is over.
+    /// Repeats an answer from time to time, although its call is over.
     final func sometimesAgain(_ body: @escaping () -> Void) {
         if world.isTrouble, timeline.chance(1) { later(timeline.pick(0...900), body) }
     }
@@ -150,8 +150,8 @@ class Process {
 
     // MARK: Redis
 
-    /// Sends a request to Redis over one connection: requests are executed in order, answers come in order; nil: no
-    /// answer, and the request may have been executed.
+    /// Sends a request to Redis over one connection: requests are executed in order, and answers arrive in order. Nil:
+    /// no answer, and the request may have been executed.
     final func call<Answer>(_ request: @escaping (SimulatedRedis) -> Answer, then: @escaping (Answer?) -> Void) {
         let sentMs = timeline.nowMs
         requestAtMs = max(requestAtMs, sentMs + world.networkDelay())
@@ -189,18 +189,18 @@ class Process {
 
     enum Statement<Answer> {
         case done(Answer)
-        /// Not executed.
+        /// The statement was not executed.
         case failed
         /// The connection was lost before the answer.
         case unknown
     }
 
-    /// A pool opens its connections again before they are needed.
+    /// Opens connections before they are needed, as a pool does.
     final func connectToPostgres() {
         if !isCutFromPostgres { met(world.postgres.timeline, generation: world.postgres.generation) }
     }
 
-    /// The timeline is known with every new connection.
+    /// Records the timeline, which every new connection reports.
     private func met(_ timeline: String, generation: Int) {
         guard generation > generationMet else { return }
         generationMet = generation
@@ -209,7 +209,7 @@ class Process {
         if isOther, world.sabotage != .databaseChangesUnnoticed { databaseChanges += 1 }
     }
 
-    /// One statement, or one pipelined transaction, on a connection of its own: no order between them.
+    /// Executes one statement, or one pipelined transaction, on a separate connection; statements are not ordered.
     final func statement<Answer>(
         _ execute: @escaping (SimulatedPostgres) -> Answer, then: @escaping (Statement<Answer>) -> Void
     ) {
@@ -231,7 +231,7 @@ class Process {
     }
 }
 
-/// Reads streams from cursors, with the gap detection of the in-memory broker.
+/// A reader of streams from cursors, with the gap detection of the in-memory broker.
 final class StreamFollower {
     private unowned let process: Process
     private let redis: SimulatedRedis

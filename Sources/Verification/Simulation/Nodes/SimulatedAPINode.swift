@@ -3,11 +3,11 @@ import RoleMachines
 import Sharding
 import Streams
 
-/// Performs `PublisherMachine` and `SweeperMachine` over simulated servers: commits, acknowledges and hands over what
-/// committed.
+/// Performs `PublisherMachine` and `SweeperMachine` over simulated servers: it commits, acknowledges and publishes
+/// mutations.
 final class SimulatedAPINode: Process {
     private static let refreshMs: Int64 = 1_000
-    /// A catalog is compiled in at most this time.
+    /// The maximum time to compile a catalog.
     private static let loadMaxMs: Int64 = 1_500
 
     private(set) var publisher = PublisherMachine(settings: .init(), shardCount: 0)
@@ -20,7 +20,7 @@ final class SimulatedAPINode: Process {
     /// The transaction that took rows; it ends with the process.
     private var sweep: SimulatedPostgres.Sweep?
     private(set) var isDraining = false
-    /// It went on with a former primary of Redis, and the shards have no resync markers yet.
+    /// Whether the node used a former primary of Redis and the shards have no resync markers yet.
     private var owesResync = false
 
     override func started() {
@@ -73,7 +73,7 @@ final class SimulatedAPINode: Process {
 
     // MARK: Mutations
 
-    /// - Parameter acknowledged: called when the client is answered.
+    /// - Parameter acknowledged: called when the client gets its answer.
     func mutate(_ entity: String, acknowledged: @escaping (String) -> Void) {
         count += 1
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
@@ -81,14 +81,14 @@ final class SimulatedAPINode: Process {
         let committed = PublisherMachine.Committed(
             row: row, mutation: Workload.mutation, generation: overrides.generation,
             catalogGeneration: rules.generation)
-        // A transaction that began earlier than it commits: rows do not appear in the order of their times.
+        // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
         if world.sabotage == .publishBeforeCommit { perform(publisher.committed(committed)) }
         if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
         statement {
             $0.commit(entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs))
         } then: { [self] outcome in
-            // Without an answer it may have committed; the sweepers find it.
+            // Without an answer it may have committed; then the sweepers publish the row.
             guard case .done = outcome else { return }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
             if world.sabotage != .publishBeforeCommit { perform(publisher.committed(committed)) }
@@ -156,7 +156,7 @@ final class SimulatedAPINode: Process {
             let sweep = sweep
             let isGuarded = world.sabotage != .deploymentsIgnored
             statement { postgres -> Int? in
-                // The locks went with the connection: another sweeper may have the rows.
+                // The locks ended with the connection: another sweeper may have taken the rows.
                 guard let sweep, !sweep.isOver else { return nil }
                 sweep.isOver = true
                 return postgres.remove(ids, catalogGeneration: isGuarded ? catalogGeneration : .max)
@@ -215,12 +215,12 @@ final class SimulatedAPINode: Process {
         } then: { [self] answer in
             guard let answer else { return then(.failure(StepFailure("no answer"))) }
             overrides = answer
-            // The wrong way: as if nothing had changed.
+            // The mistake: pretend that nothing changed.
             then(.success(world.sabotage == .overridesUnconfirmed ? ClusterOverrides() : answer))
         }
     }
 
-    /// A connection that ends in between leaves the first ones appended.
+    /// Appends entries; if the connection ends in between, the first ones remain appended.
     private func append(_ appends: [StreamAppend], then: @escaping (Result<Void, StepFailure>) -> Void) {
         let isCutShort = world.isTrouble && timeline.chance(2)
         call { redis in

@@ -5,7 +5,7 @@ import Sharding
 import Streams
 import Synchronization
 
-/// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name over a restart,
+/// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name across a restart,
 /// others are a new node each time.
 final class SimulatedGateway: Process {
     private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), firstAnnouncement: 0) { _ in
@@ -19,7 +19,7 @@ final class SimulatedGateway: Process {
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
     private var isDraining = false
-    /// Newest epoch that a message of a shard came under.
+    /// The newest epoch of a message from each shard.
     private var epochs: [ShardID: UInt64] = [:]
 
     init(_ name: String, keepsName: Bool, _ world: World) {
@@ -54,7 +54,7 @@ final class SimulatedGateway: Process {
         connections = [:]
     }
 
-    /// Sessions are closed one after the other and come back elsewhere, then all interest is withdrawn.
+    /// Closes sessions one after the other, so that they reconnect elsewhere, then withdraws all interest.
     override func drain() {
         guard isUp, !isDraining else { return }
         isDraining = true
@@ -76,7 +76,7 @@ final class SimulatedGateway: Process {
             switch change {
             case .overrides(let read): overrides.value.withLock { $0 = read }
             case .places: perform(machine.placesChanged(nowMs: nowMs))
-            // In the node list before anything else.
+            // The node must be in the node list before it announces interest.
             case .announcedFirst:
                 perform(machine.started(shardCount: Workload.shardCount))
                 follower.follow(inbox, after: .zero)
@@ -86,15 +86,15 @@ final class SimulatedGateway: Process {
         }
     }
 
-    /// Where the live query belongs, as this gateway knows.
+    /// Returns the shard of a live query according to this gateway.
     func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: overrides.value.withLock { $0 }).shard }
 
     // MARK: Sessions
 
-    /// Dictionaries have no order.
+    /// The connections in a fixed order, since dictionaries have none.
     private var sortedConnections: [Connection] { connections.values.sorted { $0.isBefore($1) } }
 
-    /// The kernel takes the connection even while the process stands still.
+    /// Accepts a connection, which the kernel does even while the process is suspended.
     func accept(_ connection: Connection) { connections[ObjectIdentifier(connection)] = connection }
 
     func subscribe(_ connection: Connection, known: KnownResult?) {
@@ -185,7 +185,7 @@ final class SimulatedGateway: Process {
     }
 }
 
-/// What a node last read of the overrides.
+/// The overrides that a node last read.
 final class KnownOverrides: Sendable {
     let value = Mutex(ClusterOverrides())
 }

@@ -8,17 +8,17 @@ final class SimulatedMembership {
     private let node: NodeID
     private let role: String
     private(set) var machine: MembershipMachine
-    /// What the process does when its place in the cluster changes.
+    /// Handles a change of the node's membership.
     private let perform: (Change) -> Void
 
     enum Change {
         case workers([NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
         /// The overrides were read.
         case overrides(ClusterOverrides)
-        /// They are others than before.
+        /// The overrides changed.
         case places
         case drainSessions
-        /// The node's first entry is written, or that failed.
+        /// The attempt to write the node's first entry ended.
         case announcedFirst
     }
 
@@ -84,7 +84,7 @@ final class SimulatedMembership {
         }
     }
 
-    /// Now and then an answer comes again.
+    /// Reports an answer, from time to time twice.
     private func answered(_ answer: @escaping () -> [MembershipMachine.Effect]) {
         perform(answer())
         process.sometimesAgain { [self] in perform(answer()) }
@@ -92,7 +92,7 @@ final class SimulatedMembership {
 }
 
 extension Optional {
-    /// The answer of a server, or that none came.
+    /// The server's answer, or a failure if there was none.
     var orFailure: Result<Wrapped, StepFailure> {
         map { .success($0) } ?? .failure(StepFailure("no answer"))
     }

@@ -36,7 +36,7 @@ extension SimulatedPostgres {
 }
 
 extension WorkerMachine.BrokerReply {
-    /// For the trace.
+    /// A short form for the trace.
     var short: String {
         switch self {
         case .lastID(let id): "last \(id)"

@@ -4,7 +4,7 @@ import RoleMachines
 import Sharding
 import Streams
 
-/// Deliberate mistakes (`Sabotage`): changes of the settings, facts and effects of the machine that ships.
+/// Deliberate mistakes (`Sabotage`) as changes of the product machine's settings, facts and effects.
 extension SimulatedWorker {
     static func makeMistakes(in settings: inout WorkerMachine.Settings, _ sabotage: Sabotage?) {
         switch sabotage {
@@ -14,7 +14,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// - Returns: nil when they are handed over later.
+    /// - Returns: nil if the batches are handed over later.
     func mistaken(_ batches: [StreamBatch]) -> [StreamBatch]? {
         switch world.sabotage {
         case .historyTrustedAfterLoss:
@@ -46,13 +46,13 @@ extension SimulatedWorker {
         }
     }
 
-    /// Where a stream is followed from.
+    /// Returns the cursor from which to follow a stream.
     func mistaken(_ cursor: StreamID, of stream: String) -> StreamID {
         guard world.sabotage == .followedFromEnd, stream.hasSuffix(":events") else { return cursor }
         return world.redis.info(stream)?.lastID ?? cursor
     }
 
-    /// What the worker takes for the answer of a statement that it does not execute.
+    /// Returns a made-up reply to a statement that is not executed.
     func madeUpReply(to call: WorkerMachine.DatabaseCall) -> WorkerMachine.DatabaseReply? {
         guard world.sabotage == .epochsNotRecorded, case .recordEpoch = call else { return nil }
         return .recorded(true)

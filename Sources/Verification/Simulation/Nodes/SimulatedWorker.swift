@@ -4,9 +4,9 @@ import RoleMachines
 import Sharding
 import Streams
 
-/// The second performer of `WorkerMachine`, over simulated time: calls are delayed, reordered and lost, answers come
-/// twice or late, the process stops in between. What is decided is decided by the machine that ships; a deliberate
-/// mistake changes its settings, its facts or its effects (`SimulatedWorker+Mistakes.swift`).
+/// The second performer of `WorkerMachine`, over simulated time: calls are delayed, reordered and lost, answers arrive
+/// twice or late, and the process is suspended in between. All decisions are the product machine's; a deliberate
+/// mistake changes its settings, facts or effects (`SimulatedWorker+Mistakes.swift`).
 final class SimulatedWorker: Process {
     private(set) var machine: WorkerMachine
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
@@ -14,11 +14,11 @@ final class SimulatedWorker: Process {
     private var timerAtMs: Int64?
     private var isDraining = false
     private lazy var membership = newMembership()
-    /// Live queries whose statement is under way.
+    /// The live queries whose statement is in flight.
     private(set) var running: Set<Int32> = []
-    /// It stops once more between the decision to run live queries and the statement.
+    /// Whether to suspend the process once between the next decision to run live queries and the statement.
     var stopsAtNextRun = false
-    /// What was read before the live query was registered, by mistake.
+    /// Results read before the live query was registered, by mistake.
     var readEarly: [LiveQueryKey: [UInt8]] = [:]
 
     var me: NodeID { NodeID(name) }
@@ -66,7 +66,7 @@ final class SimulatedWorker: Process {
         }
     }
 
-    /// Shards are handed over, then the process ends; its supervisor does not wait for long.
+    /// Hands shards over, then ends the process; its supervisor does not wait long.
     override func drain() {
         guard isUp, !isDraining else { return }
         isDraining = true
@@ -99,7 +99,7 @@ final class SimulatedWorker: Process {
         for batch in machine.urgentFirst(batches) { perform(machine.streamRead(batch, &decoder, nowMs: nowMs)) }
     }
 
-    /// Now and then the answer comes again: its call is over.
+    /// Reports an answer, from time to time twice, although its call is over.
     private func answered(_ answer: @escaping () -> [WorkerMachine.Effect]) {
         perform(answer())
         sometimesAgain { [self] in perform(answer()) }
@@ -119,7 +119,7 @@ final class SimulatedWorker: Process {
         }
     }
 
-    /// Calls are made at once but not in the same instant, as by concurrent tasks.
+    /// Performs an effect. Calls start within a few milliseconds of each other, as with concurrent tasks.
     private func perform(_ effect: WorkerMachine.Effect) {
         switch effect {
         case .broker(let id, let request):
@@ -160,7 +160,7 @@ final class SimulatedWorker: Process {
         }
     }
 
-    /// Mutations that wait for the last call of a shard's start, and take as long as they like.
+    /// Returns the delay of a call; before the last call of a shard's start, it begins mutations and delays the call.
     private func delayByMutations(_ request: WorkerMachine.BrokerCall) -> Int64 {
         guard case .nodes = request, !world.mutationsAtStart.isEmpty else { return 0 }
         for entity in world.mutationsAtStart.prefix(3) { world.mutate(entity, at: world.pick(world.apiNodes)) }
@@ -223,7 +223,7 @@ final class SimulatedWorker: Process {
                 world.checks.used(key, shard, result.position)
             }
         }
-        // A connection that ends in between leaves the first ones appended.
+        // If the connection ends in between, the first messages remain appended.
         let appended = world.isTrouble && timeline.chance(3) ? messages.dropLast() : messages[...]
         call { redis in
             for message in appended {

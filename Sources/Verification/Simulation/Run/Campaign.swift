@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Many seeds, several at a time; a world lives on one thread.
+/// Runs many seeds, several at a time; each world runs on one thread.
 package struct Campaign: Sendable {
     package struct Failure: Sendable {
         package let seed: UInt64
@@ -14,9 +14,9 @@ package struct Campaign: Sendable {
         package var commits = 0
         package var answers = 0
         package var seconds = 0.0
-        /// How often each kind of fault happened, by its name.
+        /// The number of faults by kind.
         package var faults: [String: Int] = [:]
-        /// In the order of their seeds.
+        /// The failures in the order of their seeds.
         package var failures: [Failure] = []
 
         package var summary: String {
@@ -27,7 +27,7 @@ package struct Campaign: Sendable {
                 """
         }
 
-        /// One line: the kinds of fault and how often each happened, the most frequent first.
+        /// The kinds of fault in one line with their counts, the most frequent first.
         package var faultSummary: String {
             let sorted = faults.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             return "faults: " + sorted.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
@@ -38,14 +38,14 @@ package struct Campaign: Sendable {
     private let jobs: Int
     private let failuresMax: Int
 
-    /// - Parameter jobs: seeds at a time; 0: one per core.
+    /// - Parameter jobs: the number of concurrent seeds; 0: one per core.
     package init(seeds: ClosedRange<UInt64>, jobs: Int, failuresMax: Int) {
         self.seeds = seeds
         self.jobs = jobs > 0 ? jobs : ProcessInfo.processInfo.activeProcessorCount
         self.failuresMax = failuresMax
     }
 
-    /// - Parameter progress: called with a line now and then.
+    /// - Parameter progress: called with a line from time to time.
     package func run(progress: @escaping @Sendable (String) -> Void) -> Report {
         let start = ContinuousClock.now
         let state = Mutex((next: seeds.lowerBound, report: Report()))
@@ -80,7 +80,7 @@ package struct Campaign: Sendable {
         }
     }
 
-    /// The first seed under which the mistake is noticed.
+    /// Returns the first seed under which the mistake is noticed.
     package static func firstNoticed(_ sabotage: Sabotage, seeds: ClosedRange<UInt64>) -> Failure? {
         for seed in seeds {
             if let violation = run(seed, sabotage).violation { return Failure(seed: seed, violation: violation) }
@@ -88,7 +88,7 @@ package struct Campaign: Sendable {
         return nil
     }
 
-    /// One seed, with a line per event.
+    /// Runs one seed and reports a line per event.
     package static func trace(_ seed: UInt64, _ sabotage: Sabotage? = nil, _ line: @escaping (String) -> Void) throws {
         let outcome = try World(seed: seed, sabotage: sabotage, trace: line).run()
         line(outcome.violation ?? "all is well")

@@ -6,25 +6,25 @@ import Sharding
 
 /// The whole system under one seed: two API nodes, three workers, three gateways, their clients, Redis and Postgres.
 ///
-/// Faults, then peace, twice; what must hold is checked after every step and, when peace has lasted, as a whole.
+/// A run is faults, then peace, twice. Invariants are checked after every step, and convergence once peace has lasted.
 package final class World {
     static let eventsLengthMax = 60
     static let inboxLengthMax = 30
     static let outgoingBytesMax = 20_000
-    /// Calls of a worker to its servers: for each shard, as many as begin in the time of the slowest.
+    /// The limit on a worker's calls in flight: for each shard, as many as begin within the slowest one's duration.
     static let callsMax = 16 * Workload.shardCount
     static let controlLengthMax = 80
     static let hubCount = 2
-    /// Messages of a gateway to shards that wait.
+    /// The limit on a gateway's queued messages to shards.
     static let outgoingMax = 200
-    /// Events of an API node that are being published.
+    /// The limit on an API node's events in flight.
     static let publishingMax = 8
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
     static let troubleMs: Int64 = 16_000
-    /// Faults may go on for so long after the last mutation: no later one repairs what they spoil.
+    /// Maximum time for which faults continue after the last mutation; no later one repairs their damage.
     static let quietMaxMs: Int64 = 4_000
-    /// The longest that anything may take to come right: a lease runs out, is taken, interest is announced again.
+    /// Maximum time to recover: a lease expires and is taken, interest is announced again.
     static let settleMs: Int64 = 24_000
     static let calmMs: Int64 = 8_000
     static let leaveMs: Int64 = 15_000
@@ -79,32 +79,33 @@ package final class World {
     let redis: SimulatedRedis
     let postgres: SimulatedPostgres
     /// Whether a standby of Postgres lags behind under this seed, so that a failover loses commits and recorded epochs.
-    /// The database's clock is right then: it is what remains when Redis loses its data, too. Under other seeds the
-    /// recorded epochs have to do alone.
+    /// The database's clock is right then, because only it remains if Redis loses its data, too. Under other seeds the
+    /// recorded epochs may have to suffice.
     let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
     var isTrouble = true
-    /// How often each kind of fault happened, by its name.
+    /// The number of faults by kind.
     var faults: [String: Int] = [:]
     var isDatabaseSlow = false
-    /// How long a committed event may wait before it is sent to the streams, under this seed.
+    /// The maximum delay between a commit and the append to the streams, under this seed.
     let publishLagMaxMs: Int64
-    /// Rows in the outbox beyond which they are folded, under this seed.
+    /// The number of outbox rows above which they are folded, under this seed.
     let outboxRowsMax: Int
-    /// Entities to write while shards are being started.
+    /// The entities to write while shards are being started.
     var mutationsAtStart: [String] = []
-    /// Whether nodes notice under this seed that another Redis server answers; the gap detection of streams and leases
-    /// has to do alone, too.
+    /// Whether nodes notice under this seed that another Redis server answers; otherwise the gap detection of streams
+    /// and leases must suffice.
     let noticesServers: Bool
-    /// How far the replica of Redis lags behind under this seed.
+    /// The maximum lag of the Redis replica under this seed.
     let replicaLagMaxMs: Int64
-    /// How often each kind of trouble comes under this seed, relative to the others: some seeds dwell on a few.
+    /// The relative frequency of each kind of fault under this seed: some seeds concentrate on a few.
     let weights: [Int]
-    /// When the newest outbox row that a sweep published was written: nothing may rely on it.
+    /// The creation time of the newest outbox row that a sweep published; only the `sweeperGoesByOrder` mistake uses
+    /// it.
     var lastSweptMs: Int64 = 0
-    /// The release of the stored operations; a node takes it over when it starts.
+    /// The release of the stored operations; a node loads it when it starts.
     var release = 1
-    /// Processes that did something in the present step.
+    /// Processes that did something in the current step.
     var touched: [Process] = []
     /// Whether clients may connect.
     private(set) var isOpen = true
@@ -155,7 +156,7 @@ package final class World {
     }
 
     func databaseDelay() -> Int64 {
-        // Rarely, as long as a lease lives.
+        // Rarely, a statement takes as long as a lease's lifetime.
         if isDatabaseSlow { return timeline.chance(3) ? timeline.pick(1_200...6_000) : timeline.pick(20...1_200) }
         return isTrouble && timeline.chance(3) ? timeline.pick(50...400) : timeline.pick(0...3)
     }
@@ -164,7 +165,7 @@ package final class World {
         gateways.filter(\.takesClients).randomElement(using: &timeline.random)
     }
 
-    /// Adds a line to the trace, if there is one.
+    /// Adds a line to the trace, if tracing.
     func note(_ line: @autoclosure () -> String) {
         if let trace { trace("\(timeline.nowMs - startMs) \(line())") }
     }
@@ -176,12 +177,12 @@ package final class World {
     // MARK: The run
 
     package struct Outcome: Sendable {
-        /// The first thing that must not be; nil when all was well.
+        /// The first violation; nil if there was none.
         package let violation: String?
         package let steps: UInt64
         package let commits: Int
         package let answers: Int
-        /// How often each kind of fault happened, by its name.
+        /// The number of faults by kind.
         package var faults: [String: Int] = [:]
     }
 
@@ -197,7 +198,7 @@ package final class World {
             phase(Self.troubleMs)
             makePeace()
             phase(Self.calmMs)
-            // In the others, what trouble left behind is not covered by anything.
+            // In the other rounds, no later mutation hides what the faults left behind.
             if timeline.chance(70) { sayLastWords() }
             phase(Self.settleMs)
             if violations.isEmpty { checkConvergence() }

@@ -1,24 +1,25 @@
 import JSON
 import LiveModel
 
-/// Postgres in the simulation: entities with a version, queries over them, and the outbox.
+/// The simulated Postgres: versioned entities, queries over them, and the outbox.
 ///
-/// A result is a text that names the live query and the versions read: `op|release|variables|auth|life=0,e0=3,e1=7`.
-/// Every failover ends all connections and begins a new timeline. One to a standby that lags behind loses commits,
-/// outbox rows and recorded epochs, and begins a new life: versions of a later life are newer, however small they are.
+/// A result is a text with the identity of the live query and the versions read:
+/// `op|release|variables|auth|life=0,e0=3,e1=7`. Every failover ends all connections and begins a new timeline. A
+/// failover to a standby that lags behind loses commits, outbox rows and recorded epochs, and begins a new life:
+/// versions of a later life are newer, even if smaller.
 final class SimulatedPostgres {
     struct OutboxRow {
         let row: LiveModel.OutboxRow
         /// When the transaction began to write; it may have committed much later.
         let createdMs: Int64
-        /// The sweep that has it locked.
+        /// The sweep that holds the row's lock.
         var lockedBy: Sweep?
     }
 
-    /// One sweeper's transaction; its end releases the locks.
+    /// A sweeper's transaction; its end releases the locks.
     final class Sweep {
         var isOver = false
-        /// When the newest row that it took was written.
+        /// The creation time of the newest row taken.
         var newestMs: Int64 = 0
     }
 
@@ -30,27 +31,27 @@ final class SimulatedPostgres {
     /// The newest deployment.
     private(set) var deployments: Int64 = 1
     private(set) var isUp = true
-    /// Connections made before do not survive.
+    /// Increases with every outage; connections of earlier generations are closed.
     private(set) var generation = 0
     private var sweeps: [Sweep] = []
     private var epochs: [ShardID: UInt64] = [:]
-    /// How often commits were lost.
+    /// The number of failovers that lost commits.
     private(set) var life = 0
     private var promotions = 0
-    /// Names what follows the last promotion of a standby.
+    /// The identity of the current timeline, which begins with the last promotion of a standby.
     var timeline: String { "\(promotions)" }
     private var standby: Standby?
     private var isStandbyCut = false
     private let clock: () -> Int64
 
-    /// What a standby has of the primary's data.
+    /// A standby's copy of the primary's data.
     private struct Standby {
         let versions: [String: Int]
         let outbox: [String: OutboxRow]
         let epochs: [ShardID: UInt64]
     }
 
-    /// What epochs are drawn from besides those that are recorded; 0: a clock that is of no use.
+    /// The clock that, together with recorded epochs, sets the floor of new ones; 0: an unusable clock.
     var clockMs: UInt64 { UInt64(clock()) }
 
     init(clock: @escaping () -> Int64) { self.clock = clock }
@@ -89,16 +90,16 @@ final class SimulatedPostgres {
         if isUp, !isStandbyCut { standby = Standby(versions: versions, outbox: outbox, epochs: epochs) }
     }
 
-    /// Nothing more comes to the standby until it is promoted.
+    /// Stops replication to the standby until it is promoted.
     func cutStandby() { isStandbyCut = true }
     func healStandby() { isStandbyCut = false }
 
-    /// A version of the project is deployed; nodes load it some time later.
+    /// Deploys a version of the project; nodes load it some time later.
     func deploy(_ id: Int64) { deployments = id }
 
     // MARK: Statements
 
-    /// One transaction: the entity's next version and the outbox row.
+    /// Commits a transaction that writes the entity's next version and the outbox row.
     func commit(_ entity: String, _ row: OutboxRow) {
         versions[entity, default: 0] += 1
         outbox[row.row.id] = row
@@ -113,14 +114,14 @@ final class SimulatedPostgres {
         return true
     }
 
-    /// Refuses while there is a deployment after `catalogGeneration`.
-    /// - Returns: rows removed.
+    /// Removes rows unless a deployment after `catalogGeneration` exists.
+    /// - Returns: the number of removed rows.
     func remove(_ ids: [String], catalogGeneration: Int64) -> Int {
         guard deployments <= catalogGeneration else { return 0 }
         return ids.count { outbox.removeValue(forKey: $0) != nil }
     }
 
-    /// `FOR UPDATE SKIP LOCKED`.
+    /// Takes the oldest rows as with `FOR UPDATE SKIP LOCKED`.
     func take(olderThanMs: Int64, limit: Int, after lastMs: Int64? = nil) -> (sweep: Sweep, rows: [OutboxRow]) {
         let sweep = Sweep()
         sweeps.removeAll(where: \.isOver)
@@ -139,7 +140,7 @@ final class SimulatedPostgres {
         return (min(outbox.count, countMax), oldestMs ?? 0)
     }
 
-    /// Replaces the oldest rows by one with this event.
+    /// Replaces the oldest rows with one that holds this event.
     func fold(limit: Int, into id: String, event: [UInt8], nowMs: Int64) -> Int {
         let rows = outbox.values.filter { $0.lockedBy?.isOver != false }
             .sorted { ($0.createdMs, $0.row.id) < ($1.createdMs, $1.row.id) }.prefix(limit)
@@ -164,7 +165,7 @@ final class SimulatedPostgres {
         return Array((Self.identity(of: query) + text).utf8)
     }
 
-    /// What the text of every result of a live query begins with.
+    /// The prefix of every result text of a live query.
     static func identity(of query: LiveQuery) -> String {
         "\(query.operation.operation)|\(query.version.prefix % 997)|\(JSONValue.object(query.variables).text)|\(query.auth?.text ?? "")|"
     }

@@ -2,25 +2,25 @@ import LiveModel
 import Sharding
 import Streams
 
-/// Redis in the simulation: the in-memory broker's store, which passes the same suite as the real one, with a replica
-/// that lags behind it and a clock of its own.
+/// The simulated Redis: the in-memory broker's store, which passes the same test suite as the real one, with a replica
+/// that lags behind and an inaccurate clock.
 final class SimulatedRedis {
     let keys: Keys
     private let timeline: Timeline
     private let sabotage: Sabotage?
-    /// By the keys of their leases.
+    /// The shards by the keys of their leases.
     private let shards: [String: ShardID]
     private var store = MemoryStore(entriesMax: 100_000)
-    /// The store as far as it is replicated.
+    /// The replicated state of the store.
     private var replica: MemoryStore
     private var isReplicaCut = false
     private(set) var isUp = true
-    /// How often it went away, or was away for another reason.
+    /// The number of times that the server became unavailable.
     private(set) var outages = 0
     private var skewMs: Int64 = 0
-    /// Called with a stream that has something new; nil: any may.
+    /// Called with a stream that may have new entries; nil: any stream.
     var changed: (String?) -> Void = { _ in }
-    /// Called for everything that is done under a lease.
+    /// Called for every action under a lease.
     var didUnderLease: (ShardID, UInt64) -> Void = { _, _ in }
 
     init(timeline: Timeline, sabotage: Sabotage?) throws {
@@ -38,7 +38,7 @@ final class SimulatedRedis {
         (store, replica, skewMs) = (other.store, other.store, other.skewMs)
     }
 
-    /// The identity of the process that answers: another one after a restart or a failover.
+    /// The identity of the server process; it changes with a restart or a failover.
     var serverID: String { store.serverID }
 
     private var nowMs: UInt64 { UInt64(timeline.nowMs + skewMs) }
@@ -50,7 +50,7 @@ final class SimulatedRedis {
         outages += 1
     }
 
-    /// The same data and another process; or nothing is left, and perhaps it is another machine.
+    /// Restarts as another process, with the same data or, if `losingData`, without any and perhaps on another machine.
     func restart(losingData: Bool, skewMs: Int64? = nil) {
         (isUp, isReplicaCut) = (true, false)
         self.skewMs = skewMs ?? self.skewMs
@@ -65,11 +65,12 @@ final class SimulatedRedis {
 
     func replicate() { if !isReplicaCut { replica = store } }
 
-    /// Nothing more comes to the replica, until it takes over or the link is back.
+    /// Stops replication until the replica takes over or the link is restored.
     func cutReplica() { isReplicaCut = true }
     func healReplica() { isReplicaCut = false }
 
-    /// The replica takes over while this server goes on: what it acknowledges to those that still talk to it is lost.
+    /// Fails over to the replica while this server continues: writes that it acknowledges to its remaining clients are
+    /// lost.
     /// - Returns: the former primary.
     func split(skewMs: Int64) -> SimulatedRedis {
         let former = SimulatedRedis(copyOf: self)
@@ -77,7 +78,7 @@ final class SimulatedRedis {
         return former
     }
 
-    /// The replica takes over. Its clock may differ.
+    /// Makes the replica take over. Its clock may differ.
     func failOver(skewMs: Int64) {
         (isUp, isReplicaCut) = (true, false)
         self.skewMs = skewMs
@@ -91,7 +92,7 @@ final class SimulatedRedis {
         append(StreamAppend(stream: stream, fields: fields.map { (name: $0.0, value: $0.1) }), lengthMax: lengthMax)
     }
 
-    /// - Parameter lengthMax: shorter than the product's streams may be.
+    /// - Parameter lengthMax: may be shorter than the product's streams.
     func append(_ append: StreamAppend, lengthMax: Int) {
         var append = append
         append.lengthMax = lengthMax
@@ -159,7 +160,7 @@ final class SimulatedRedis {
 
     // MARK: Nodes
 
-    /// - Returns: whether it was not there before, or not any more.
+    /// - Returns: whether the node had no unexpired entry before.
     @discardableResult
     func announce(_ node: NodeRecordPayload, ttlMs: Int64) -> Bool {
         store.announceNode(node.id.name, payload: node.payload, ttlMs: Int(ttlMs), nowMs: nowMs)
@@ -167,7 +168,7 @@ final class SimulatedRedis {
 
     /// Wakes every worker.
     func wakeWorkers(of node: NodeID) {
-        append(keys.news, [("node", Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
+        append(keys.news, [(StreamField.node, Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
     }
 
     func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }

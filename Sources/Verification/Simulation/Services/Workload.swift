@@ -5,8 +5,8 @@ import Refresh
 import RoleMachines
 import Sharding
 
-/// The stored operations of the simulated service: one mutation, and one query per way of being refreshed. Every
-/// release of the project has them in another version, and from the second one on a query of its own, "Late…".
+/// The stored operations of the simulated service: one mutation, and one query for each kind of refresh. Every release
+/// of the project has its own version of them and, from the second release on, an additional query "Late…".
 struct Workload: Sendable {
     static let shardCount = 5
     static let mutation = operation("Set")
@@ -17,8 +17,8 @@ struct Workload: Sendable {
     private let failing: Program
     /// The queries of every release that the mutation can refresh.
     static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
-    /// The query that came with the release. Its shard has no other refreshed query, nor that of the release before,
-    /// unless something is split.
+    /// Returns the query that a release added. Its shard has no other refreshed query, including the previous
+    /// release's, unless an operation is split.
     static func late(_ release: Int) -> OperationReference { lateQueries[min(release, lateQueries.count - 1)] }
 
     private static let lateQueries: [OperationReference] = (0..<80).map { release in
@@ -30,7 +30,7 @@ struct Workload: Sendable {
         let candidates = (0...).lazy.map { operation("Late\(release).\($0)") }
         return candidates.first { ShardRouting.shard(of: $0, shardCount: shardCount) == shard }!
     }
-    /// What it reads.
+    /// The entity that the added queries read.
     static let lateEntity = "e3"
 
     static func operation(_ name: String) -> OperationReference {
@@ -43,7 +43,7 @@ struct Workload: Sendable {
         failing = try environment.compile("mutation.variables.absent == 1")
     }
 
-    /// What a client wants, in every release.
+    /// A client's query, the same for every release.
     struct Wish: Hashable {
         var operation: String
         var variables: JSONObject = [:]
@@ -71,7 +71,7 @@ struct Workload: Sendable {
         ShardRouting.route(of: query, shardCount: shardCount, orders: overrides)
     }
 
-    /// Past the time of grace after a change of splits: what must hold may not rest on it.
+    /// A time after the grace period that follows a change of splits: correctness must not depend on that period.
     static let noGraceMs = Int64.max
 
     static func eventShards(by overrides: ClusterOverrides, _ rules: SimulatedRules) -> [ShardID] {
@@ -119,13 +119,13 @@ struct Workload: Sendable {
 }
 
 extension LiveQuery {
-    /// The same as that release has it.
+    /// Returns the live query in the version of that release.
     func of(release: Int) -> LiveQuery {
         LiveQuery(operation: operation, version: Workload.version(release), variables: variables, auth: auth)
     }
 }
 
-/// What an API node that has loaded the deployments up to `generation` publishes by.
+/// The publishing rules of an API node that has loaded the deployments up to `generation`.
 struct SimulatedRules: PublishingRules {
     let generation: Int64
 
