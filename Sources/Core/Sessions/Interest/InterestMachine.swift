@@ -64,8 +64,8 @@ package struct InterestMachine: Sendable {
     package private(set) var movedCount = 0
 
     /// - Parameters:
-    /// - firstAnnouncement: greater than any announcement number of a former process under this name.
-    /// - placeOf: returns the current route of a live query; after a change, call `placesChanged`.
+    ///   - firstAnnouncement: greater than any announcement number of a former process under this name.
+    ///   - placeOf: returns the current route of a live query; after a change, call `placesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0,
         placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
@@ -88,8 +88,8 @@ package struct InterestMachine: Sendable {
 
     /// Adds a subscription of `query` on `hub`.
     /// - Parameters:
-    /// - known: the result that the client claims to hold.
-    /// - reportsTimerRuns: whether to deliver each timer run, even if the result is the same.
+    ///   - known: the result that the client claims to hold.
+    ///   - reportsTimerRuns: whether to deliver each timer run, even if the result is the same.
     package mutating func subscribed(
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false, nowMs: Int64
     ) throws(RequestError) -> Start {
