@@ -18,19 +18,19 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
 
     package var sql: String { text.sql }
 
-    /// Whether a recent execution was slow, and not enough fast ones came after it. Shared by copies, not by other
-    /// statements of the same text.
+    /// Whether a recent execution was slow and too few fast ones followed. Shared by copies, not by other statements
+    /// with the same text.
     var isSlow: Bool { text.fastRunsWanted.load(ordering: .relaxed) > 0 }
 
     func wasSlow() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
 
     func wasFast() {
-        // A lost update costs one more run.
+        // A lost update only costs one more run.
         let wanted = text.fastRunsWanted.load(ordering: .relaxed)
         if wanted > 0 { text.fastRunsWanted.store(wanted - 1, ordering: .relaxed) }
     }
 
-    /// Fast executions in a row after which a slow statement counts as fast again.
+    /// The number of consecutive fast executions after which a slow statement counts as fast again.
     private static let fastRunsMin = 8
 
     /// A C string ends at the first NUL, so a text that contains one would be truncated.
@@ -61,7 +61,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// By `memchr`, because the parameters of a batch are long.
+    /// Whether the text contains a NUL. Uses `memchr`, because the parameters of a batch are long.
     var containsNUL: Bool {
         var text = self
         return text.withUTF8 { bytes in
@@ -84,7 +84,7 @@ extension Parameter: ExpressibleByStringLiteral, ExpressibleByNilLiteral {
     package init(stringLiteral value: String) { self = .text(value) }
     package init(nilLiteral: ()) { self = .null }
 
-    /// Text for a value, NULL for nil.
+    /// A text parameter; NULL for nil.
     package init(_ value: String?) {
         self = value.map(Parameter.text) ?? .null
     }
@@ -95,7 +95,7 @@ extension Parameter: ExpressibleByStringLiteral, ExpressibleByNilLiteral {
 /// One step of a transaction: a statement and its parameters.
 package typealias PostgresStep = (statement: Statement, parameters: [Parameter])
 
-/// The text format of one-dimensional arrays.
+/// Formats one-dimensional arrays as text.
 package enum PostgresArray {
     /// `{"a","b\"c",NULL}`: every element is quoted, so that none can be mistaken for syntax or for NULL.
     package static func literal(_ elements: [String?]) -> String { literal(elements[...]) }

@@ -1,10 +1,10 @@
 import DequeModule
 
 extension PipelineMachine {
-    /// Times out jobs, asks the server to cancel a statement that takes too long or holds others up, and gives the
+    /// Times out jobs, requests the cancellation of a statement that is overdue or delays others, and gives the
     /// connection up when the server does not confirm a cancellation.
     ///
-    /// A job's time begins anew when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so that it does not
+    /// A job's time limit restarts when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so it does not
     /// pay for those before it.
     mutating func timeReached(_ nowMs: Int) {
         guard hasWork, nowMs >= nextScanMs else { return }
@@ -32,12 +32,12 @@ extension PipelineMachine {
         if let head, head.id == id { return }
         head = Head(id: id, sinceMs: nowMs, nextCancelMs: nowMs)
         guard let timeoutMs = jobs[slot].job.runTimeoutMs else { return }
-        // Nobody waits for one that was answered early: it is cancelled now.
+        // An abandoned job is cancelled now, because it was already answered.
         jobs[slot].deadlineMs = jobs[slot].isAnswered ? nowMs : nowMs + timeoutMs
     }
 
-    /// Cancels the job that the server works on when its time is over, when nobody waits for its answer any more, or
-    /// when it is slow and others wait behind it.
+    /// Cancels the job that the server works on when its time is over, when it was already answered, or when it is slow
+    /// and others wait behind it.
     private mutating func judgeHead(_ slot: Slot, othersWait: Bool, _ nowMs: Int) {
         guard let head else { return }
         let isLong = nowMs - head.sinceMs >= limits.heldUpAfterMs
@@ -60,7 +60,7 @@ extension PipelineMachine {
     private mutating func expirePending(_ nowMs: Int) {
         guard pending.contains(where: { jobs[$0].isAnswered || jobs[$0].deadlineMs <= nowMs }) else { return }
         let error = overdueError
-        // Once around the queue, which keeps its order.
+        // One full rotation keeps the queue's order.
         for _ in 0..<pending.count {
             let slot = pending.removeFirst()
             if jobs[slot].isAnswered || jobs[slot].deadlineMs <= nowMs {
@@ -71,12 +71,12 @@ extension PipelineMachine {
         }
     }
 
-    /// While there is no connection, the reason for that is worth more than the timeout.
+    /// The error of an overdue job: without a connection, the reason for that is more useful than the time-out.
     private var overdueError: PostgresError {
         connectError.map { PostgresError(.connectionFailed, $0.message) } ?? .timedOut(outcomeUnknown: false)
     }
 
-    /// Neither an answer nor a cancellation: the server or the network hangs.
+    /// Gives the connection up, because neither an answer nor a cancellation came: the server or the network hangs.
     private mutating func giveUp(_ nowMs: Int) {
         for slot in slotsInFlight() where nowMs >= jobs[slot].deadlineMs {
             let isRead = jobs[slot].kind.isRead
@@ -86,7 +86,7 @@ extension PipelineMachine {
         lose("no answer within \(limits.cancelGraceMs) ms after a deadline")
     }
 
-    /// Jobs sent and not fully answered, in order.
+    /// The jobs sent and not fully answered, in order.
     func slotsInFlight() -> [Slot] {
         if case .script(let slot) = mode { return [slot] }
         var slots: [Slot] = []
@@ -98,7 +98,7 @@ extension PipelineMachine {
 
     // MARK: cancel requests
 
-    /// The request is under way; it cancels whatever statement runs when it arrives at the server.
+    /// Reports that a cancel request is in progress; it cancels whichever statement runs when it reaches the server.
     mutating func cancelRequestStarted() {
         guard isConnected else { return }
         for slot in slotsInFlight() { jobs[slot].isExposedToCancel = true }
