@@ -63,7 +63,7 @@ package final class MemoryBroker: Broker {
 
     // MARK: Faults
 
-    /// Replaces the server process by another one, with its data or empty.
+    /// Replaces the server process with another one, with its data or empty.
     package func restart(losingData: Bool) {
         store.withLock { $0.store.restart(losingData: losingData) }
         wakeReaders(of: nil)
