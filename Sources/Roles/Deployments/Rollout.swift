@@ -9,7 +9,7 @@ package import SchemaMigration
 package import SchemaModel
 import Streams
 
-/// One rollout (`freshet deploy`): compares a project with what is served, migrates the database, announces the
+/// One rollout (`freshet deploy`): compares a project with the served one, migrates the database, announces the
 /// version, waits until every node has loaded it, makes it current, and waits until every node serves it.
 package struct Rollout: Sendable {
     package struct Settings: Sendable {
@@ -247,7 +247,7 @@ package struct Rollout: Sendable {
         }
     }
 
-    // MARK: What is there
+    // MARK: State
 
     private var elapsedMs: Int64 { Int64((ContinuousClock.now - begun) / .milliseconds(1)) }
 

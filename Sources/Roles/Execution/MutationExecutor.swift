@@ -18,7 +18,7 @@ package final class MutationExecutor: Sendable {
         package var isCommitted: Bool { failure == nil }
     }
 
-    /// What the outbox row needs in addition to the mutation.
+    /// The data that the outbox row needs in addition to the mutation.
     package struct Envelope: Sendable {
         package let eventID: String
         package let traceID: String

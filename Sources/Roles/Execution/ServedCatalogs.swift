@@ -5,7 +5,7 @@ import Synchronization
 /// The catalogs of this node, replaced while it runs. Each piece of work takes one snapshot at its start and keeps it
 /// to its end.
 ///
-/// Why no refresh is missed while nodes differ: a version is announced first, and no request gets it before every node
+/// No refresh is missed while nodes differ. A version is announced first, and no request gets it before every node
 /// has loaded it. From then on, a node publishes by the rules of all loaded versions together. `generationReached`
 /// includes a generation only once the last mutation that began with fewer rules has ended. So a mutation that ends
 /// after the first result of the new version is published by that version's rules. A node that cannot be reached

@@ -1,6 +1,7 @@
 /// A pool's connection settings, time-outs and bounds.
 package struct PostgresConfiguration: Sendable {
-    /// In libpq's format: `key=value …` or `postgresql://…`. libpq also handles TLS, several hosts and password files.
+    /// The address in libpq's format, `key=value …` or `postgresql://…`; libpq also handles TLS, several hosts and
+    /// password files.
     package var connectionString: String
 
     /// Shared, pipelined connections for callers' queries.

@@ -69,7 +69,7 @@ package final class MemoryBroker: Broker {
         wakeReaders(of: nil)
     }
 
-    /// While the broker is unavailable, calls fail with `.unavailable` and readers wait.
+    /// Sets whether the broker is available. If not, calls fail with `.unavailable` and readers wait.
     package func setAvailable(_ isAvailable: Bool) {
         store.withLock { $0.store.setAvailable(isAvailable) }
         wakeReaders(of: nil)

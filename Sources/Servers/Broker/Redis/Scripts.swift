@@ -211,7 +211,7 @@ enum Scripts {
             return generation
             """)
 
-    /// Arguments: shard count, format version, incarnation. Returns what is stored.
+    /// Arguments: shard count, format version, incarnation. Returns the stored values.
     static let meta = Script(
         """
         if redis.call('EXISTS', KEYS[1]) == 0 then

@@ -26,8 +26,8 @@ package protocol Broker: Sendable {
 
     /// Appends in order and returns the ids in the same order. Concurrent calls are sent in one batch.
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
-    /// The same for hot paths. `completion` is called exactly once, possibly before this returns, usually on the
-    /// connection's thread: it must be short and must not block.
+    /// Appends without suspending, for hot paths. `completion` is called exactly once, possibly before this returns,
+    /// usually on the connection's thread: it must be short and must not block.
     func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
     /// A reader for one consumer, with its own connection; `name` shows in the server's client list.
     func makeReader(name: String) -> any StreamReader

@@ -63,7 +63,7 @@ struct JobTable<Job: PipelineJob> {
         var isAborted = false
         /// Whether a neighbour's error aborted it before: when sent again, it gets a separate sync.
         var isIsolated = false
-        /// In flight while a cancel request aimed at another job was under way.
+        /// Whether it was in flight during a cancel request aimed at another job.
         var isExposedToCancel = false
         var hasResults = false
         var connectionLosses = 0

@@ -125,7 +125,7 @@ struct PipelineMachine<Job: PipelineJob> {
         if case .offline = mode { false } else { true }
     }
     var isStopping: Bool { stopDeadlineMs != nil }
-    /// As of the last scan.
+    /// Whether one job holds the connection up, as of the last scan.
     var isHeldUp: Bool { inFlight > 0 && head?.isLong == true }
     var hasWork: Bool { inFlight > 0 || !pending.isEmpty }
 

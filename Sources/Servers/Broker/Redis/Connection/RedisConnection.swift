@@ -14,7 +14,7 @@ final class RedisConnection: @unchecked Sendable {
         var isFinal = false
     }
 
-    /// What the handshake requires of the server.
+    /// The kind of server that the handshake requires.
     enum Purpose {
         /// A primary outside a cluster, with its data loaded.
         case primary

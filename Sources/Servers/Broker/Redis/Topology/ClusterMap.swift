@@ -138,7 +138,7 @@ final class ClusterMap: Sendable {
         while !thread.isClosed {
             if thread.takeHint() {
                 if refresh(&connection) { pause.reset() }
-                // Later hints mostly concern what was just fetched, so they wait.
+                // Hints during the pause mostly concern changes just fetched, so they wait.
                 sleep(ms: pause.nextMs())
             } else {
                 let (raised, _) = thread.wake.wait(waitMs: ClusterMap.periodMs)
