@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets any task wake the one task that waits. A ring while no task waits ends the next wait at once.
+/// Lets any task wake the one that waits. A ring without a waiter ends the next wait at once.
 final class AsyncNotify: Sendable {
     private struct State {
         var isRung = false
@@ -18,7 +18,7 @@ final class AsyncNotify: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Returns after the time, when the task is cancelled, or at a ring. For one task at a time.
+    /// Returns when the time is over, at a ring, or when the task is cancelled. Only one task may wait at a time.
     /// - Returns: whether there was a ring.
     func wait(ms: Int) async -> Bool {
         var timer: Task<Void, any Error>?
@@ -34,7 +34,7 @@ final class AsyncNotify: Sendable {
                     return nil
                 }
                 if let answer { return continuation.resume(returning: answer) }
-                // Not before there is a waiter to wake.
+                // Only now is there a waiter to wake.
                 timer = Task {
                     try await Task.sleep(for: .milliseconds(ms))
                     giveUp()

@@ -4,10 +4,10 @@ package import LiveModel
 package import Sharding
 import Synchronization
 
-/// A node's copy of the cluster overrides, and where live queries and events belong by them.
+/// A node's copy of the cluster overrides; routes live queries and events by them.
 ///
-/// Read with every heartbeat, and whenever the broker turns out to have another generation. It may be old;
-/// `ClusterOverrides` says why that is harmless.
+/// Read with every heartbeat, and when the broker reports another generation. The copy may be outdated;
+/// `ClusterOverrides` explains why that is harmless.
 package final class ClusterDirectory: Sendable {
     package let shardCount: Int
     private let broker: any Broker
@@ -16,7 +16,7 @@ package final class ClusterDirectory: Sendable {
 
     private struct State {
         var orders = ClusterOverrides()
-        /// The number of reads begun, and the latest read that has ended.
+        /// The number of the latest read begun, and of the latest one applied.
         var asked = 0
         var read = 0
     }
@@ -27,26 +27,27 @@ package final class ClusterDirectory: Sendable {
         self.nowMs = nowMs
     }
 
-    /// The overrides as last read.
+    /// The overrides as of the last read.
     package var orders: ClusterOverrides { state.withLock { $0.orders } }
 
     package func place(of query: LiveQuery) -> ShardRoute {
         ShardRouting.route(of: query, shardCount: shardCount, orders: orders)
     }
 
-    /// The shards that must receive an event which concerns these queries, by the given overrides or those last read.
+    /// Returns the shards that must receive an event which concerns these queries, under the given overrides or those
+    /// last read.
     package func shards(of queries: [OperationReference], by orders: ClusterOverrides? = nil) -> [ShardID] {
         ShardRouting.shards(of: queries, shardCount: shardCount, orders: orders ?? self.orders, nowMs: nowMs())
     }
 
     /// Reads the overrides.
-    /// - Returns: whether they have changed.
+    /// - Returns: whether they changed.
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
         try await read().isNew
     }
 
-    /// The overrides as of some moment after the call. Costs one short command when nothing changed.
+    /// Returns the overrides as of some time after the call. Takes one short command when nothing changed.
     package func confirmed() async throws(BrokerError) -> ClusterOverrides {
         let generation = try await broker.ordersGeneration()
         let orders = orders
@@ -61,8 +62,8 @@ package final class ClusterDirectory: Sendable {
         let stored = try await broker.orders()
         let orders = ClusterOverrides(generation: stored.generation, fields: stored.fields)
         let isNew = state.withLock { state in
-            // Of two concurrent reads the one that began later counts, whichever generation is greater: a broker that
-            // lost its latest data has an older one, and every node has to follow it.
+            // Of two concurrent reads, the one begun later counts, even if its generation is lower: a broker that lost
+            // its latest data has a lower one, and every node must follow it.
             guard ticket > state.read else { return false }
             state.read = ticket
             guard orders.generation != state.orders.generation else { return false }
@@ -72,7 +73,7 @@ package final class ClusterDirectory: Sendable {
         return (orders, isNew)
     }
 
-    /// Writes overrides. The whole cluster acts on them within a heartbeat, this node at once.
+    /// Writes overrides. The cluster applies them within a heartbeat, this node at once.
     package func change(_ changes: [OverrideChange]) async throws(BrokerError) {
         try await broker.changeOrders(changes.map { (field: $0.field, value: $0.value) })
         try await refresh()

@@ -1,6 +1,6 @@
 package import Broker
 
-/// What a node has of its cluster: the broker, its copies of overrides and revocations, and its own membership.
+/// A node's view of its cluster: the broker, its copies of overrides and revocations, and its own membership.
 package struct ClusterMember: Sendable {
     package let broker: any Broker
     package let directory: ClusterDirectory

@@ -8,13 +8,14 @@ import Synchronization
 
 /// The parts of a node that membership reads and changes.
 package struct MemberRoles: Sendable {
-    /// What the node says of itself.
+    /// Returns the node's entry for the node list.
     package var announcement: @Sendable (_ isDraining: Bool) async -> NodeRecordPayload
-    /// For a worker: who shares the shards, which gateways there are, and which shards an operator moved to whom.
+    /// Updates a worker: the workers that share the shards, the gateways, and the workers to which operators moved
+    /// shards.
     package var updateWorker: @Sendable ([NodeID], Set<NodeID>, [ShardID: NodeID]) async -> Void = { _, _, _ in }
-    /// For a gateway: the overrides changed where live queries belong.
+    /// Updates a gateway: the overrides changed the routes of live queries.
     package var updatePlaces: @Sendable () -> Void = {}
-    /// Begins to move the sessions elsewhere.
+    /// Begins to move the sessions to other nodes.
     package var drainSessions: @Sendable () -> Void = {}
 
     package init(announcement: @escaping @Sendable (_ isDraining: Bool) async -> NodeRecordPayload) {
@@ -24,13 +25,13 @@ package struct MemberRoles: Sendable {
 
 /// A node's membership of the cluster: performs what `MembershipMachine` decides.
 ///
-/// One task, `run`, performs the effects one after the other; other tasks only put facts in and ring.
+/// One task, `run`, performs the effects in order; other tasks only report facts and wake it.
 package final class Membership: Sendable {
     private struct State {
         var machine: MembershipMachine
-        /// Effects that `run` performs next. Bound: those of one round, and of the calls during it.
+        /// The effects that `run` performs next. Bound: those of one round, and of the calls during it.
         var effects: [MembershipMachine.Effect] = []
-        /// Those who wait for the end of a round. Bound: the admin requests in flight, and the node's start.
+        /// The tasks that wait for the end of a round. Bound: the admin requests in flight, and the node's start.
         var waiters: [(round: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
         var lastRound: UInt64 = 0
         var hasBegun = false
@@ -55,12 +56,12 @@ package final class Membership: Sendable {
         state = Mutex(State(machine: MembershipMachine(node: node, settings: settings)))
     }
 
-    /// Whether an operator drains this node.
+    /// Whether an operator has drained this node.
     package var isDrainedByOperator: Bool { state.withLock { $0.machine.isDrainedByOperator } }
 
     // MARK: Facts
 
-    /// Announces the node with every heartbeat until the task is cancelled. Once.
+    /// Announces the node with every heartbeat until the task is cancelled. Call it once.
     package func run(_ roles: MemberRoles) async {
         state.withLock { state in
             state.hasBegun = true
@@ -86,16 +87,16 @@ package final class Membership: Sendable {
         end()
     }
 
-    /// Nodes or leases changed. Short, from any thread.
+    /// Reports that nodes or leases changed. Short; from any thread.
     package func wake() {
         change { $0.woken() }
         notify.ring()
     }
 
-    /// Returns when the node has been announced for the first time, or the attempt failed.
+    /// Returns when the node has been announced for the first time, or the attempt has failed.
     package func firstRoundEnded() async { await wait { _ in 1 } }
 
-    /// Reads overrides and nodes now. Returns when a round that began after the call is over, or membership has ended.
+    /// Reads overrides and nodes now. Returns when a round begun after the call has ended, or membership has.
     package func refresh() async {
         await wait { state in
             let (round, effects) = state.machine.roundRequested()
@@ -117,18 +118,18 @@ package final class Membership: Sendable {
         }
     }
 
-    /// The process ends: the others take its shards, and announcements say that it drains.
+    /// Begins the end of the process: other workers take its shards, and its announcements report that it drains.
     package func leave() async {
         let isWithdrawn = state.withLock { state in
             let effects = state.machine.leave()
             state.effects += effects.filter { $0 != .withdraw }
             return effects.contains(.withdraw)
         }
-        // Not left to `run`, which may be waiting for an answer of the broker.
+        // Not left to `run`, which may be waiting for the broker.
         if isWithdrawn { try? await broker.withdrawNode(node.name) }
     }
 
-    /// Removes the entry for good; after `run` has been cancelled.
+    /// Removes the entry for good. Call it after cancelling `run`.
     package func close() async {
         end()
         if state.withLock({ $0.hasBegun }) { try? await broker.withdrawNode(node.name) }

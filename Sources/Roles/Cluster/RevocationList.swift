@@ -3,10 +3,10 @@ package import Streams
 package import LiveModel
 import Synchronization
 
-/// A node's copy of the cluster's revocations. Its generation is checked often; the list is read when that has changed.
+/// A node's copy of the cluster's revocations. Its generation is polled often; the list is read when that changed.
 ///
-/// A node that is cut off from the broker goes by its copy, and reads the whole list as soon as it is connected again.
-/// `StoredRevocations` says what happens when the broker loses its data.
+/// A node that cannot reach the broker uses its copy, and reads the whole list when it is connected again.
+/// `StoredRevocations` describes what happens when the broker loses its data.
 package final class RevocationList: Sendable {
     private let broker: any Broker
     private let countMax: Int
@@ -17,14 +17,14 @@ package final class RevocationList: Sendable {
     private struct State {
         var known = StoredRevocations()
         var generation: UInt64?
-        /// The number of reads begun, and the latest read that has ended.
+        /// The number of the latest read begun, and of the latest one applied.
         var asked = 0
         var read = 0
     }
 
     /// - Parameters:
-    ///   - countMax: revocations of the cluster; a further one is refused.
-    ///   - makeMark: a text that no other list has.
+    ///   - countMax: the most revocations in the cluster; further ones are refused.
+    ///   - makeMark: returns a text that no other list has.
     package init(
         broker: any Broker, countMax: Int, nowMs: @escaping @Sendable () -> Int64,
         makeMark: @escaping @Sendable () -> String
@@ -37,14 +37,14 @@ package final class RevocationList: Sendable {
 
     package var current: Revocations { state.withLock { $0.known.revocations } }
 
-    /// Nil: not revoked, as far as this node knows.
+    /// Returns the revocation that applies; nil if this node knows of none.
     package func revocation(of auth: Auth?, apiKey: String?) -> Revocation? {
         let nowMs = nowMs()
         return state.withLock { $0.known.revocations.revocation(of: auth, apiKey: apiKey, nowMs: nowMs) }
     }
 
-    /// Costs one short command when nothing changed.
-    /// - Returns: whether the list has changed.
+    /// Reads the list if its generation changed. Takes one short command otherwise.
+    /// - Returns: whether the list changed.
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
         let generation = try await broker.ordersGeneration(in: .revocations)
@@ -60,7 +60,7 @@ package final class RevocationList: Sendable {
             (stored, read) = try await fetch()
         }
         return state.withLock { state in
-            // Of two concurrent reads the one that began later counts.
+            // Of two concurrent reads, the one begun later counts.
             guard ticket > state.read else { return false }
             state.read = ticket
             let isChanged = state.known.revocations != stored.revocations
@@ -77,7 +77,7 @@ package final class RevocationList: Sendable {
 
     // MARK: Changes by operators
 
-    /// - Throws: `.limitExceeded` when the list is full, `.unavailable` when the broker cannot be asked.
+    /// - Throws: `.limitExceeded` when the list is full, `.unavailable` when the broker cannot be reached.
     package func revoke(
         _ subject: RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool
     ) async throws(RequestError) {

@@ -2,19 +2,19 @@ package import DeploymentPlan
 package import LiveModel
 package import Postgres
 
-/// The table `freshet.deployments`: which versions of the project there have been, and since when each is in force.
+/// The table `freshet.deployments`: the versions of the project, and since when each has been active.
 ///
-/// Rows are inserted one transaction after the other (an advisory lock), so a reader of the greatest id has read all
-/// rows before it.
+/// An advisory lock serializes the transactions that insert rows, so a reader of the greatest id has read all rows
+/// before it.
 package struct DeploymentStore: Sendable {
-    /// The table at one moment.
+    /// The table's contents at one moment.
     package struct History: Sendable {
-        /// In the order of their ids.
+        /// Ordered by id.
         package let deployments: [Deployment]
-        /// Milliseconds since 1970 by the database's clock.
+        /// The database's time, in milliseconds since 1970.
         package let nowMs: Int64
 
-        /// The deployment that is in force; nil before the first.
+        /// The active deployment; nil before the first.
         package var lastActive: Deployment? { deployments.last { $0.origin == .deploy && $0.activeAtMs != nil } }
 
         package init(deployments: [Deployment], nowMs: Int64) {
@@ -23,7 +23,7 @@ package struct DeploymentStore: Sendable {
         }
     }
 
-    /// Rows that are read; pruning keeps far fewer.
+    /// The most rows read; pruning keeps far fewer.
     package static let rowsMax = 500
 
     private let pool: PostgresPool
@@ -87,13 +87,13 @@ package struct DeploymentStore: Sendable {
         return History(deployments: deployments, nowMs: Int64(rows.first?.int(7) ?? 0))
     }
 
-    /// The stored text; nil when the version is not stored any more.
+    /// Returns the stored text; nil when the version is no longer stored.
     package func project(_ version: Digest) async throws(PostgresError) -> String? {
         try await pool.query(Self.projectOf, [.text(version.hex)]).rows.first?.string(0)
     }
 
-    /// Notes that a node was started with this folder: a row at first, then the time. Once something is deployed, only
-    /// a known folder's time.
+    /// Records that a node was started with this folder: inserts a row or updates the time of an existing one. After
+    /// the first deployment, only updates.
     package func noteFolder(_ archive: ProjectArchive, by name: String) async throws(PostgresError) {
         _ = try await pool.transaction([
             (Self.lock, []),
@@ -102,7 +102,7 @@ package struct DeploymentStore: Sendable {
         ])
     }
 
-    /// - Returns: its id.
+    /// - Returns: the deployment's id.
     package func announce(_ archive: ProjectArchive, by name: String) async throws(PostgresError) -> Int64 {
         let results = try await pool.transaction([
             (Self.lock, []), (Self.insert, [.text(archive.version.hex), .text(archive.text), .text(name)]),
@@ -113,7 +113,7 @@ package struct DeploymentStore: Sendable {
         return Int64(id)
     }
 
-    /// - Returns: false when the announcement is void.
+    /// - Returns: false when the announcement was withdrawn or has expired.
     package func activate(_ id: Int64) async throws(PostgresError) -> Bool {
         let results = try await pool.transaction([
             (Self.activation, [.text(String(id)), .text(String(DeploymentSchedule.announcedMaxMs))])
@@ -121,12 +121,12 @@ package struct DeploymentStore: Sendable {
         return results.first?.rows.isEmpty == false
     }
 
-    /// Withdraws every announcement that is not active. Only for the holder of the deployment lock.
+    /// Withdraws every announcement that is not active. The caller must hold the deployment lock.
     package func withdrawAnnounced() async throws(PostgresError) {
         _ = try await pool.transaction([(Self.withdrawal, [])])
     }
 
-    /// Removes all but the youngest rows and those of served versions.
+    /// Removes all rows except the newest ones and those of served versions.
     package func prune(keeping served: [Digest], historyMax: Int) async throws(PostgresError) {
         let versions = PostgresArray.literal(served.map(\.hex))
         _ = try await pool.transaction([(Self.removal, [.text(versions), .text(String(historyMax))])])

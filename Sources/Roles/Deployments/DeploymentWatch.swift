@@ -9,20 +9,20 @@ import Postgres
 import SchemaModel
 import Synchronization
 
-/// Why the deployed project cannot be served by this node.
+/// The reason that this node cannot serve the deployed project.
 package struct DeploymentError: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// The database was away: the call can succeed later.
+    /// Whether the database was unreachable, so that a later call can succeed.
     package var isTransient = false
 }
 
-/// Follows the deployments of the cluster: compiles what is announced, swaps the catalogs, and says when the sessions
-/// of a former version are to reconnect.
+/// Follows the deployments of the cluster: compiles announced versions, swaps the catalogs, and reports when the
+/// sessions of a former version must reconnect.
 package final class DeploymentWatch: Sendable {
     package struct Settings: Sendable {
         package var schedule = DeploymentSchedule.Settings()
         package var pollMs = 2_000
-        /// Versions beside the current one that a node has in memory.
+        /// The most versions in memory besides the current one.
         package var othersMax = 4
         package var options = CatalogOptions()
 
@@ -42,13 +42,13 @@ package final class DeploymentWatch: Sendable {
     private let settings: Settings
     private let logger: Logger
     private let state: Mutex<State>
-    /// Sessions are being told to reconnect; at most one such task at a time.
+    /// Whether sessions are being asked to reconnect; one task at a time does so.
     private let isMoving = Atomic<Bool>(false)
     private let turns = Turns()
     private let metrics = DeploymentMetrics()
 
-    /// Loads what the cluster serves: the last deployment, else the folder.
-    /// - Throws: when the deployments cannot be read, or the current one cannot be compiled here.
+    /// Loads the served version: the last deployment, or else the folder.
+    /// - Throws: when the deployments cannot be read, or this node cannot compile the current one.
     package static func start(
         store: DeploymentStore, folder: ProjectArchive, catalog: Catalog, node: NodeID, settings: Settings,
         logger: Logger
@@ -86,13 +86,13 @@ package final class DeploymentWatch: Sendable {
         catalogs = ServedCatalogs(CatalogSet(current: .init(version: folder.version, catalog: catalog)), generation: 0)
     }
 
-    /// Why something announced or deployed is not served here; empty if nothing is missing.
+    /// The reason that an announced or deployed version is not served here; empty if all are.
     package var problem: String { state.withLock { $0.problem } }
 
-    /// Works until its task is cancelled.
-    /// - Parameter move: tells all sessions but those of these versions to reconnect; called again after each look. It
-    ///   gets the versions that stay, since a node that was suspended for long may have sessions of a version long
-    ///   gone.
+    /// Runs until its task is cancelled.
+    /// - Parameter move: asks all sessions to reconnect except those of the given versions; called after each poll. It
+    ///   takes the versions that stay, because a node that was suspended may hold sessions of a version that is no
+    ///   longer served anywhere.
     package func run(move: @escaping @Sendable (_ staying: Set<Digest>) async -> Void) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(settings.pollMs))
@@ -107,7 +107,7 @@ package final class DeploymentWatch: Sendable {
         }
     }
 
-    /// Looks now. Returns when what was stored before the call is served; what cannot be read stays as it is.
+    /// Polls now. Returns when everything stored before the call is served; unreadable deployments change nothing.
     package func poll() async {
         await turns.take { await self.look() }
     }
@@ -137,7 +137,7 @@ package final class DeploymentWatch: Sendable {
         var others: [CatalogSet.Member] = []
         var generation = schedule.generation
         for (index, version) in schedule.others.enumerated() {
-            // When there are too many, the oldest are left out; their sessions get an error that says to reconnect.
+            // Beyond the limit, the oldest are left out; their sessions get an error that asks them to reconnect.
             if index >= settings.othersMax { continue }
             if let catalog = try await catalog(of: version, problem: &problem) {
                 let isBetween = schedule.announced.contains(version) || schedule.moving.contains(version)
@@ -167,7 +167,8 @@ package final class DeploymentWatch: Sendable {
         }
     }
 
-    /// Before the first deployment, a folder that no node has noted for long counts as former.
+    /// Whether to record the folder again: before the first deployment, a folder that no node has recorded for long
+    /// would count as former.
     private func isFolderNoteDue(_ history: DeploymentStore.History) -> Bool {
         if history.lastActive != nil { return false }
         guard let mine = history.deployments.last(where: { $0.origin == .folder && $0.version == folder.version })
@@ -182,7 +183,7 @@ package final class DeploymentWatch: Sendable {
             return nil
         }
         let options = settings.options
-        // Off the event loops and the actors' threads of the hot path.
+        // Not on the event loops or on the threads of hot-path actors.
         let outcome = await Task.detached(priority: .utility) { () -> Result<Catalog, DeploymentError> in
             do {
                 return .success(try Catalog.compile(try ProjectArchive(parsing: text).project, options: options))
@@ -206,8 +207,8 @@ package final class DeploymentWatch: Sendable {
     }
 }
 
-/// Serialises looks, so that an older answer never replaces a newer one. Bound: one under way, and one to come that all
-/// callers in the meantime share.
+/// Serializes polls, so that an older answer never replaces a newer one. Bound: one in progress, and one queued that
+/// all callers in the meantime share.
 private actor Turns {
     private var last: Task<Void, Never>?
     private var waiting: Task<Void, Never>?

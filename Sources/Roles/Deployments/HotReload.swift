@@ -5,11 +5,11 @@ package import Migrations
 package import Operations
 package import SchemaModel
 
-/// Serves edits of a folder (`freshet dev`): what compiles becomes current the way `freshet deploy` does it, so
-/// sessions stay connected and keep the version that they began with; while the folder does not compile, the last sound
+/// Serves edits of a folder (`freshet dev`). A version that compiles becomes current as with `freshet deploy`, so
+/// sessions stay connected and keep the version that they began with. While the folder does not compile, the last valid
 /// version stays.
 package struct HotReload: Sendable {
-    /// For mutations in progress that began by the rules of the version before.
+    /// The time limit for mutations in progress under the previous version's rules.
     private static let loadMaxMs = 5_000
 
     /// The one node that serves the folder.
@@ -31,7 +31,7 @@ package struct HotReload: Sendable {
         case database(SchemaDatabase.Event)
         case schemaChanged(summary: String)
         case reloaded(Digest)
-        /// The version before is still served. Nil: the diagnostics say why.
+        /// The previous version is still served. Nil: the diagnostics give the reason.
         case notReloaded(reason: String?)
     }
 
@@ -42,7 +42,7 @@ package struct HotReload: Sendable {
     private let report: @Sendable (Event) -> Void
     private var store: DeploymentStore { DeploymentStore(pool: database.pool) }
 
-    /// - Parameter database: started.
+    /// - Parameter database: its pool has been started.
     package init(
         _ node: Node, database: SchemaDatabase, options: CatalogOptions, historyMax: Int,
         report: @escaping @Sendable (Event) -> Void
@@ -54,7 +54,7 @@ package struct HotReload: Sendable {
         self.report = report
     }
 
-    /// Makes the folder current before the node starts: an earlier run may have left another version.
+    /// Makes the folder current before the node starts, because an earlier run may have left another version.
     package static func adopt(_ project: Project, in database: SchemaDatabase) async throws {
         let store = DeploymentStore(pool: database.pool)
         let archive = ProjectArchive(project)
@@ -63,7 +63,7 @@ package struct HotReload: Sendable {
         _ = try await store.activate(try await store.announce(archive, by: "freshet dev"))
     }
 
-    /// The files have changed.
+    /// Reloads the folder after a change.
     package func reload(_ load: () throws(CatalogError) -> Project) async {
         let project: Project
         let catalog: Catalog
@@ -84,7 +84,7 @@ package struct HotReload: Sendable {
 
     private func deploy(_ archive: ProjectArchive, _ catalog: Catalog) async throws {
         let current = try await store.history().lastActive?.version
-        // A file was touched, or an edit taken back.
+        // A file was touched, or an edit was undone.
         if current == archive.version || current == nil && node.servedVersion() == archive.version { return }
         for summary in try await database.migrate(catalog.schema, report: { report(.database($0)) }) {
             report(.schemaChanged(summary: summary))

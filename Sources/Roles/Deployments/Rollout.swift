@@ -9,20 +9,20 @@ package import SchemaMigration
 package import SchemaModel
 import Streams
 
-/// One rollout (`freshet deploy`): compares a project with what is served, migrates the database, announces the
+/// One rollout (`freshet deploy`): compares a project with the served one, migrates the database, announces the
 /// version, waits until every node has loaded it, makes it current, and waits until every node serves it.
 package struct Rollout: Sendable {
     package struct Settings: Sendable {
         package var schedule = DeploymentSchedule.Settings()
-        /// Versions beside the new one that may still be served.
+        /// The most versions that may still be served besides the new one.
         package var versionsMax = 4
-        /// Rows that pruning keeps.
+        /// The number of rows that pruning keeps.
         package var historyMax = 20
-        /// For the nodes to load the version, and again for them to serve it.
+        /// The time limit for the nodes to load the version, and again for them to serve it.
         package var timeoutMs: Int64 = 120_000
         package var heartbeatMs: Int64 = 1_000
         package var nodeTtlMs: Int64 = 5_000
-        /// Deploys although clients of the served version may break.
+        /// Whether to deploy even if clients of the served version may break.
         package var allowsBreaking = false
         package var options = CatalogOptions()
         package var lockRetries = LockRetryPolicy.ownServer
@@ -30,16 +30,16 @@ package struct Rollout: Sendable {
         package init() {}
     }
 
-    /// What a rollout says while it works.
+    /// The progress that a rollout reports.
     package enum Event: Sendable {
         case goingBack(deployment: Int64, Digest)
         case alreadyDeployed(Digest)
-        /// About the project, or about what its clients will notice.
+        /// Findings about the project, or about changes that its clients will notice.
         case diagnostics([Diagnostic])
-        /// Served, but not stored.
+        /// The version is served but not stored.
         case notCompared(Digest)
         case planned(MigrationPlan)
-        /// Another migration is under way; the rollout waits for its end.
+        /// Another migration is in progress; the rollout waits for its end.
         case waiting(holder: String)
         case step(summary: String, isDryRun: Bool)
         case deployable(Digest)
@@ -56,8 +56,8 @@ package struct Rollout: Sendable {
     private let begun = ContinuousClock.now
 
     /// - Parameters:
-    ///   - database: started, and with the service's own tables.
-    ///   - report: from any thread.
+    ///   - database: its pool has been started, and the service's own tables exist.
+    ///   - report: called from any thread.
     package init(
         database: SchemaDatabase, broker: any Broker, settings: Settings, report: @escaping @Sendable (Event) -> Void
     ) {
@@ -71,13 +71,13 @@ package struct Rollout: Sendable {
     private struct Candidate {
         let archive: ProjectArchive
         let catalog: Catalog
-        /// With paths as the operator typed them.
+        /// The project, with paths as the operator typed them.
         let project: Project
     }
 
     // MARK: Commands
 
-    /// The history, youngest first, with what each version is now and which nodes serve it.
+    /// Returns the history, newest first, with each version's state and the nodes that serve it.
     package func listing() async throws -> [RolloutListing] {
         let history = try await store.history()
         return RolloutListing.all(history.deployments, schedule(history), nodes: try await nodes())
@@ -85,7 +85,7 @@ package struct Rollout: Sendable {
 
     /// - Parameters:
     ///   - catalog: compiled from `project`.
-    ///   - user: goes into the history.
+    ///   - user: recorded in the history.
     package func deploy(_ project: Project, _ catalog: Catalog, by user: String, dryRun: Bool) async throws {
         try await locked {
             try await roll(
@@ -122,7 +122,7 @@ package struct Rollout: Sendable {
         guard candidate.archive.text.utf8.count <= ProjectArchive.bytesMax else {
             throw RolloutRefused("the project is larger than \(ProjectArchive.bytesMax >> 20) MiB")
         }
-        // Left behind by a run before this one, which is over: this one has the lock.
+        // Left over from an earlier run, which has ended: this one holds the lock.
         try await store.withdrawAnnounced()
         let schedule = schedule(try await store.history())
         if schedule.current == version {
@@ -152,7 +152,7 @@ package struct Rollout: Sendable {
             keeping: served.others + (served.current.map { [$0] } ?? []), historyMax: settings.historyMax)
     }
 
-    /// - Returns: what the database needs.
+    /// - Returns: the migration that the database needs.
     /// - Throws: `RolloutRefused`, `MigrationRefused`; nothing was changed.
     private func check(
         _ candidate: Candidate, _ schedule: DeploymentSchedule, allowsBreaking: Bool
@@ -186,7 +186,7 @@ package struct Rollout: Sendable {
     private func compare(
         _ candidate: Candidate, with schedule: DeploymentSchedule, allowsBreaking: Bool
     ) async throws {
-        // Before the first deployment every node serves its own folder.
+        // Before the first deployment, every node serves its own folder.
         var served = [schedule.current].compactMap { $0 }
         if served.isEmpty {
             served = Set(try await nodes().compactMap { Digest(hex: $0.project) }).sorted { $0.hex < $1.hex }
@@ -212,21 +212,21 @@ package struct Rollout: Sendable {
     private func migrate(_ schema: Schema) async throws {
         do {
             _ = try await database.migrate(schema, retries: settings.lockRetries) { event in
-                // The plan has been reported.
+                // The plan has already been reported.
                 if case .waiting(let holder) = event { report(.waiting(holder: holder)) }
             }
         } catch let error as TableNotFree {
             throw RolloutRefused("\(error); nothing was deployed")
         } catch let error as PostgresError {
-            // For example a unique constraint over rows that are not unique: the server says it best.
+            // For example, a unique constraint over rows that are not unique: the server's message is the clearest.
             throw RolloutRefused(
                 "the database was not brought to the schema: \(error.message)"
                     + (error.detail.map { " (\($0))" } ?? "") + "; nothing was deployed")
         }
     }
 
-    /// - Returns: the nodes seen, for a further wait.
-    /// - Throws: `RolloutRefused` when the time is over or a node cannot, naming the nodes.
+    /// - Returns: the nodes seen, for a later wait.
+    /// - Throws: `RolloutRefused` with the nodes' names when the time is over or a node cannot load the version.
     @discardableResult
     private func wait(
         _ goal: RolloutWait.Goal, _ id: Int64, _ version: Digest, _ roster: RolloutRoster
@@ -247,7 +247,7 @@ package struct Rollout: Sendable {
         }
     }
 
-    // MARK: What is there
+    // MARK: State
 
     private var elapsedMs: Int64 { Int64((ContinuousClock.now - begun) / .milliseconds(1)) }
 
@@ -263,7 +263,8 @@ package struct Rollout: Sendable {
         DeploymentSchedule(history.deployments, folder: nil, nowMs: history.nowMs, settings: settings.schedule)
     }
 
-    /// Allows one deployment at a time. The lock ends with the connection, so with this process at the latest.
+    /// Runs `body` under a lock, one deployment at a time. The lock ends with the connection, at the latest when this
+    /// process does.
     private func locked(_ body: @escaping @Sendable () async throws -> Void) async throws {
         try await database.pool.withSession { session in
             let answer = try await session.execute(
@@ -280,7 +281,7 @@ package struct Rollout: Sendable {
     }
 }
 
-/// Why nothing, or not everything, was done.
+/// The reason that a rollout did nothing, or did not finish.
 package struct RolloutRefused: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,15 +1,15 @@
 package import LiveModel
 
-/// Who sent a request, and until when that holds.
+/// A request's sender, and how long its credentials are valid.
 package struct Identity: Sendable, Hashable {
-    /// Nil: signed out.
+    /// Nil for a signed-out sender.
     package let auth: Auth?
-    /// Nothing may be delivered on this identity from here on; nil without a limit.
+    /// The time after which nothing may be delivered to this identity; nil without a limit.
     package let expiresAtMs: Int64?
-    /// The name of the API key that it came by; nil for one that came by a token or by nothing.
+    /// The name of the API key that authenticated the request; nil with a token or without credentials.
     package let apiKey: String?
-    /// Stands for the user, or for the address of a signed-out sender (`at`): who is charged for slow statements. The same
-    /// only within this process.
+    /// A number for the user, or for the address of a signed-out sender (`at`): slow statements are charged to it. It
+    /// differs between processes.
     package private(set) var caller: UInt64 = 0
 
     package static let signedOut = Identity(auth: nil, expiresAtMs: nil)
@@ -21,7 +21,8 @@ package struct Identity: Sendable, Hashable {
         if let name = auth?.uid ?? apiKey { caller = UInt64(truncatingIfNeeded: name.hashValue) }
     }
 
-    /// The identity as it comes from an address; nil: not known.
+    /// Returns the identity in which a signed-out sender is charged by address.
+    /// - Parameter address: nil if unknown.
     package func at(_ address: String?) -> Identity {
         guard let address, auth == nil, apiKey == nil else { return self }
         var identity = self
@@ -30,10 +31,10 @@ package struct Identity: Sendable, Hashable {
     }
 }
 
-/// Judges tokens and API keys.
+/// Verifies tokens and API keys.
 package protocol Authenticator: Sendable {
-    /// - Throws: `.unauthenticated` saying what is wrong with the token or the key.
+    /// - Throws: `.unauthenticated` with what is wrong with the token or the key.
     func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
-    /// Why an identity that was let in counts no more, or never did.
+    /// Returns why an identity is not admitted, or no longer; nil if it is.
     func refusal(of identity: Identity) -> RequestError?
 }

@@ -2,7 +2,8 @@ package import LiveModel
 package import Postgres
 
 extension RequestError {
-    /// A database error as clients see it: its kind, never the server's words, which can quote other rows.
+    /// The error that clients see for a database error: its kind, never the server's message, which can quote other
+    /// rows.
     package init(_ error: PostgresError) {
         switch error.code {
         case .server: self = Self.server(error)

@@ -3,17 +3,17 @@ import JSON
 import LiveModel
 package import Operations
 
-/// Reaches the embedding server.
+/// The connection to the embedding server.
 package protocol EmbeddingTransport: Sendable {
-    /// Every text has an outcome. Errors: `.resolverFailed`, `.timeout`, `.unavailable`, `.limitExceeded`,
-    /// `.payloadTooLarge`. A text may be asked for more than once: nothing is changed by it.
-    /// - Parameter texts: each once.
+    /// Returns an outcome for every text. Errors: `.resolverFailed`, `.timeout`, `.unavailable`, `.limitExceeded`,
+    /// `.payloadTooLarge`. Requests change nothing, so a text may be sent more than once.
+    /// - Parameter texts: without duplicates.
     func embeddings(of texts: [EmbeddingText]) async -> Embeddings
 }
 
 extension Optional where Wrapped == any EmbeddingTransport {
-    /// The vectors for one run.
-    /// - Throws: why there is not every one of them.
+    /// Returns the embeddings for one run.
+    /// - Throws: the error of the first text without an embedding.
     func embeddings(for operation: StoredOperation, _ variables: JSONObject) async throws(RequestError) -> Embeddings {
         guard operation.hasEmbeddings else { return .none }
         let texts = try operation.embeddingTexts(variables: variables)
@@ -22,7 +22,8 @@ extension Optional where Wrapped == any EmbeddingTransport {
         return embeddings
     }
 
-    /// The vectors for many runs together. One whose variables give no text is told so when its values are computed.
+    /// Returns the embeddings for many runs in one request. A run whose variables yield no text fails later, when its
+    /// values are computed.
     func embeddings(for operation: StoredOperation, _ items: [QueryExecutor.Item]) async -> Embeddings {
         guard operation.hasEmbeddings else { return .none }
         var texts: [EmbeddingText] = []

@@ -9,22 +9,22 @@ package final class MutationExecutor: Sendable {
     package struct Outcome: Sendable {
         /// JSON text of `data`.
         package let body: [UInt8]
-        /// Errors of single fields; the others were committed.
+        /// Errors of single fields; the other fields were committed.
         package let errors: [RequestError]
-        /// The row that stands in the outbox now; nil when nothing could be refreshed or nothing was committed.
+        /// The row now in the outbox; nil when nothing could be refreshed or nothing was committed.
         package let event: OutboxRow?
-        /// Why nothing was committed: the error of the field that failed first; nil when something was.
+        /// The error of the first failed field, when nothing was committed; nil otherwise.
         package var failure: RequestError?
         package var isCommitted: Bool { failure == nil }
     }
 
-    /// What the outbox needs besides what the mutation itself tells.
+    /// The data that the outbox row needs in addition to the mutation.
     package struct Envelope: Sendable {
         package let eventID: String
         package let traceID: String
-        /// Shards that own a query which this mutation could refresh; without any, no event is made.
+        /// Shards that own a query which this mutation could refresh; if empty, no event is written.
         package let shards: [ShardID]
-        /// `mutation.auth` as conditions may read it.
+        /// The part of `mutation.auth` that conditions may read.
         package let authReads: AuthReads
 
         package init(eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads) {
@@ -44,7 +44,7 @@ package final class MutationExecutor: Sendable {
 
     /// - Parameters:
     ///   - resolvers: nil where no operation has custom resolvers.
-    ///   - embeddings: nil where no operation asks for vectors of texts.
+    ///   - embeddings: nil where no operation needs embeddings.
     package init(
         pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String,
         resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
@@ -56,7 +56,8 @@ package final class MutationExecutor: Sendable {
         self.makeUUID = makeUUID
     }
 
-    /// - Throws: when nothing was committed and no field can be blamed; `.outcomeUnknown` when that is not certain.
+    /// - Throws: when nothing was committed and the error belongs to no single field; `.outcomeUnknown` when the commit
+    ///   is uncertain.
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
@@ -66,7 +67,7 @@ package final class MutationExecutor: Sendable {
                 auth: envelope.authReads.project(auth) ?? .null, keysWritten: keys, traceID: envelope.traceID,
                 committedAtMs: clock.nowMs())
         }
-        // Before any transaction, which would hold a connection and locks for as long as the server takes.
+        // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         if operation.isStepwise {
             let run = operation.mutationRun(
@@ -77,14 +78,14 @@ package final class MutationExecutor: Sendable {
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
-        // A key that Postgres makes is known too late for an outbox row in the same flight.
+        // A key that Postgres generates is known too late for an outbox row in the same round trip.
         if call.isTransaction || call.steps.count == 1, !call.steps.contains(where: \.returnsKey) {
             return try await runAtOnce(operation, call, envelope, caller, makeEvent)
         }
         return try await runInSequence(operation, call, envelope, makeEvent)
     }
 
-    /// One flight: the steps and the outbox row, all or nothing.
+    /// Sends the steps and the outbox row as one transaction in one round trip.
     private func runAtOnce(
         _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
         _ caller: UInt64, _ makeEvent: ([EntityKey]) -> MutationEvent
@@ -113,8 +114,8 @@ package final class MutationExecutor: Sendable {
         return Outcome(body: Self.object(fields), errors: [], event: row)
     }
 
-    /// Every field is null and has an error: the failing one its own, earlier ones "(rolled back)", later ones
-    /// "(aborted)". Source: docs/reference/sql-connect.md §5.1, `@transaction`.
+    /// Returns an outcome with every field null and an error for each: the failing field's own, "(rolled back)" for
+    /// earlier ones, "(aborted)" for later ones. Source: docs/reference/sql-connect.md §5.1, `@transaction`.
     static func rolledBack(
         _ responseKeys: [String], failedStep: Int, _ error: RequestError,
         isRedacted: (String) -> Bool = { _ in false }
@@ -132,7 +133,7 @@ package final class MutationExecutor: Sendable {
             failure: errors[failedStep])
     }
 
-    /// The fields run one after the other. Without `@transaction` a failed one does not undo the others; they still
+    /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
         _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
@@ -187,7 +188,7 @@ package final class MutationExecutor: Sendable {
         }
     }
 
-    /// JSON text of one field; nil for null.
+    /// Returns the JSON text of one field; nil for null.
     static func value(of step: MutationStep, _ result: ResultSet) -> [UInt8]? {
         switch step.resultKind {
         case .json: result.rows.first?[0]
@@ -199,7 +200,7 @@ package final class MutationExecutor: Sendable {
         step.keysWritten(returned: step.returnsKey ? result.rows.first?[1] : nil)
     }
 
-    /// `{"key":JSON,…}`; the fields' texts come from Postgres as they are.
+    /// Returns `{"key":JSON,…}`, with the fields' texts as Postgres made them.
     static func object(_ fields: [(String, [UInt8]?)]) -> [UInt8] {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for (index, (key, json)) in fields.enumerated() {

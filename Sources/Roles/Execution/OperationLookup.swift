@@ -4,20 +4,20 @@ package import JSON
 package import LiveModel
 package import Operations
 
-/// A request made certain: which stored operation, with which variables, and that its sender may run it.
+/// A stored operation with its coerced variables, which its sender may run.
 package struct ResolvedOperation: Sendable {
     package let operation: StoredOperation
-    /// Coerced.
+    /// Coerced to their declared types.
     package let variables: JSONObject
     package let auth: Auth?
-    /// What the client's text called it; nil without a text.
+    /// The operation kind in the client's text; nil without a text.
     package let wantedKind: OperationKind?
-    /// Of the project that the operation was found in.
+    /// The version of the project that the operation was found in.
     package let projectVersion: Digest
-    /// Who is charged when its statements are slow (`Identity.caller`).
+    /// The number to which slow statements are charged (`Identity.caller`).
     package var caller: UInt64 = 0
 
-    /// The same for another sender, who is yet to be authorized.
+    /// Returns the same operation for another sender, who is not authorized yet.
     package func with(auth: Auth?) -> ResolvedOperation {
         ResolvedOperation(
             operation: operation, variables: variables, auth: auth, wantedKind: wantedKind,
@@ -32,7 +32,7 @@ package struct ResolvedOperation: Sendable {
     }
 }
 
-/// Which kinds of operation a request may name: no mutation under a path of queries.
+/// The kinds of operation that a request may name; a path for queries, for example, takes no mutation.
 package struct AllowedKinds: Sendable {
     private let only: StoredOperation.Kind?
     private let code: ErrorCode
@@ -41,8 +41,8 @@ package struct AllowedKinds: Sendable {
     package static let all = AllowedKinds(only: nil, code: .badRequest, hint: "")
 
     /// - Parameters:
-    ///   - code: of the error for an operation of the other kind.
-    ///   - hint: ends its message, as in `"X" is a query: GET it from …`.
+    ///   - code: the error code for an operation of the other kind.
+    ///   - hint: ends the error message, as in `"X" is a query: GET it from …`.
     package static func only(
         _ kind: StoredOperation.Kind, code: ErrorCode = .badRequest, hint: String = ""
     ) -> AllowedKinds {
@@ -56,10 +56,10 @@ package struct AllowedKinds: Sendable {
     }
 }
 
-/// Finds, coerces, authorizes: the same for every protocol.
+/// Finds operations, coerces their variables and authorizes their senders, alike for every protocol.
 package struct OperationLookup: Sendable {
     package let catalog: Catalog
-    /// Of the project.
+    /// The project's version.
     package let version: Digest
     private let texts: StoredTexts
 
@@ -70,11 +70,11 @@ package struct OperationLookup: Sendable {
     }
 
     /// - Parameters:
-    ///   - connector: nil means any in which the operation is alone of its name or text.
-    ///   - name: nil means the one in `document`, or the one operation that `document` has the selections of.
-    ///   - document: text that must have the stored operation's selections, if any.
-    ///   - digest: of the stored text, in place of name and text.
-    ///   - kinds: asked before the variables are looked at.
+    ///   - connector: nil searches all connectors; the name or text must then be unique among them.
+    ///   - name: nil selects the operation in `document`, or the only one with the selections of `document`.
+    ///   - document: a text that must have the stored operation's selections; optional.
+    ///   - digest: the stored text's digest, instead of name and text.
+    ///   - kinds: checked before the variables.
     /// - Throws: `.operationNotFound`, `.badRequest`, `.invalidVariable`, `.unauthenticated`, `.permissionDenied`.
     package func resolve(
         connector: String?, name: String?, document: String?, digest: Digest? = nil, variables: JSONObject,
@@ -101,7 +101,7 @@ package struct OperationLookup: Sendable {
             projectVersion: version)
     }
 
-    /// A text of an administrator's: everything is allowed.
+    /// Resolves a text of an administrator, who may run anything.
     /// - Throws: `.badRequest` with what is wrong with the text, `.invalidVariable`.
     package func resolveAdHoc(
         _ text: String, name: String?, variables: JSONObject, auth: Auth?
@@ -123,9 +123,9 @@ package struct OperationLookup: Sendable {
         return operation
     }
 
-    /// Clients run stored operations only: a text is accepted when its selections are those of a stored one. A client
-    /// may call a stored query `subscription`, and may call an operation what it likes where the selections tell which
-    /// it is.
+    /// Finds the stored operation for a text. Clients run stored operations only, so a text is accepted if its
+    /// selections are those of a stored one. A client may call a stored query `subscription`, and may use any operation
+    /// name if the selections identify the operation.
     private func find(_ name: String, _ sent: SentText?, in connectors: [Connector]) throws(RequestError)
         -> StoredOperation
     {
@@ -165,7 +165,7 @@ extension StoredOperation? {
     }
 }
 
-/// A text that came with a request.
+/// An operation text from a request.
 private struct SentText {
     let operation: OperationDefinition
     let selections: String

@@ -16,7 +16,7 @@ extension OutboxRow {
             Self.insert,
             [
                 .text(id), .text(numbers),
-                // The binary format of a text is its bytes.
+                // A text's binary format is its bytes.
                 .binary(event),
             ]
         )

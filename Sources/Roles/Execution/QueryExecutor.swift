@@ -6,11 +6,12 @@ package import Postgres
 import QuerySQL
 import Synchronization
 
-/// Runs stored queries: one by one for requests, many variable sets in one statement for refreshes.
+/// Runs stored queries: single ones for requests, many variable sets in one statement for refreshes.
 package final class QueryExecutor: Sendable {
     package struct Result: Sendable {
         package let answer: OperationAnswer
-        /// Of the result as the database made it, ids of entities included; of what is shown where that is less.
+        /// The digest of the result as the database made it, entity ids included; or of the visible result, if that is
+        /// less.
         package let digest: Digest
 
         init(answer: OperationAnswer, digest: Digest) {
@@ -18,7 +19,7 @@ package final class QueryExecutor: Sendable {
             self.digest = digest
         }
 
-        /// As the database made it.
+        /// A result as the database made it.
         init(body: [UInt8], digest: Digest) {
             self.init(answer: OperationAnswer(body: body), digest: digest)
         }
@@ -40,7 +41,7 @@ package final class QueryExecutor: Sendable {
     }
 
     package enum Outcome: Sendable {
-        /// The result has the known digest.
+        /// The result's digest is the known one.
         case unchanged
         case result(Result)
         case failed(RequestError)
@@ -52,16 +53,16 @@ package final class QueryExecutor: Sendable {
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
     private let statements = StatementCache()
-    /// Where the next batch begins to ask custom resolvers.
+    /// Rotates the live query with which a batch starts to call custom resolvers.
     private let remoteStart = Atomic<Int>(0)
 
-    /// Live queries of one batch that the threads of reader and connection work on.
+    /// The most live queries in a batch that runs on the reader's and the connection's threads.
     private static let shortItemsMax = 8
 
     /// - Parameters:
-    ///   - replicas: for runs of many items, which are as fresh there as on the primary; nil: none.
+    ///   - replicas: serve runs of many items, as fresh as the primary; nil: none.
     ///   - resolvers: nil where no operation has custom resolvers.
-    ///   - embeddings: nil where no operation asks for vectors of texts.
+    ///   - embeddings: nil where no operation needs embeddings.
     package init(
         pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock,
         resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
@@ -73,17 +74,17 @@ package final class QueryExecutor: Sendable {
         self.clock = clock
     }
 
-    /// How often the database came back as another one, which may lack what was committed last.
+    /// The number of times that the database's timeline changed; the latest commits may be lost each time.
     package var databaseChanges: Int { pool.timelineChanges }
-    /// Names the database's present life; nil when it does not tell.
+    /// Identifies the database's current timeline; nil when the server does not report it.
     package var databaseTimeline: String? { pool.timeline }
-    /// Runs that a replica answered, and those that the primary had to although there are replicas.
+    /// Runs answered by a replica, and runs that fell back to the primary although there are replicas.
     package var replicaCounts: (answered: Int, missed: Int) {
         let counts = replicas?.counts
         return (counts?.answered ?? 0, counts?.missed ?? 0)
     }
 
-    /// - Parameter caller: stands for the caller, who is charged when the statement is slow.
+    /// - Parameter caller: the number to which a slow statement is charged.
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0
     ) async throws(RequestError) -> Result {
@@ -96,7 +97,7 @@ package final class QueryExecutor: Sendable {
         return try Self.finish(result, operation, variables, auth, nowMs)
     }
 
-    /// With what custom resolvers give.
+    /// Adds the fields of custom resolvers.
     private func complete(
         _ result: Result, _ operation: StoredOperation, _ variables: JSONObject
     ) async throws(RequestError) -> Result {
@@ -107,7 +108,7 @@ package final class QueryExecutor: Sendable {
         do throws(RequestError) {
             values = try await resolvers.results(of: calls)
         } catch {
-            // Nothing is changed by reading: it can be asked again.
+            // Reading changes nothing, so it can be repeated.
             guard error.code == .outcomeUnknown else { throw error }
             var unavailable = RequestError(.unavailable, error.message, path: error.path)
             unavailable.cause = error.cause
@@ -139,7 +140,7 @@ package final class QueryExecutor: Sendable {
         }
     }
 
-    /// `@check` and `@redact` of a query, ids of entities.
+    /// Applies a query's `@check` and `@redact` and removes entity ids.
     private static func finish(
         _ result: Result, _ operation: StoredOperation, _ variables: JSONObject, _ auth: Auth?, _ nowMs: Int64
     ) throws(RequestError) -> Result {
@@ -178,8 +179,8 @@ package final class QueryExecutor: Sendable {
         return Result(body: body, digest: digest)
     }
 
-    /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items;
-    /// one item's failure does not touch the others.
+    /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items,
+    /// and a failed item does not affect the others.
     package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
         let embeddings = await embeddings.embeddings(for: operation, items)
         let nowMs = clock.nowMs()
@@ -191,7 +192,8 @@ package final class QueryExecutor: Sendable {
                 (items[index].variables, items[index].auth)
             }
             for failure in failures { outcomes[failure.index] = .failed(failure.error) }
-            // An unchanged result may no longer be shown when time decides; and a resolver may give another part.
+            // Fetch the body even if unchanged: a time-dependent check may now fail, or a resolver may answer
+            // differently.
             let isAlwaysSent = operation.hasChecksOfTime || operation.hasRemoteFields
             let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
             for batch in batches {
@@ -203,20 +205,20 @@ package final class QueryExecutor: Sendable {
             return Array(repeating: .failed(error), count: items.count)
         }
         if operation.hasRemoteFields {
-            // What is judged and redacted below changes the digest once more.
+            // Checks and redaction below change the digest once more.
             let known = operation.isFinished ? items.map(\.withoutKnownDigest) : items
             outcomes = await complete(outcomes, operation, known)
         }
         return Self.finish(outcomes, operation, items, nowMs)
     }
 
-    /// The same for hot paths. `completion` is called exactly once, usually on a connection's thread: it must be short
-    /// and must not block.
+    /// Runs items without suspending, for hot paths. `completion` is called exactly once, usually on a connection's
+    /// thread: it must be short and must not block.
     package func run(
         _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
     ) {
         let nowMs = clock.nowMs()
-        // What takes longer is done by tasks: many results, several statements, replicas, resolvers, embeddings.
+        // Longer work needs a task: many results, several statements, replicas, resolvers, embeddings.
         guard items.count <= Self.shortItemsMax, replicas == nil, !operation.hasRemoteFields, !operation.hasEmbeddings,
             let (batches, failures) = try? operation.queryBatches(
                 count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
@@ -263,7 +265,7 @@ package final class QueryExecutor: Sendable {
         Array(repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
     }
 
-    /// Runs the statements of a batch that are left.
+    /// Runs the remaining statements of a batch.
     private func finish(
         _ run: inout BatchRun, _ operation: StoredOperation, _ batch: QueryBatch, _ items: [Item]
     ) async {
@@ -283,7 +285,7 @@ package final class QueryExecutor: Sendable {
         }
     }
 
-    /// Puts the outcome of each member at its item's place.
+    /// Stores each member's outcome at its item's index.
     private static func place(_ run: BatchRun, _ batch: QueryBatch, into outcomes: inout [Outcome]) {
         for (index, outcome) in zip(batch.members, run.outcomes) { outcomes[index] = outcome }
     }
@@ -294,7 +296,7 @@ package final class QueryExecutor: Sendable {
         ]
     }
 
-    /// The text of an array of the known digests, NULL where there is none.
+    /// Returns a Postgres array of the known digests, with NULL for none.
     private static func digests(of members: ArraySlice<Int>, _ items: [Item]) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(members.count * 65 + 2)
@@ -319,7 +321,7 @@ extension PostgresError {
 }
 
 extension Row {
-    /// Ordinal, digest and body; nil for a row without an ordinal.
+    /// The ordinal, digest and body; nil without an ordinal.
     fileprivate var ofBatch: BatchRun.Row? {
         ordinal(0).map { BatchRun.Row(ordinal: $0, digest: digest(1), body: self[2]) }
     }

@@ -1,9 +1,9 @@
 package import LiveModel
 package import Operations
 
-/// Reaches custom resolvers.
+/// The connection to custom resolvers.
 package protocol ResolverTransport: Sendable {
-    /// One request, one answer, at most once: nothing is sent again, since the resolver may have acted.
+    /// Sends one request, at most once: it is never repeated, because the resolver may have acted.
     /// - Returns: the field's value as JSON text.
     /// - Throws: `.resolverFailed`; `.timeout`, `.outcomeUnknown` when it may have acted; `.unavailable`,
     ///   `.limitExceeded` when nothing was sent; each with the path of the field.
@@ -11,7 +11,7 @@ package protocol ResolverTransport: Sendable {
 }
 
 extension ResolverTransport {
-    /// All calls of one query at once; the first failure is that of the query.
+    /// Makes all calls of one query concurrently; the first failure fails the query.
     func results(of calls: [RemoteCall]) async throws(RequestError) -> [String: [UInt8]] {
         if calls.count == 1, let only = calls.first { return [only.responseKey: try await call(only)] }
         let outcomes = await withTaskGroup(of: (String, Result<[UInt8], RequestError>).self) { group in

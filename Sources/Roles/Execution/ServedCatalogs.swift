@@ -2,26 +2,27 @@ package import Catalog
 package import LiveModel
 import Synchronization
 
-/// The catalogs of this node, swapped while it runs: whoever needs one takes it at the beginning of its work and keeps
-/// it to the end.
+/// The catalogs of this node, replaced while it runs. Each piece of work takes one snapshot at its start and keeps it
+/// to its end.
 ///
-/// Why no refresh is missed while nodes differ: a deployment is first announced, and no request gets it before every
-/// node has loaded it. From then on a node publishes by the rules of all versions together. `generationReached` counts
-/// a node in only when also the last mutation that began by fewer rules has ended, so every mutation that ends later
-/// than the first result of the new version is published by its rules. A node that nobody could ask (paused, cut off)
-/// is found when an outbox row is removed: that refuses while there is a deployment which the publisher has not loaded.
+/// No refresh is missed while nodes differ. A version is announced first, and no request gets it before every node
+/// has loaded it. From then on, a node publishes by the rules of all loaded versions together. `generationReached`
+/// includes a generation only once the last mutation that began with fewer rules has ended. So a mutation that ends
+/// after the first result of the new version is published by that version's rules. A node that cannot be reached
+/// (paused or partitioned) is caught when it deletes an outbox row: the deletion is refused while a deployment exists
+/// that the publisher has not loaded.
 package final class ServedCatalogs: Sendable {
     package final class Snapshot: Sendable {
         package let set: CatalogSet
-        /// Of the current catalog.
+        /// Finds operations of the current catalog.
         package let resolver: OperationLookup
-        /// Of those that were current before and are still served, youngest first: clients may send their texts.
+        /// Finds operations of former catalogs that are still served, newest first: clients may still send their texts.
         package let formers: [OperationLookup]
-        /// The greatest id of deployments that is loaded, with all before it.
+        /// The greatest deployment id up to which every deployment is loaded.
         package let generation: Int64
 
         init(set: CatalogSet, known: [OperationLookup], generation: Int64) {
-            // Parses every text of what is not known yet.
+            // Reuses known lookups, because making one parses every text.
             func resolver(_ member: CatalogSet.Member) -> OperationLookup {
                 known.first { $0.version == member.version }
                     ?? OperationLookup(catalog: member.catalog, version: member.version)
@@ -35,18 +36,18 @@ package final class ServedCatalogs: Sendable {
 
     private struct State {
         var snapshot: Snapshot
-        /// Mutations that began by each generation. Bound: mutations in flight.
+        /// The number of mutations begun under each generation. Bound: mutations in flight.
         var underWay: [Int64: Int] = [:]
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter generation: the greatest there is, for a node that follows no deployments.
+    /// - Parameter generation: by default the greatest, for a node that follows no deployments.
     package init(_ set: CatalogSet, generation: Int64 = .max) {
         state = Mutex(State(snapshot: Snapshot(set: set, known: [], generation: generation)))
     }
 
-    /// For a node that follows no deployments.
+    /// Creates the catalogs of a node that follows no deployments.
     package convenience init(_ catalog: Catalog) {
         self.init(CatalogSet(current: .init(version: Digest(of: Array(catalog.serviceID.utf8)), catalog: catalog)))
     }
@@ -56,12 +57,12 @@ package final class ServedCatalogs: Sendable {
 
     package func replace(_ set: CatalogSet, generation: Int64) {
         let last = snapshot
-        // Not under the lock that requests need.
+        // Parsing is slow, so it happens outside the lock that requests need.
         let snapshot = Snapshot(set: set, known: [last.resolver] + last.formers, generation: generation)
         state.withLock { $0.snapshot = snapshot }
     }
 
-    /// What a mutation is to be published by; `ended` must follow.
+    /// Returns the snapshot whose rules publish the mutation that begins now. `ended` must follow.
     package func begin() -> Snapshot {
         state.withLock { state in
             state.underWay[state.snapshot.generation, default: 0] += 1
@@ -76,7 +77,7 @@ package final class ServedCatalogs: Sendable {
         }
     }
 
-    /// The generation that every mutation under way began by, or a later one.
+    /// The oldest generation under which a mutation in flight began; the current one without any.
     package var generationReached: Int64 {
         state.withLock { min($0.snapshot.generation, $0.underWay.keys.min() ?? .max) }
     }

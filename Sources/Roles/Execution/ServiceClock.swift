@@ -10,7 +10,7 @@ package struct ServiceClock: Sendable {
 
     package func nowMs() -> Int64 { read() }
 
-    /// The clock of a running process.
+    /// Returns the clock of a running process.
     package static func system() -> ServiceClock {
         let originMs = WallClock.nowMs() - MonotonicClock.nowMs()
         return ServiceClock { originMs + MonotonicClock.nowMs() }

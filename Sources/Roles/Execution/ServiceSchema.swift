@@ -1,4 +1,4 @@
-/// Freshet's own tables, in a Postgres schema of their own. Idempotent; run at every start under an advisory lock.
+/// Creates Freshet's own tables, in a separate Postgres schema. Idempotent; run at every start under an advisory lock.
 package enum ServiceSchema {
     package static let sql = """
         BEGIN;

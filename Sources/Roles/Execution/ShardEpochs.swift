@@ -1,14 +1,14 @@
 package import LiveModel
 package import Postgres
 
-/// The newest epoch under which each shard was served, in the database.
+/// The newest epoch under which each shard was served, recorded in the database.
 ///
-/// The broker grants leases, but it may lose its data, and a former owner's request may then come late. So an owner
-/// serves only under an epoch that it recorded here, above all that were recorded before: epochs increase whatever
-/// becomes of the broker. Should the database lose some, the broker still knows the newest; should both, or should the
-/// epochs be those of an earlier version, then the database's clock is ahead of all that were granted.
+/// The broker grants leases, but it may lose its data, and a former owner's write may arrive late. An owner therefore
+/// serves only under an epoch that it recorded here and that exceeds all recorded before, so epochs increase whatever
+/// happens to the broker. If the database loses epochs, the broker still knows the newest. If both do, or the epochs
+/// were recorded by an earlier version, the database's clock is ahead of every granted epoch.
 ///
-/// Over the connections of transactions: re-runs do not use them, and are many just when every shard is asked for.
+/// Uses the connections for transactions, because re-runs occupy the others just when all shards need an epoch.
 package struct ShardEpochs: Sendable {
     private let pool: PostgresPool
     private let namespace: String
@@ -28,22 +28,23 @@ package struct ShardEpochs: Sendable {
         """)
 
     /// - Parameters:
-    ///   - namespace: of the broker's keys; several may share a database.
-    ///   - timeoutMs: of each statement; a lease that is asked for later is of no use.
+    ///   - namespace: the broker's key namespace; several may share a database.
+    ///   - timeoutMs: limits each statement; a lease requested later than that is useless.
     package init(pool: PostgresPool, namespace: String, timeoutMs: Int) {
         self.pool = pool
         self.namespace = namespace
         self.timeoutMs = timeoutMs
     }
 
-    /// The newest that was recorded, 0: none; and above what an epoch must be that is asked for now.
+    /// Returns the newest recorded epoch (0: none) and the floor that a newly requested epoch must exceed.
     package func newest(of shard: ShardID) async throws(PostgresError) -> (recorded: UInt64, floor: UInt64) {
         let row = try await run(Self.select, [.text(namespace), .text(String(shard.number))]).rows.first
         let recorded = UInt64(clamping: row?.int(0) ?? 0)
         return (recorded, max(recorded, UInt64(clamping: row?.int(1) ?? 0)))
     }
 
-    /// Records `epoch`; false when one was recorded that is not below it.
+    /// Records `epoch`.
+    /// - Returns: false if the recorded epoch is the same or higher.
     package func record(_ epoch: UInt64, of shard: ShardID) async throws(PostgresError) -> Bool {
         let result = try await run(
             Self.upsert, [.text(namespace), .text(String(shard.number)), .text(String(epoch))])

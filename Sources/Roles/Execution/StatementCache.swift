@@ -16,12 +16,12 @@ final class StatementCache: Sendable {
     }
 
     private struct Write: Sendable {
-        /// As above.
+        /// Keeps the identity from being reused.
         let owner: MutationStatement
         let statement: Statement
     }
 
-    /// Of either kind.
+    /// The most entries, queries and mutations together.
     static let entriesMax = 16_384
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
     private let writes = Mutex<[ObjectIdentifier: Write]>([:])
@@ -53,6 +53,6 @@ final class StatementCache: Sendable {
 }
 
 extension StoredOperation {
-    /// A text of an administrator's, compiled for one request.
+    /// Whether this is an administrator's text, compiled for one request.
     fileprivate var isAdHoc: Bool { reference.connector == Catalog.adHocConnector }
 }

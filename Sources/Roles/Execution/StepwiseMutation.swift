@@ -4,15 +4,16 @@ import Operations
 import Postgres
 import QuerySQL
 
-/// Runs a mutation field by field in one transaction: values may read what earlier fields gave, and a failed `@check`
-/// ends it. Source: docs/reference/sql-connect.md §5.1.
+/// Runs a mutation field by field in one transaction: values may read the results of earlier fields, and a failed
+/// `@check` ends it. Source: docs/reference/sql-connect.md §5.1.
 ///
-/// Without `@transaction` a field that fails is undone alone and the others stay; after a failed check the later ones
-/// do not run. With it the first failure undoes everything.
+/// Without `@transaction`, a failed field alone is undone and the others stay; after a failed check, later fields do
+/// not run. With it, the first failure undoes everything.
 ///
-/// What a custom resolver did nobody can undo. Its fields at the beginning run before the transaction, so that a slow
-/// resolver holds no connection; later ones run inside, at their place. One that may have acted counts as one that has:
-/// the event goes out, and what then fails is told as OUTCOME_UNKNOWN, so that nobody takes a repetition for safe.
+/// The effects of a custom resolver cannot be undone. Leading resolver fields run before the transaction, so that a
+/// slow resolver holds no connection; later ones run inside it, in order. A resolver that may have acted counts as one
+/// that has: the event is published, and a later failure is reported as OUTCOME_UNKNOWN, because repeating the mutation
+/// is not safe.
 struct StepwiseMutation {
     let pool: PostgresPool
     let run: MutationRun
@@ -93,18 +94,18 @@ struct StepwiseMutation {
         } catch {
             switch error.code {
             case .unavailable, .limitExceeded, .internalError:
-                // Never sent.
+                // The request was not sent.
                 return state.fail(key, error)
             case .timeout, .outcomeUnknown:
                 state.succeededCount += 1
                 return state.fail(key, Self.unknown(error))
             default:
-                // It answered, and says itself what became of it.
+                // The resolver answered with its own error.
                 state.succeededCount += 1
                 return state.fail(key, error)
             }
         }
-        // It has acted, whatever is said of its answer.
+        // It has acted, even if its answer is not accepted.
         state.succeededCount += 1
         do throws(RequestError) {
             if case .value(let json) = try state.run.accept(index, value) { state.fields.append((key, json)) }
@@ -119,9 +120,9 @@ struct StepwiseMutation {
         var fields: [(String, [UInt8]?)] = []
         var errors: [RequestError] = []
         var keys: [EntityKey] = []
-        /// A check failed; what follows does not run.
+        /// A check failed, so later fields do not run.
         var isAborted = false
-        /// The failure that undoes a `@transaction`.
+        /// The failure that rolls a `@transaction` back.
         var rollback: RequestError?
         var succeededCount = 0
 
@@ -167,7 +168,7 @@ struct StepwiseMutation {
             try await session.rollback(to: "field")
             state.fail(key, RequestError(error))
         } catch let error as RequestError {
-            // A check: what the field did is undone, and nothing after it runs.
+            // A failed check: undo this field and run no further one.
             try await session.rollback(to: "field")
             state.isAborted = true
             state.fail(key, error)

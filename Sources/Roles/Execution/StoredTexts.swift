@@ -3,7 +3,7 @@ import GraphQLLanguage
 import LiveModel
 import Operations
 
-/// The texts of all stored operations, to find operations by what clients send in place of their names.
+/// Finds stored operations by the texts that clients send instead of names.
 struct StoredTexts: Sendable {
     /// Canonical selections.
     private let selections: [OperationReference: String]
@@ -47,7 +47,7 @@ struct StoredTexts: Sendable {
         found?.filter { operation in connectors.contains { $0.id == operation.reference.connector } } ?? []
     }
 
-    /// Whether a client may call it so: a stored query may also be called `subscription`.
+    /// Whether a client may use this operation kind: a stored query may also be called `subscription`.
     static func fits(_ kind: OperationKind, _ stored: StoredOperation.Kind) -> Bool {
         switch (kind, stored) {
         case (.query, .query), (.subscription, .query), (.mutation, .mutation): true

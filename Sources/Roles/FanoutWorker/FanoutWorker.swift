@@ -39,8 +39,8 @@ package actor FanoutWorker {
     private var drains: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    /// - loadCatalogs: loads the versions now in service into `catalogs`.
-    /// - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
+    ///   - loadCatalogs: loads the versions now in service into `catalogs`.
+    ///   - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
         shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger,

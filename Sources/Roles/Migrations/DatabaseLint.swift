@@ -8,9 +8,10 @@ import QuerySQL
 package import SchemaModel
 
 /// Finds queries whose refreshes read whole tables (`freshet check --database`): Postgres plans the statement of every
-/// refreshed query for unknown values, and a large table that it would read as a whole is a warning, `sequential-scan`.
+/// refreshed query for unknown values, and each large table that the plan scans entirely yields a warning,
+/// `sequential-scan`.
 package enum DatabaseLint {
-    /// Rows. Smaller tables are rightly read as a whole.
+    /// The number of rows below which scanning a whole table is appropriate.
     static let rowsMin = 1_000.0
 
     package static func diagnostics(
@@ -35,7 +36,7 @@ package enum DatabaseLint {
         let queries = catalog.connectors.values.flatMap(\.operations.values)
             .filter { $0.kind == .query && $0.isRefreshed }.sorted { $0.reference < $1.reference }
         return try await pool.withSession { session in
-            // The plan that Postgres uses for a prepared statement that runs often.
+            // Postgres uses this plan for a prepared statement that runs often.
             _ = try await session.execute("SET plan_cache_mode = force_generic_plan")
             var diagnostics: [Diagnostic] = []
             for query in queries {
@@ -68,7 +69,7 @@ package enum DatabaseLint {
         }
     }
 
-    /// Tables that a plan reads as a whole to find some rows, each once.
+    /// Returns the tables that a plan scans entirely to find some rows, without duplicates.
     private static func scanned(_ plan: JSONValue) -> [(name: String, filter: String?)] {
         var found: [(name: String, filter: String?)] = []
         func visit(_ value: JSONValue) {

@@ -2,7 +2,7 @@ package import Postgres
 package import SchemaMigration
 
 extension PostgresPool {
-    /// Reads the tables and enums of the database, to be compared with a schema.
+    /// Reads the tables and enums of the database, for comparison with a schema.
     /// - Throws: `PostgresError`; `DatabaseDescription.FormatError`.
     package func databaseDescription() async throws -> DatabaseDescription {
         let result = try await query(Statement(CatalogQuery.sql()))

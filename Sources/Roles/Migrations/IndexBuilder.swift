@@ -1,10 +1,10 @@
 import Postgres
 import SchemaMigration
 
-/// Performs what a `ConcurrentBuild` decides, one step after the other.
+/// Performs the steps that a `ConcurrentBuild` decides, in order.
 struct IndexBuilder {
     let build: ConcurrentBuild
-    /// `create index lot_title_idx`
+    /// For example `create index lot_title_idx`.
     let summary: String
     let retries: LockRetryPolicy
     let session: PostgresSession
@@ -25,7 +25,7 @@ struct IndexBuilder {
                 do throws(PostgresError) {
                     try await session.script(sql, timeoutMs: SchemaDatabase.stepTimeoutMs)
                 } catch {
-                    // The victim of a deadlock leaves an invalid index: the next round removes it.
+                    // A deadlock's victim leaves an invalid index, which the next round removes.
                     guard error.isDeadlock || error.isLockNotAvailable else { throw error }
                     try await Task.sleep(for: .milliseconds(retries.lockPauseMs))
                 }
@@ -35,8 +35,8 @@ struct IndexBuilder {
         }
     }
 
-    /// Puts the parts together under locks, so that nothing can come in between; what is found missing then is built
-    /// without them.
+    /// Joins the parts under locks, so that nothing changes in between; parts found missing are built afterwards
+    /// without locks.
     private func join(_ model: String) async throws {
         try await retries.attempt {
             try await session.begin()

@@ -1,31 +1,31 @@
 import Postgres
 package import Settings
 
-/// How long a migration waits for locks and for another migration, and how often it retries.
+/// The time limits of a migration that waits for locks or for another migration, and its retries.
 package struct LockRetryPolicy: Sendable {
-    /// For a table's lock, at one attempt; other statements queue up behind it meanwhile. 0: without a bound.
+    /// The time limit for a table's lock at one attempt, while other statements queue up behind it. 0: none.
     package var lockTimeoutMs: Int
-    /// Between two attempts, in which other transactions proceed.
+    /// The pause between two attempts, in which other transactions proceed.
     package var lockPauseMs: Int
-    /// After which a step that got no lock, or was in a deadlock, is not tried again.
+    /// The time after which a step that got no lock, or was in a deadlock, is not retried.
     package var lockTotalMs: Int
-    /// For the end of another migration.
+    /// The time limit for the end of another migration.
     package var waitMs: Int
-    /// The setting that an operator can change for a longer wait.
+    /// The setting by which an operator can allow a longer wait.
     package var setting = "migrate.lockTotalMs"
 
-    /// For a private server.
+    /// The policy for a private server.
     package static let ownServer = LockRetryPolicy(
         lockTimeoutMs: 0, lockPauseMs: 250, lockTotalMs: 10_000, waitMs: 60_000)
 
-    /// Waits for a lock as long as it takes; only a deadlock is tried again.
+    /// Waits for a lock without a limit; only a deadlock is retried.
     package static func insisting(_ settings: SectionSettings<MigrateSection>) -> LockRetryPolicy {
         LockRetryPolicy(
             lockTimeoutMs: 0, lockPauseMs: settings.lockPauseMs, lockTotalMs: settings.lockTotalMs,
             waitMs: settings.waitMs)
     }
 
-    /// Gives a lock up soon and tries again, since writers queue up behind a statement that waits for it.
+    /// Gives up on a lock soon and retries, because writers queue up behind a statement that waits for it.
     package static func givingWay(_ settings: SectionSettings<MigrateSection>) -> LockRetryPolicy {
         var policy = insisting(settings)
         policy.lockTimeoutMs = settings.lockTimeoutMs
@@ -44,14 +44,14 @@ package struct LockRetryPolicy: Sendable {
         return policy
     }
 
-    /// Runs the statements in one transaction.
+    /// Runs the statements as one transaction.
     func run(_ statements: [String], _ session: PostgresSession) async throws {
         let script = (["SET LOCAL lock_timeout = \(lockTimeoutMs)"] + statements).joined(separator: ";\n")
         try await attempt { try await session.script(script, timeoutMs: SchemaDatabase.stepTimeoutMs) }
     }
 
-    /// Repeats `body` while it gets no lock; of a failed attempt nothing must remain.
-    /// - Throws: `TableNotFree`, or what else `body` throws.
+    /// Repeats `body` while it gets no lock; a failed attempt must leave nothing behind.
+    /// - Throws: `TableNotFree`, or any other error of `body`.
     func attempt(_ body: () async throws -> Void) async throws {
         let end = ContinuousClock.now + .milliseconds(lockTotalMs)
         while true {

@@ -4,7 +4,7 @@ package import SchemaMigration
 /// Existing rows refer to rows that do not exist.
 package struct RowsUnfit: Error, CustomStringConvertible {
     let cause: PostgresError
-    /// What the database has now.
+    /// The resulting state of the database.
     let state: String
 
     package var description: String { "\(cause.sentence): \(state)" }
@@ -27,7 +27,7 @@ package struct MigrationRefused: Error, CustomStringConvertible {
     }
 }
 
-/// Other transactions held a table's lock at every attempt.
+/// Other transactions held a table's lock during every attempt.
 package struct TableNotFree: Error, CustomStringConvertible {
     let totalMs: Int
     let setting: String
@@ -40,7 +40,7 @@ package struct TableNotFree: Error, CustomStringConvertible {
     }
 }
 
-/// An index that could not be built while others write. What was built of it is kept for the next run.
+/// An index that could not be built while others write. The next run continues with the finished parts.
 package struct IndexUnfinished: Error, CustomStringConvertible {
     let summary: String
     let reason: String

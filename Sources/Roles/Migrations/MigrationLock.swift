@@ -1,13 +1,13 @@
 import Postgres
 
-/// One migration at a time in a database.
+/// The lock that allows one migration at a time in a database.
 enum MigrationLock {
     private static let key = "hashtextextended('freshet.migration', 0)"
     private static let pauseMs = 250
 
-    /// Takes the lock, or waits for the migration that holds it. Polls, because a statement that waits holds a
-    /// snapshot, and the holder's concurrent index build would wait for that snapshot in turn.
-    /// - Parameter waiting: called once with the holder, when there is one.
+    /// Takes the lock, or waits for the migration that holds it. Polls, because a waiting statement holds a snapshot
+    /// for which the holder's concurrent index build would wait in turn.
+    /// - Parameter waiting: called once with the holder, if there is one.
     static func take(
         _ session: PostgresSession, waitMs: Int, waiting: @Sendable (_ holder: String) -> Void
     ) async throws {
@@ -24,7 +24,7 @@ enum MigrationLock {
         }
     }
 
-    /// `pid 71, freshet-session of anna from 10.0.0.7`, as far as this role may see it.
+    /// Describes the holder, as far as this role may see it: `pid 71, freshet-session of anna from 10.0.0.7`.
     private static func holder(_ session: PostgresSession) async throws -> String {
         let answer = try await session.execute(
             Statement(

@@ -3,16 +3,16 @@ package import Postgres
 package import SchemaMigration
 package import SchemaModel
 
-/// A database that is brought to the schema of a project.
+/// A database to be migrated to a project's schema.
 package struct SchemaDatabase: Sendable {
-    /// What a migration says while it works.
+    /// The progress that a migration reports.
     package enum Event: Sendable {
-        /// Another migration is under way; this one waits for its end.
+        /// Another migration is in progress; this one waits for its end.
         case waiting(holder: String)
-        /// What will be done, and what that may lose, before anything is changed.
+        /// The planned changes and what they may lose, before anything is changed.
         case planned(MigrationPlan, losses: [String])
 
-        /// For operators; without the losses.
+        /// The event as text for operators, without the losses.
         package var lines: [String] {
             switch self {
             case .waiting(let holder): ["another migration is under way (\(holder)); waiting for its end"]
@@ -21,7 +21,7 @@ package struct SchemaDatabase: Sendable {
         }
     }
 
-    /// For one statement that changes the schema.
+    /// The time limit for one statement that changes the schema.
     static let stepTimeoutMs = 24 * 3_600_000
 
     package let pool: PostgresPool
@@ -31,7 +31,7 @@ package struct SchemaDatabase: Sendable {
         var configuration = PostgresConfiguration(connectionString: url)
         configuration.readConnections = 1
         configuration.writeConnections = 1
-        // A deployment holds its lock while it migrates.
+        // A deployment holds its lock on one connection while it migrates on the other.
         configuration.sessionConnections = 2
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
@@ -44,7 +44,7 @@ package struct SchemaDatabase: Sendable {
         Migration.plan(schema, existing: try await pool.databaseDescription(), allowing: permissions)
     }
 
-    /// What the plan may lose, one line each, with the number of rows that it concerns now.
+    /// Returns what the plan may lose, one line each, with the number of rows affected now.
     package func losses(of plan: MigrationPlan) async throws -> [String] {
         try await pool.withSession { session in
             try await Self.allowLongSteps(session)
@@ -52,14 +52,14 @@ package struct SchemaDatabase: Sendable {
         }
     }
 
-    /// Brings the database to the schema under one advisory lock.
+    /// Migrates the database to the schema under one advisory lock.
     /// - Parameters:
-    ///   - retries: how long locks of tables, and another migration, are waited for.
-    ///   - permissions: what besides additions may be done. With `.concurrent` indexes are built, and foreign keys
-    ///     checked, while others write, each by itself; of the rest, adjacent steps share a transaction.
+    ///   - retries: the limits on waiting for table locks and for another migration.
+    ///   - permissions: allowed changes other than additions. With `.concurrent`, indexes are built and foreign keys
+    ///     validated one by one while others write; other adjacent steps share a transaction.
     /// - Returns: what was done, one line each.
-    /// - Throws: `MigrationRefused` when something cannot be done, `MigrationUnderWay`; then nothing was changed.
-    ///   `TableNotFree`, `IndexUnfinished`, `RowsUnfit` where a step could not be made.
+    /// - Throws: `MigrationRefused` when a change is impossible, `MigrationUnderWay`; nothing was changed then.
+    ///   `TableNotFree`, `IndexUnfinished`, `RowsUnfit` when a step failed.
     package func migrate(
         _ schema: Schema, retries: LockRetryPolicy = .ownServer, allowing permissions: Migration.Permissions = [],
         report: @escaping @Sendable (Event) -> Void
@@ -70,7 +70,7 @@ package struct SchemaDatabase: Sendable {
             let plan = try await self.plan(schema, allowing: permissions)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             report(.planned(plan, losses: try await Self.losses(of: plan, session)))
-            // Steps that cannot share a transaction (a new enum value) go alone; the others are all or nothing.
+            // Steps that cannot share a transaction (a new enum value) run alone; the others are all or nothing.
             for step in plan.steps where step.needsOwnTransaction { try await retries.run([step.sql], session) }
             let others = plan.steps.filter { !$0.needsOwnTransaction }
             if permissions.contains(.concurrent) {
@@ -82,7 +82,7 @@ package struct SchemaDatabase: Sendable {
         }
     }
 
-    /// - Parameter part: steps that share a transaction, or one that needs a way of its own.
+    /// - Parameter part: steps that share a transaction, or one step that runs separately.
     private static func make(_ part: [SQLStatement], _ retries: LockRetryPolicy, _ session: PostgresSession)
         async throws
     {
@@ -101,7 +101,7 @@ package struct SchemaDatabase: Sendable {
         }
     }
 
-    /// Divides steps into runs that share a transaction, and between them each step that needs a way of its own.
+    /// Divides steps into groups that share a transaction, with each step that must run separately between them.
     private static func together(_ steps: [SQLStatement]) -> [[SQLStatement]] {
         var parts: [[SQLStatement]] = []
         for step in steps {
@@ -114,8 +114,8 @@ package struct SchemaDatabase: Sendable {
         return parts
     }
 
-    /// Building an index of a large table takes long, and so does counting its rows; a step that is cut off would be
-    /// cut off the next time, too.
+    /// Raises the statement time-out: building an index of a large table and counting its rows take long, and a step
+    /// that timed out would time out again.
     private static func allowLongSteps(_ session: PostgresSession) async throws {
         try await session.script("SET statement_timeout = \(stepTimeoutMs)")
     }
@@ -134,7 +134,7 @@ package struct SchemaDatabase: Sendable {
         return lines
     }
 
-    /// Whether no table of the schema has a row.
+    /// Returns whether no table of the schema has a row.
     package func isEmpty(_ schema: Schema) async throws -> Bool {
         for table in schema.tables {
             let name =

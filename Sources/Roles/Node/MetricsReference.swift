@@ -5,7 +5,7 @@ import Gateway
 import Observability
 import RemoteServices
 
-/// The page `docs/operations/metrics.md`, made of the declarations of all metrics.
+/// The page `docs/operations/metrics.md`, generated from the declarations of all metrics.
 enum MetricsReference {
     static let sections: [(title: String, families: [MetricFamily])] = [
         (

@@ -6,7 +6,7 @@ import Gateway
 import LiveModel
 import Settings
 
-/// What a node says of itself in the list of nodes.
+/// The information about a node that it publishes in the node list.
 struct NodeAnnouncement: Sendable {
     let node: NodeContext
     let address: String
@@ -38,7 +38,8 @@ struct NodeAnnouncement: Sendable {
             deploymentProblem: deployments?.problem ?? "it serves its folder only")
     }
 
-    /// Where other machines reach a port: one that is open at every address has the host of the advertised address.
+    /// The address at which other machines reach a port. If it is open on every address, the host is that of the
+    /// advertised address.
     static func address(host: String, port: Int, besides advertised: String) -> String {
         guard ["0.0.0.0", "::"].contains(host) else {
             return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -5,7 +5,7 @@ import Sessions
 import Settings
 import Tokens
 
-/// Authenticates requests by the settings' issuers and API keys, and by the cluster's revocations.
+/// Authenticates requests by the configured issuers and API keys and the cluster's revocations.
 struct NodeAuthenticator: Authenticator {
     let issuers: TokenIssuers
     let apiKeys: APIKeys
@@ -29,13 +29,13 @@ struct NodeAuthenticator: Authenticator {
     }
 }
 
-/// Reads the file of API keys, at the start and whenever it changes.
+/// Reads the file of API keys, at the start and when it changes.
 struct APIKeyFileReader {
     let path: String
     let keys: APIKeys
 
     /// - Throws: `SettingsFileError`, or the system's error.
-    /// - Returns: whether the keys have changed.
+    /// - Returns: whether the keys changed.
     @discardableResult
     func read() throws -> Bool {
         keys.set(try APIKeyFile.parse(try FileText.read(path)))

@@ -17,7 +17,7 @@ import Sessions
 import Settings
 import Sharding
 
-/// The configuration of each part, from the node's settings.
+/// The configuration of each part, derived from the node's settings.
 extension NodeContext {
     var publisherSettings: PublisherMachine.Settings {
         var publisher = PublisherMachine.Settings()
@@ -55,7 +55,7 @@ extension NodeContext {
         }
     }
 
-    /// For custom resolvers and the embedding server.
+    /// The limit of connections to each custom resolver and to the embedding server.
     var connectionsPerHostMax: Int { max(32, settings.embeddings.inFlightMax) }
 
     var embeddingSettings: EmbeddingSettings {

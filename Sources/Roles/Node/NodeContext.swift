@@ -7,18 +7,18 @@ import Observability
 import Settings
 import Synchronization
 
-/// What every stage of a node's start needs to know: identity, settings, and how far its life has come.
+/// The data that every stage of a node's start needs: identity, settings and the phase of its life.
 struct NodeContext: Sendable {
     let id: NodeID
     let settings: Settings
-    /// Compiled from the folder that the node was started with.
+    /// The catalog compiled from the start-up folder.
     let catalog: Catalog
-    /// What `catalog` was compiled from; nil for a node that follows no deployments.
+    /// The folder that `catalog` was compiled from; nil for a node that follows no deployments.
     let folder: ProjectArchive?
     let metrics: PrometheusMetrics
-    /// Served at `/`.
+    /// The page at `/`.
     let page: [UInt8]?
-    /// A developer's own node: answers what tools ask an emulator for.
+    /// Whether this is a developer's own node, which also answers the emulator calls of tools.
     let isDevelopment: Bool
     let clock: ServiceClock
     let startedAtMs: Int64
@@ -28,20 +28,20 @@ struct NodeContext: Sendable {
     var roleNames: [String] { settings.cluster.roles.map(\.rawValue).sorted() }
 }
 
-/// Where a node stands between its start and its end. Each step is taken once.
+/// The phase of a node between its start and its end. Each step is taken once.
 final class NodePhase: Sendable {
     private let started = Atomic<Bool>(false)
     private let leaving = Atomic<Bool>(false)
     private let draining = Atomic<Bool>(false)
 
     var isStarted: Bool { started.load(ordering: .acquiring) }
-    /// The node still serves, but tells load balancers that it is not ready.
+    /// Whether the node reports not ready to load balancers while it still serves.
     var isLeaving: Bool { leaving.load(ordering: .acquiring) }
     var isDraining: Bool { draining.load(ordering: .acquiring) }
 
     func start() { started.store(true, ordering: .releasing) }
-    /// - Returns: whether this call took the step.
+    /// - Returns: whether this call made the step.
     func leave() -> Bool { !leaving.exchange(true, ordering: .acquiringAndReleasing) }
-    /// - Returns: whether this call took the step.
+    /// - Returns: whether this call made the step.
     func drain() -> Bool { !draining.exchange(true, ordering: .acquiringAndReleasing) }
 }

@@ -1,4 +1,4 @@
-/// Why a node does not start: one line that says what to do.
+/// The reason that a node does not start: one line with the remedy.
 package struct NodeError: Error, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -11,7 +11,7 @@ import Logging
 import Observability
 import Settings
 
-/// The end of a start: the node joins the cluster, and its roles begin to work.
+/// The last part of a start: the node joins the cluster, and its roles begin to work.
 struct NodeRun {
     let node: NodeContext
     let cluster: ClusterMember
@@ -24,10 +24,11 @@ struct NodeRun {
     let tasks: BackgroundTasks
     let parts: ClosingStack
 
-    /// Returns when the node can take clients. The order is that of a stop, reversed: the node leaves the list of
-    /// nodes, gives up its shards, ends its sessions, and withdraws its interest.
+    /// Returns when the node can take clients. A stop runs in the reverse order: the node leaves the node list, hands
+    /// its shards over, ends its sessions and withdraws its interest.
     func start() async {
-        // A gateway is in the node list before it announces any interest: see FanoutWorker.start.
+        // A gateway must be in the node list before it announces any interest: workers drop the interest of unlisted
+        // gateways.
         tasks.add { [cluster, memberRoles] in await cluster.membership.run(memberRoles) }
         await cluster.membership.firstRoundEnded()
         await followDeployments()
@@ -53,7 +54,7 @@ struct NodeRun {
 
     private func followDeployments() async {
         guard let deployments = execution.deployments else { return }
-        // A deployment that was announced before this node was in the list did not wait for it.
+        // A rollout does not wait for a node that was not in the list when the version was announced.
         await deployments.poll()
         let (sessions, moveMs, logger) = (roles.sessions, Int64(node.settings.deploy.moveMs), node.logger)
         tasks.add {
@@ -81,7 +82,7 @@ struct NodeRun {
         parts.push("gateway") { _ in await gateway.leave() }
     }
 
-    /// Sessions come from now on; they leave before the gateway does.
+    /// Begins to accept sessions. On a stop, the sessions end before the gateway does.
     private func acceptSessions() {
         let (server, grpc, sessions) = (listeners.server, listeners.grpc, roles.sessions)
         parts.push("sessions") { grace in

@@ -1,15 +1,14 @@
 import Observability
 
-/// Random identities: node names and UUIDs.
+/// Generates random node names and UUIDs.
 package enum RandomIdentity {
-    /// A version-4 UUID, 36 characters (RFC 9562 §5.4).
+    /// Returns a version-4 UUID, 36 characters (RFC 9562 §5.4).
     package static func uuid() -> String {
         var generator = PooledRandom()
         return text(generator.next() & 0xffff_ffff_ffff_0fff | 0x4000, generator.next())
     }
 
-    /// A version-7 UUID (RFC 9562 §5.7): rows inserted one after the other are adjacent in their index, and the time
-    /// can be read from them.
+    /// Returns a version-7 UUID (RFC 9562 §5.7). It contains the time, so consecutive rows are adjacent in an index.
     package static func orderedUUID(nowMs: Int64) -> String {
         var generator = PooledRandom()
         return text(UInt64(clamping: nowMs) << 16 | generator.next() & 0x0fff | 0x7000, generator.next())
@@ -34,7 +33,7 @@ package enum RandomIdentity {
         }
     }
 
-    /// A node name that no other node has: ten random hexadecimal digits.
+    /// Returns a unique node name: "n" and ten random hexadecimal digits.
     package static func nodeName() -> String {
         "n" + hex(UInt64.random(in: .min ... .max)).prefix(10)
     }

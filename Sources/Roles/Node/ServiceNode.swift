@@ -15,18 +15,17 @@ import Sessions
 package import Settings
 import Synchronization
 
-/// One process of the cluster: connects to Postgres and Redis, opens its ports, and runs the roles that its settings
-/// name.
+/// One process of the cluster: connects to Postgres and Redis, opens its ports, and runs the roles in its settings.
 ///
-/// `start` once, then `drain` (from any task). A start goes through the stages in `Stages/`; what each has started is
-/// closed in the reverse order, by a later stage that fails and by `drain` alike (`ClosingStack`).
+/// Call `start` once, then `drain` (from any task). A start runs the stages in `Stages/`; a later stage that fails, and
+/// `drain`, close what they started in the reverse order (`ClosingStack`).
 package final class ServiceNode: Sendable {
     package struct Address: Sendable {
         package let publicPort: Int
         package let adminPort: Int?
     }
 
-    /// What a running node is asked for.
+    /// The parts of a running node that its methods use.
     private struct Running {
         let execution: NodeExecution
         let sessions: SessionRegistry
@@ -41,10 +40,10 @@ package final class ServiceNode: Sendable {
     package var id: NodeID { context.id }
 
     /// - Parameters:
-    ///   - folder: what `catalog` was compiled from: the node serves it until something is deployed, and follows
-    ///     deployments from then on. Nil: it serves `catalog`, whatever is deployed.
-    ///   - page: served at `/`.
-    ///   - isDevelopment: a developer's own node, which answers what tools ask an emulator for.
+    ///   - folder: the source of `catalog`. The node serves it until something is deployed, and follows deployments
+    ///     from then on. Nil: it always serves `catalog`.
+    ///   - page: the page at `/`.
+    ///   - isDevelopment: whether this is a developer's own node, which also answers the emulator calls of tools.
     package init(
         settings: Settings, catalog: Catalog, folder: ProjectArchive? = nil, metrics: PrometheusMetrics,
         page: [UInt8]? = nil, isDevelopment: Bool = false, logger: Logger
@@ -60,7 +59,7 @@ package final class ServiceNode: Sendable {
 
     // MARK: Start
 
-    /// - Throws: `NodeError` with one clear line; nothing is left open then.
+    /// - Throws: `NodeError` with one clear line, after everything opened has been closed.
     package func start() async throws(NodeError) -> Address {
         do throws(NodeError) {
             return try await startStages()
@@ -111,13 +110,13 @@ package final class ServiceNode: Sendable {
 
     // MARK: Stop
 
-    /// Stops the node: not ready → a pause → its shards go to others → its sessions are told to reconnect, staggered →
-    /// work in flight finishes → everything is closed.
+    /// Stops the node: it reports not ready, pauses, hands its shards over, asks its sessions to reconnect (staggered),
+    /// finishes work in flight, and closes everything.
     /// - Parameters:
-    ///   - delayMs: how long load balancers have to notice that the node is not ready, while it serves as before. A
-    ///   node without clients does not wait.
-    ///   - sessionsOverMs: over how long the sessions are told to reconnect elsewhere.
-    ///   - graceMs: how long work in flight may take after that.
+    ///   - delayMs: the pause in which load balancers notice that the node is not ready, while it serves as before. A
+    ///     node without clients skips it.
+    ///   - sessionsOverMs: the time over which the sessions are asked to reconnect.
+    ///   - graceMs: the time limit for work in flight after that.
     package func drain(delayMs: Int64 = 0, sessionsOverMs: Int64, graceMs: Int64) async {
         guard node.phase.leave() else { return }
         if delayMs > 0, !node.settings.cluster.roles.isDisjoint(with: [.api, .gateway]) {
@@ -125,7 +124,7 @@ package final class ServiceNode: Sendable {
             try? await Task.sleep(for: .milliseconds(delayMs))
         }
         guard node.phase.drain() else { return }
-        // Nothing holds what is closed below.
+        // No other task can reach the parts that are closed below.
         guard let sessions = running.withLock({ $0.take() })?.sessions else { return }
         node.logger.info("draining", metadata: ["sessions": "\(sessions.count)"])
         await parts.close(.init(sessionsOverMs: sessionsOverMs, workMs: graceMs))
@@ -134,8 +133,8 @@ package final class ServiceNode: Sendable {
 
     // MARK: What it serves
 
-    /// Looks for deployments now rather than at the next poll.
-    /// - Returns: the last one that applies to every mutation in progress; 0 for a node that follows none.
+    /// Looks for deployments now instead of at the next poll.
+    /// - Returns: the last deployment that applies to every mutation in progress; 0 for a node that follows none.
     package func loadDeployments() async -> Int64 {
         guard let execution = running.withLock({ $0?.execution }), let deployments = execution.deployments
         else { return 0 }
@@ -143,7 +142,7 @@ package final class ServiceNode: Sendable {
         return execution.catalogs.generationReached
     }
 
-    /// The version of the project that requests get; nil before the start and after the stop.
+    /// The version of the project that serves new requests; nil before the start and after the stop.
     package var servedVersion: Digest? { running.withLock { $0 }?.execution.catalogs.set.current.version }
 
     static func reason(_ error: any Error) -> String {
@@ -152,9 +151,9 @@ package final class ServiceNode: Sendable {
     }
 }
 
-/// What nodes of one cluster must agree on.
+/// The versions that nodes of one cluster must agree on.
 package enum ClusterFormat {
-    /// Of streams and messages; a node of another format does not start.
+    /// The format of streams and messages; a node with another format does not start.
     package static let version = 1
     package static let release = "0.1.0"
 }

@@ -159,8 +159,8 @@ package final class RequestExecutor: SessionRequestExecutor {
     /// user: counted before any work is done for it until the work is over. Used by every protocol that answers one
     /// request at a time.
     /// - Parameters:
-    /// - address: nil if addresses are unknown or not counted.
-    /// - failed: sends the error response; called at most once.
+    ///   - address: nil if addresses are unknown or not counted.
+    ///   - failed: sends the error response; called at most once.
     func withRequest(
         _ credentials: Credentials, from address: QuotaSubject?, traceID: String,
         on taskExecutor: (any TaskExecutor)?,

@@ -26,9 +26,9 @@ package final class HTTPServer: Sendable {
     }
 
     /// - Parameters:
-    /// - group: event loops to share; nil makes `configuration.eventLoops` own ones.
-    /// - http2: takes over connections that begin with the HTTP/2 preface; without it they get a 400.
-    /// - tls: makes the handlers below HTTP for each accepted connection.
+    ///   - group: event loops to share; nil makes `configuration.eventLoops` own ones.
+    ///   - http2: takes over connections that begin with the HTTP/2 preface; without it they get a 400.
+    ///   - tls: makes the handlers below HTTP for each accepted connection.
     package init(
         configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger,
         group: MultiThreadedEventLoopGroup? = nil, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil

@@ -57,8 +57,8 @@ package final class HTTPSender: Sendable {
     private let connectionsPerHostMax: Int
 
     /// - Parameters:
-    /// - group: the event loops to use; must outlive this object.
-    /// - connectionsPerHostMax: the limit for HTTP/1.1; further requests wait for a connection within their time-out.
+    ///   - group: the event loops to use; must outlive this object.
+    ///   - connectionsPerHostMax: the limit for HTTP/1.1; further requests wait for a connection within their time-out.
     package init(group: MultiThreadedEventLoopGroup, connectionsPerHostMax: Int) {
         self.group = group
         self.connectionsPerHostMax = connectionsPerHostMax

@@ -1,12 +1,13 @@
 /// A pool's connection settings, time-outs and bounds.
 package struct PostgresConfiguration: Sendable {
-    /// In libpq's format: `key=value …` or `postgresql://…`. libpq also handles TLS, several hosts and password files.
+    /// The address in libpq's format, `key=value …` or `postgresql://…`; libpq also handles TLS, several hosts and
+    /// password files.
     package var connectionString: String
 
     /// Shared, pipelined connections for callers' queries.
     package var readConnections = 1
-    /// The same for re-runs of live queries and the service's own reads, apart so that neither holds up the other. 0:
-    /// they share those of callers' queries.
+    /// Shared, pipelined connections for re-runs of live queries and the service's own reads, separate so that neither
+    /// delays the other. 0: they use those for callers' queries.
     package var refreshConnections = 0
     /// Connections for slow queries of callers, slow re-runs and slow transactions. 0: slow ones hold up those behind them.
     /// Transactions are cancelled for that, which ends a wait for a synchronous standby as if it had confirmed: only for
@@ -14,54 +15,58 @@ package struct PostgresConfiguration: Sendable {
     package var slowReadConnections = 0
     package var slowRefreshConnections = 0
     package var slowWriteConnections = 0
-    /// A query that has run for this long while others wait behind it counts as slow.
+    /// The running time after which a query that delays others counts as slow.
     package var slowAfterMs = 50
-    /// The same for a transaction, which may wait for locks.
+    /// The running time after which a transaction that delays others counts as slow; it may wait for locks.
     package var slowTransactionAfterMs = 1_000
-    /// Slow statements of one kind that wait for a connection, and those of one caller. Beyond it: `queueFull`.
+    /// The most slow statements of one kind that wait for a connection, and the most of one caller. Beyond that:
+    /// `queueFull`.
     package var slowQueueMax = 256
     package var slowQueuePerSourceMax = 16
     /// Shared, pipelined connections for `transaction`.
     package var writeConnections = 12
-    /// Connections for `withSession` and `script`, one user at a time.
+    /// Exclusive connections for `withSession` and `script`.
     package var sessionConnections = 4
 
-    /// Calls queued and in flight on one connection, and callers waiting for a session. Beyond it: `queueFull`.
+    /// Calls queued and in flight on one connection, and callers waiting for a session. Beyond that: `queueFull`.
     package var queueMax = 16_384
-    /// Bytes of SQL and parameters queued and in flight on one connection; a single call may exceed it. Beyond it:
+    /// Bytes of SQL and parameters queued and in flight on one connection; a single call may exceed it. Beyond that:
     /// `queueFull`.
     package var queueBytesMax = 256 << 20
-    /// Queries sent and not yet answered on one read connection.
+    /// Queries in flight on one read connection.
     package var readInFlightMax = 256
-    /// Transactions sent and not yet answered on one write connection. One not sent yet times out with a known outcome.
+    /// Transactions in flight on one write connection. A transaction that times out before it is sent has a known
+    /// outcome.
     package var writeInFlightMax = 16
     /// Prepared statements kept on one connection; the least recently used is evicted first.
     package var preparedStatementsMax = 256
     /// Bytes of SQL and parameters of one call.
     package var requestBytesMax = 256 << 20
 
-    /// For each attempt to connect, and per host for `start()` as a whole.
+    /// The time limit for each attempt to connect, and per host for `start()` as a whole.
     package var connectTimeoutMs = 10_000
     /// Bounds the wait for the turn and, separately, the execution; also set as the server's `statement_timeout`.
     package var statementTimeoutMs = 30_000
-    /// For `script`; migrations take longer than statements.
+    /// The time limit for `script`, because migrations take longer than statements.
     package var scriptTimeoutMs = 600_000
-    /// The server ends a session that idles in an open transaction for longer.
+    /// The server ends a session that idles in an open transaction for longer than this.
     package var idleInTransactionTimeoutMs = 60_000
-    /// How long the server may take to confirm the cancellation of a timed-out call before the connection is given up.
+    /// How long the server may take to confirm that a timed-out call is cancelled, before the connection is dropped.
     package var cancelGraceMs = 2_000
     /// How long `stop()` waits for calls in flight.
     package var stopTimeoutMs = 5_000
-    /// Pause before the second attempt to reconnect; doubled up to the maximum, each jittered between half and whole.
+    /// The pause before the second attempt to reconnect; doubles up to the maximum, each jittered between half and
+    /// whole.
     package var reconnectBackoffMinMs = 50
     package var reconnectBackoffMaxMs = 2_000
 
-    /// Set on every connection, and again after each session, together with `statement_timeout` and the like.
+    /// Settings applied to every connection, and again after each session, together with `statement_timeout` and the
+    /// like.
     ///
-    /// JIT is off because statements here take milliseconds, but Postgres overestimates the cost of those for many live
-    /// queries and of catalog queries so far that it would compile them for up to seconds at each execution.
+    /// JIT is off because statements here take milliseconds. Postgres overestimates the cost of statements for many
+    /// live queries, and of catalog queries, so far that it would compile them at each execution, for up to seconds.
     package var sessionSettings: [String: String] = ["TimeZone": "UTC", "DateStyle": "ISO, MDY", "jit": "off"]
-    /// Shown in `pg_stat_activity`, followed by the connection's role.
+    /// The name in `pg_stat_activity`, followed by the connection's role.
     package var applicationName = "freshet"
 
     package init(connectionString: String) {
@@ -71,11 +76,11 @@ package struct PostgresConfiguration: Sendable {
 
 /// The kind of work a connection does, which decides how its pipeline is divided into transactions.
 enum ConnectionRole: String, Sendable {
-    /// Queries of many callers share a sync; they can be repeated, because the server enforces that they only read.
+    /// Queries of many callers share a sync. They can be repeated, because the server enforces that they only read.
     case read
-    /// A sync after each transaction.
+    /// Each transaction is followed by a sync.
     case write
-    /// One caller at a time, a sync after each statement.
+    /// One caller at a time uses it; each statement is followed by a sync.
     case session
 }
 
@@ -99,13 +104,13 @@ extension PostgresConfiguration {
             .joined(separator: ";") + ";" + Self.searchPath
     }
 
-    /// Postgres' default path begins with the schema named like the role. A role named like our schema, `freshet`,
-    /// would find and create tables there. A path that an operator has set is kept.
+    /// Replaces Postgres' default search path, which begins with the schema named like the role: a role named `freshet`
+    /// would find and create tables in our schema. A path that an operator has set is kept.
     private static let searchPath =
         "SELECT set_config('search_path', 'public', false)"
         + " WHERE current_setting('search_path') = '\"$user\", public'"
 
-    /// Undoes whatever a session may have left behind, except its prepared statements.
+    /// Undoes whatever a session may have left behind, except prepared statements.
     func resetScript(_ role: ConnectionRole) -> String {
         "SET SESSION AUTHORIZATION DEFAULT;RESET ALL;CLOSE ALL;UNLISTEN *;SELECT pg_advisory_unlock_all();"
             + "DISCARD TEMP;DISCARD SEQUENCES;" + setupScript(role)

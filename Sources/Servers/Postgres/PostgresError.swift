@@ -1,7 +1,7 @@
-/// Why a statement, transaction, session or connection attempt failed.
+/// The reason that a statement, transaction, session or connection attempt failed.
 ///
-/// `description` and logs have codes and the names of database objects only; `message`, `detail` and `hint` are the
-/// server's words and can quote user data, so callers decide whom to show them.
+/// `description` and logs contain codes and the names of database objects only. `message`, `detail` and `hint` are the
+/// server's text and can quote user data, so callers decide who may see them.
 package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
         /// No connection could be made, or not in time. Nothing was sent.
@@ -35,14 +35,14 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     package var column: String?
     package var constraint: String?
     package var dataType: String?
-    /// Where in the statement's text the error is, in characters from 1.
+    /// The position of the error in the statement's text, in characters from 1.
     package var position: Int?
     /// The step of a transaction that failed, from 0; nil when it failed as a whole (at commit, or with its
     /// connection).
     package var stepIndex: Int?
-    /// The connection cannot succeed until a setting is changed, here or on the server.
+    /// Whether the connection cannot succeed until a setting is changed, here or on the server.
     package internal(set) var isMisconfigured = false
-    /// The server closes the connection after this error.
+    /// Whether the server closes the connection after this error.
     var isFatal = false
     /// The server's function that raised the error; it distinguishes causes that share a SQLSTATE.
     var routine: String?
@@ -65,7 +65,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 }
 
 extension PostgresError {
-    /// One line for operators: what happened, and the server's own words. Can quote user data, so it is not for
+    /// One line for operators: what happened, with the server's message. It can quote user data, so it is not for
     /// clients.
     package var sentence: String {
         let words = message.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -90,7 +90,7 @@ extension PostgresError {
         return words.isEmpty ? what : "\(what): \(words)"
     }
 
-    /// The work may have been committed although the call failed; only the caller can find out.
+    /// Whether the work may have been committed although the call failed; only the caller can find out.
     package var isOutcomeUnknown: Bool {
         switch code {
         case .connectionLost(let unknown), .timeout(let unknown): unknown
@@ -98,7 +98,7 @@ extension PostgresError {
         }
     }
 
-    /// Repeating the work later can succeed and cannot do it twice.
+    /// Whether repeating the work later can succeed and cannot apply it twice.
     package var isRetryable: Bool {
         switch code {
         case .connectionFailed, .queueFull: true
@@ -115,31 +115,31 @@ extension PostgresError {
     package var isCheckViolation: Bool { sqlState == SQLState.checkViolation }
     package var isExclusionViolation: Bool { sqlState == SQLState.exclusionViolation }
 
-    /// Postgres chose this transaction as the victim of a deadlock.
+    /// Whether Postgres chose this transaction as the victim of a deadlock.
     package var isDeadlock: Bool { sqlState == SQLState.deadlockDetected }
-    /// A lock was not to be had within `lock_timeout`, or at once with `NOWAIT`.
+    /// Whether a lock was not available within `lock_timeout`, or at once with `NOWAIT`.
     package var isLockNotAvailable: Bool { sqlState == SQLState.lockNotAvailable }
-    /// Another transaction was in the way: a serialization failure, a deadlock or a lock that was not available.
+    /// Whether it conflicted with another transaction: a serialization failure, a deadlock or an unavailable lock.
     package var isConflict: Bool {
         sqlState == SQLState.serializationFailure || isDeadlock || isLockNotAvailable
     }
 
-    /// A value is out of range, malformed or of the wrong form.
+    /// Whether a value is out of range or malformed.
     package var isDataException: Bool { sqlState.map(SQLState.isDataException) ?? false }
-    /// The server cannot work for anybody now: it lacks resources, shuts down, or lost the connection.
+    /// Whether the server is unavailable to all clients: it lacks resources, shuts down, or lost the connection.
     package var isServerUnavailable: Bool {
         sqlState.map {
             SQLState.isOutOfResources($0) || SQLState.isOperatorIntervention($0) || SQLState.isConnectionException($0)
         } ?? false
     }
-    /// The transaction is read-only, or the server is.
+    /// Whether the transaction or the server is read-only.
     package var isReadOnlyServer: Bool { sqlState == SQLState.readOnlyTransaction }
-    /// Cancelled by `statement_timeout`, our own cancel request or an administrator.
+    /// Whether `statement_timeout`, our own cancel request or an administrator cancelled the statement.
     package var isQueryCanceled: Bool { sqlState == SQLState.queryCanceled }
-    /// The server has no prepared statement of that name.
+    /// Whether the server has no prepared statement with that name.
     package var isPreparedStatementMissing: Bool { sqlState == SQLState.invalidStatementName }
 
-    /// The prepared statement no longer fits the schema, or is gone from the server: it must be prepared again.
+    /// Whether the prepared statement no longer fits the schema or no longer exists, so that it must be prepared again.
     var isStalePreparedStatement: Bool {
         (sqlState == SQLState.featureNotSupported && routine == "RevalidateCachedQuery")
             || (isPreparedStatementMissing && routine == "FetchPreparedStatement")

@@ -19,7 +19,7 @@ package struct ResultSet: Sendable {
         PQcmdTuples(storage.pointer).flatMap { Int(String(cString: $0)) } ?? 0
     }
 
-    /// `INSERT 0 1`, `COMMIT`, …
+    /// The command tag: `INSERT 0 1`, `COMMIT`, …
     var commandTag: String {
         PQcmdStatus(storage.pointer).map { String(cString: $0) } ?? ""
     }
@@ -50,7 +50,8 @@ package struct Row: Sendable {
         withBytes(column) { $0.map { Array($0) } }
     }
 
-    /// Passes the value in text format without copying it; nil for NULL. The buffer is valid only in the closure.
+    /// Passes the value in text format to `body` without copying it; nil for NULL. The buffer is valid only in the
+    /// closure.
     package func withBytes<T>(_ column: Int, _ body: (UnsafeRawBufferPointer?) throws -> T) rethrows -> T {
         precondition(column >= 0 && column < storage.columnCount, "column \(column) of \(storage.columnCount)")
         defer { withExtendedLifetime(storage) {} }

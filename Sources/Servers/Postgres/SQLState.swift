@@ -1,4 +1,4 @@
-/// The SQLSTATE codes that this project knows (PostgreSQL, Appendix A). Outside this module `PostgresError` names them.
+/// The SQLSTATE codes that this project uses (PostgreSQL, Appendix A). Other modules use `PostgresError`'s properties.
 enum SQLState {
     static let featureNotSupported = "0A000"
     static let notNullViolation = "23502"

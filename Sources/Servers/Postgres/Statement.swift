@@ -32,7 +32,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     func isSlowAgain() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
 
     func wasFast() {
-        // A lost update costs one more run.
+        // A lost update only costs one more run.
         let wanted = text.fastRunsWanted.load(ordering: .relaxed)
         if wanted > 0 { text.fastRunsWanted.store(wanted - 1, ordering: .relaxed) }
     }
@@ -71,7 +71,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// By `memchr`, because the parameters of a batch are long.
+    /// Whether the text contains a NUL. Uses `memchr`, because the parameters of a batch are long.
     var containsNUL: Bool {
         var text = self
         return text.withUTF8 { bytes in
@@ -94,7 +94,7 @@ extension Parameter: ExpressibleByStringLiteral, ExpressibleByNilLiteral {
     package init(stringLiteral value: String) { self = .text(value) }
     package init(nilLiteral: ()) { self = .null }
 
-    /// Text for a value, NULL for nil.
+    /// A text parameter; NULL for nil.
     package init(_ value: String?) {
         self = value.map(Parameter.text) ?? .null
     }
@@ -105,7 +105,7 @@ extension Parameter: ExpressibleByStringLiteral, ExpressibleByNilLiteral {
 /// One step of a transaction: a statement and its parameters.
 package typealias PostgresStep = (statement: Statement, parameters: [Parameter])
 
-/// The text format of one-dimensional arrays.
+/// Formats one-dimensional arrays as text.
 package enum PostgresArray {
     /// `{"a","b\"c",NULL}`: every element is quoted, so that none can be mistaken for syntax or for NULL.
     package static func literal(_ elements: [String?]) -> String { literal(elements[...]) }

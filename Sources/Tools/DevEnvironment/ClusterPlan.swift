@@ -1,6 +1,6 @@
 package import Settings
 
-/// Which processes `freshet cluster` runs, where each listens, and what its settings file says. Starts nothing.
+/// The plan of `freshet cluster`: its processes, where each listens, and each node's settings file. Starts nothing.
 package struct ClusterPlan: Sendable {
     package struct Node: Sendable {
         package let name: String
@@ -11,23 +11,23 @@ package struct ClusterPlan: Sendable {
         package var address: String { "\(ClusterPlan.host):\(publicPort)" }
     }
 
-    /// Every node listens here; only the proxy can listen elsewhere.
+    /// The address that every node listens on; only the proxy can listen elsewhere.
     package static let host = "127.0.0.1"
     /// The interval of the proxy's health checks, shorter than for real machines.
     static let checkMs = 400
 
     package let nodes: [Node]
 
-    /// The free ports that a plan for so many nodes needs.
+    /// Returns the number of free ports that a plan for these nodes needs.
     static func portsNeeded(api: Int, workers: Int, gateways: Int) -> Int { 2 * (api + workers + gateways) }
 
     /// - Parameters:
-    ///   - ports: as many as `portsNeeded`.
-    ///   - adminPort: for the first node, where `freshet admin` looks; 0: one of `ports`.
+    ///   - ports: `portsNeeded` of them.
+    ///   - adminPort: the first node's, which `freshet admin` uses by default; 0: one of `ports`.
     init(api: Int, workers: Int, gateways: Int, ports: [Int], adminPort: Int) {
         var ports = ports[...]
         var nodes: [Node] = []
-        // Gateways also run mutations that come over their WebSockets.
+        // Gateways also run mutations that arrive over their WebSockets.
         for (kind, count, roles) in [
             ("api", api, ["api", "admin"]), ("worker", workers, ["worker", "admin"]),
             ("gateway", gateways, ["gateway", "api", "admin"]),
@@ -48,13 +48,13 @@ package struct ClusterPlan: Sendable {
         nodes.filter { $0.name.hasPrefix(kind + "-") }.map { ($0.name, $0.address) }
     }
 
-    /// The settings that the user gave for all nodes, then those of this node.
+    /// Returns the text of a node's settings file: the user's settings for all nodes, then this node's own.
     func settingsFile(for node: Node, given: LoadedSettings, postgresURL: String, redisURL: String) -> String {
         var values: [String: SettingValue] = [
-            // Seven processes share the machine, and a person waits after Ctrl-C.
+            // All processes share the machine, and a person waits after Ctrl-C.
             "http.eventLoops": .int(1), "log.level": .string("info"), "drain.delayMs": .int(3 * Self.checkMs),
             "drain.sessionsMs": .int(200), "drain.graceMs": .int(2_000),
-            // The proxy names the sender of the requests that it passes on.
+            // The proxy reports the sender of the requests that it forwards.
             "http.trustedProxies": .stringList([Self.host]),
         ]
         for (key, value, _) in given.values where given.isGiven(key.path) { values[key.path] = value }

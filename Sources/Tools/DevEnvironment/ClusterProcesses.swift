@@ -3,10 +3,10 @@ import FreshetClient
 package import LocalServers
 import NIOHTTP1
 
-/// The processes of `freshet cluster`: a private Postgres and Redis, the nodes, the proxy. `stop` ends those that were
-/// started, in the reverse order.
+/// The processes of `freshet cluster`: a private Postgres and Redis, the nodes, and the proxy. `stop` ends the started
+/// ones in the reverse order.
 package actor ClusterProcesses {
-    /// How long a node may take from its start until it is ready.
+    /// The time that a node may take from its start until it is ready.
     static let readyMs: Int64 = 60_000
 
     package nonisolated let folder: String
@@ -17,7 +17,7 @@ package actor ClusterProcesses {
     private(set) var proxy: SupervisedProgram?
     private var keepers: [ServerSupervisor] = []
 
-    /// - Parameter report: receives a line when a process ends or comes back.
+    /// - Parameter report: receives a line when a process ends or restarts.
     package init(folder: String, report: @escaping @Sendable (String) -> Void) {
         self.folder = folder
         self.report = report
@@ -32,7 +32,7 @@ package actor ClusterProcesses {
         return (postgres.connectionString, redis.url)
     }
 
-    /// - Parameter settingsFile: its text; it can hold secrets.
+    /// - Parameter settingsFile: the file's text, which can contain secrets.
     func startNode(_ name: String, project: String, settingsFile: String) async throws {
         let path = "\(folder)/\(name).yaml"
         try write(settingsFile, to: path)
@@ -40,7 +40,7 @@ package actor ClusterProcesses {
             try await SupervisedProgram.start(
                 .init(
                     name: name, program: Self.freshet, arguments: ["serve", project, "--config", path],
-                    // The runtime's backtracer would hold the ports of a node that crashed.
+                    // The runtime's backtracer would keep a crashed node's ports open.
                     environment: ["SWIFT_BACKTRACE": "enable=no"], logPath: "\(folder)/\(name).log"),
                 onEnd: reportEnd))
     }
@@ -72,7 +72,7 @@ package actor ClusterProcesses {
     }
 
     package func stop() async {
-        // Nodes first, while the servers that they need for an orderly end are still there.
+        // Stop nodes first, while the servers that they need for an orderly end still run.
         await withTaskGroup { group in
             for node in nodes { group.addTask { await node.stop(waitMs: 15_000) } }
         }
@@ -96,7 +96,7 @@ package actor ClusterProcesses {
         }
     }
 
-    /// The path of this program.
+    /// The path of this program's executable.
     private static var freshet: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     }

@@ -1,5 +1,5 @@
-/// The page of `freshet dev` at `/`: live lots, bids and a leader board over one `graphql-transport-ws` socket, and
-/// forms that bid and create lots, without any library. It works with the operations of config/auctions.
+/// The page of `freshet dev` at `/`: live lots, bids and a leader board over one `graphql-transport-ws` socket, with
+/// forms to bid and to create lots. Uses no library. It needs the operations of config/auctions.
 package enum DemoPage {
     package static let html = #"""
         <!doctype html>
@@ -134,7 +134,7 @@ package enum DemoPage {
           return () => { followed.delete(id); send({type: "complete", id}); };
         }
 
-        // `freshet dev` takes tokens without a signature: the name is who one is.
+        // `freshet dev` accepts tokens without a signature, so the name alone identifies the user.
         async function mutate(operationName, variables) {
           const part = value => btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(value))))
             .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -6,10 +6,10 @@ import Postgres
 package import SchemaModel
 
 extension SchemaDatabase {
-    /// Brings a private server to a project: migrates the schema, makes the folder current and, once, loads the seed.
-    /// The pool is opened and closed.
-    /// - Parameter report: receives a line for what was done.
-    /// - Returns: the id of a lot to try, where the project is the sample.
+    /// Prepares a private server for a project: migrates the schema, makes the folder current and, once, loads the
+    /// seed. Opens and closes the pool.
+    /// - Parameter report: receives a line for each change.
+    /// - Returns: the id of a lot for examples, if the project is the sample.
     package func prepare(
         _ project: Project, _ catalog: Catalog, loadsSeed: Bool, report: @escaping @Sendable (String) -> Void
     ) async throws -> String? {

@@ -7,7 +7,7 @@ import Migrations
 package import SchemaModel
 package import Settings
 
-/// A whole cluster on this machine (`freshet cluster`): what it consists of, and how it starts.
+/// A whole cluster on this machine (`freshet cluster`): its parts and its start.
 package struct LocalCluster: Sendable {
     package struct Sizes: Sendable {
         package let api: Int
@@ -21,7 +21,7 @@ package struct LocalCluster: Sendable {
         }
     }
 
-    /// HAProxy.
+    /// The HAProxy in front of the nodes.
     package struct Proxy: Sendable {
         package let programPath: String
         package let connectionsMax: Int
@@ -32,13 +32,13 @@ package struct LocalCluster: Sendable {
         }
     }
 
-    /// Where a started cluster is found.
+    /// The addresses of a started cluster.
     package struct Started: Sendable {
         package let plan: ClusterPlan
         package let url: String
-        /// The proxy's statistics page.
+        /// The port of the proxy's statistics page.
         package let statsPort: Int
-        /// The id of a lot to try, where the project is the sample.
+        /// The id of a lot for examples, if the project is the sample.
         package let example: String?
     }
 
@@ -68,7 +68,7 @@ package struct LocalCluster: Sendable {
         self.report = report
     }
 
-    /// Starts everything. After an error, `processes.stop()` ends what was started before it.
+    /// Starts everything. After an error, `processes.stop()` ends what was started.
     package func start(_ processes: ClusterProcesses) async throws -> Started {
         let own = loaded.settings
         report("starting Postgres and Redis in \(processes.folder) …")
@@ -77,7 +77,7 @@ package struct LocalCluster: Sendable {
         let example = try await SchemaDatabase(url: servers.postgresURL, logger: Logger(label: "freshet"))
             .prepare(project, catalog, loadsSeed: loadsSeed, report: report)
 
-        // Two more, for the proxy.
+        // The proxy needs two more.
         let needed = ClusterPlan.portsNeeded(api: sizes.api, workers: sizes.workers, gateways: sizes.gateways) + 2
         var ports = Addresses.freeLoopbackPorts(needed)
         guard ports.count == needed else { throw LocalServerError(.startFailed, "no free port on 127.0.0.1") }

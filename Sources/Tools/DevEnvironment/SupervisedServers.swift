@@ -1,6 +1,6 @@
 package import LocalServers
 
-/// Keeps private servers running, and says in a line when one ends or comes back.
+/// Keeps private servers running, and reports a line when one ends or restarts.
 package enum SupervisedServers {
     package static func keep(
         _ servers: any SupervisedServer..., report: @escaping @Sendable (String) -> Void

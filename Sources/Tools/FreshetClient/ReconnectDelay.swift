@@ -7,9 +7,9 @@ package enum ReconnectDelay {
     package static let retryAfterMaxMs: Int64 = 300_000
 
     /// - Parameters:
-    /// - failures: the consecutive failed attempts so far.
-    /// - retryAfterMs: the refusal's `Retry-After`. It is in whole seconds, so clients given the same value spread over
-    ///   the following second.
+    ///   - failures: the consecutive failed attempts so far.
+    ///   - retryAfterMs: the refusal's `Retry-After`. It is in whole seconds, so clients given the same value spread
+    ///     over the following second.
     package static func ms(
         failures: Int, minMs: Int64, maxMs: Int64, retryAfterMs: Int64?, using random: inout some RandomNumberGenerator
     ) -> Int64 {

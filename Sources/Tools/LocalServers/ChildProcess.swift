@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// The kernel sends a child its "parent death signal" when the *thread* that created it ends. So each child has a
 /// thread that creates it and then only waits for it: the thread lives as long as the child, or until the whole process
-/// dies in whatever way. `setpriv` requests the signal in the child after changing the user, which would clear it. A
-/// shell then checks that the parent was still alive at that time and executes the program.
+/// ends in any way. `setpriv` requests the signal in the child after changing the user, which would clear it. A shell
+/// then checks that the parent was still alive at that time and executes the program.
 ///
 /// The child has its own process group, so Ctrl-C in a terminal reaches only the parent, which ends its children in
 /// order.
@@ -70,12 +70,12 @@ final class ChildProcess: Sendable {
 
     var exit: Exit? { state.withLock { $0.exit } }
 
-    /// Sends a signal unless the child has ended: its process id may have been reused by then.
+    /// Sends a signal unless the child has ended, because its process id may have been reused then.
     func signal(_ number: Int32) {
         state.withLock { if $0.exit == nil { kill(processID, number) } }
     }
 
-    /// Sends a signal to the child and its own children, either before or after it.
+    /// Sends a signal to the child, either before or after its own children.
     func signalFamily(_ number: Int32, parentFirst: Bool) {
         if parentFirst { signal(number) }
         state.withLock { state in
@@ -87,14 +87,14 @@ final class ChildProcess: Sendable {
 
     static func children(of parent: pid_t) -> [pid_t] {
         Files.entries("/proc").compactMap { pid_t($0) }.filter { number in
-            // The format is "pid (name) state ppid …"; a name may contain anything.
+            // The format is "pid (name) state ppid …"; the name may contain any character.
             let text = Files.read("/proc/\(number)/stat") ?? ""
             let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
             return fields.count > 1 && pid_t(fields[1]) == parent
         }
     }
 
-    /// Waits for the child's end. The task's cancellation does not end the wait.
+    /// Waits for the child's end. Cancelling the task does not end the wait.
     /// - Returns: nil if the child still runs after that time.
     func waitForExit(timeoutMs: Int?) async -> Exit? {
         let id = state.withLock { state in
@@ -120,7 +120,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Sends the signals in turn, each with its time to wait, until the child has ended.
+    /// Sends the signals in turn, waiting for the given time after each, until the child has ended.
     func end(_ steps: [(signal: Int32, waitMs: Int)]) async {
         for step in steps {
             signal(step.signal)

@@ -87,7 +87,7 @@ enum Files {
     static func reason() -> String { String(cString: strerror(errno)) }
 }
 
-/// A lock on a folder, held until it is released or the process ends in whatever way.
+/// A lock on a folder, held until it is released or the process ends in any way.
 final class FolderLock: Sendable {
     private let file: Int32
 
@@ -104,7 +104,7 @@ final class FolderLock: Sendable {
     }
 
     deinit {
-        // Closing alone would leave the lock with a child that is being created and still has a copy of the descriptor.
+        // Closing alone would leave the lock to a child that is being created and still has a copy of the descriptor.
         flock(file, LOCK_UN)
         close(file)
     }
@@ -115,11 +115,11 @@ package enum Addresses {
     /// `sun_path` holds 108 bytes, including the final NUL.
     static let socketPathBytesMax = 107
 
-    /// Returns a port that was free a moment ago. If another process takes it first, the server fails and gets another
-    /// one.
+    /// Returns a port that was free a moment ago. If another process takes it first, the server fails to start and gets
+    /// another one.
     ///
     /// Avoids the kernel's ephemeral ports if possible: while a server is down, an outgoing connection could get its
-    /// port, even one to that port, which would then be connected to itself.
+    /// port, and a connection to that very port would be connected to itself.
     package static func freeLoopbackPort() -> Int? { freeLoopbackPorts(1).first }
 
     /// Returns several different ports, fewer if there are not enough. Each is held until the last one is found.
@@ -138,7 +138,7 @@ package enum Addresses {
     static let portMin = 10_240
     static let triesMax = 50
 
-    /// The first port that the kernel gives to outgoing connections.
+    /// The first port that the kernel assigns to outgoing connections.
     static let firstEphemeralPort: Int = {
         let range = Files.read("/proc/sys/net/ipv4/ip_local_port_range")
         return range?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } ?? 0

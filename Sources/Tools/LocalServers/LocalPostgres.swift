@@ -4,8 +4,8 @@ import Synchronization
 
 /// The options of a private Postgres.
 package struct LocalPostgresOptions: Sendable {
-    /// Whether commits wait for the disk. Without it data survive a crash of the server, as `crash()` causes one, but a
-    /// power cut can destroy them. For tests.
+    /// Whether commits wait for the disk. Otherwise data survive a crash of the server, as after `crash()`, but a power
+    /// cut can destroy them; that is for tests.
     package var isDurable = true
     /// Whether to listen on 127.0.0.1 in addition to the Unix socket; a password is then required and part of the
     /// connection string.
@@ -33,7 +33,7 @@ package struct LocalPostgresOptions: Sendable {
     }
 }
 
-/// A private Postgres in its own folder, which ends with this process in whatever way that ends.
+/// A private Postgres in its own folder, which ends with this process, however that ends.
 ///
 /// The folder holds `cluster/` (Postgres' own), `server.log` and `server.log.1` (this run and the one before), `lock`,
 /// `password`, and `socket/` unless its path is too long for a socket.
@@ -74,7 +74,7 @@ package final class LocalPostgres: Sendable {
     }
 
     deinit {
-        // Not stopped in order, so end it at once.
+        // It was not stopped in order, so end it at once.
         state.withLock { $0.child?.signal(SIGQUIT) }
         removeSocketFolder()
     }
@@ -110,7 +110,7 @@ package final class LocalPostgres: Sendable {
         throw LocalServerError(.startFailed, "no free port")
     }
 
-    /// The connection string by the Unix socket, in libpq's `key=value` form.
+    /// The connection string for the Unix socket, in libpq's `key=value` form.
     package var connectionString: String {
         connectionString(database: databaseName)
     }
@@ -120,7 +120,7 @@ package final class LocalPostgres: Sendable {
             + "dbname=\(Self.quoted(database))"
     }
 
-    /// The connection string by 127.0.0.1; nil without `listensOnLoopback`.
+    /// The connection string for 127.0.0.1; nil without `listensOnLoopback`.
     package var loopbackConnectionString: String? {
         port.map {
             "host=127.0.0.1 port=\($0) user=\(Self.user) password=\(password) dbname=\(Self.quoted(databaseName))"
@@ -137,8 +137,8 @@ package final class LocalPostgres: Sendable {
         _ = await child?.waitForExit(timeoutMs: nil)
     }
 
-    /// Stops the server by a fast shutdown: rolls back open transactions and flushes data; after 20 s it is ended
-    /// immediately. Can be called again.
+    /// Stops the server with a fast shutdown, which rolls back open transactions and flushes data; after 20 s it is
+    /// ended immediately. Can be called again.
     package func stop() async {
         let child = state.withLock { state in
             defer { state.child = nil }
@@ -246,7 +246,7 @@ package final class LocalPostgres: Sendable {
         }
     }
 
-    /// Suspends all its processes, like a machine that hangs, until `resume`.
+    /// Suspends all its processes, like a hanging machine, until `resume`.
     package func freeze() { state.withLock { $0.child }?.signalFamily(SIGSTOP, parentFirst: true) }
     package func resume() { state.withLock { $0.child }?.signalFamily(SIGCONT, parentFirst: false) }
 

@@ -9,12 +9,12 @@ package struct LocalRedisOptions: Sendable {
     package var isDurable = true
     /// Redis settings (`maxmemory` → `256mb`), which override this file's own.
     package var settings: [String: String] = [:]
-    /// Configuration lines (`sentinel monitor …`) with which to run as a sentinel, which keeps no data.
+    /// The configuration lines (`sentinel monitor …`) of a sentinel, which keeps no data; nil for a server.
     package var sentinelLines: [String]?
-    /// Whether to run as a node of a Redis Cluster, which begins alone and without slots.
+    /// Whether to run as a node of a Redis Cluster, which starts alone and without slots.
     package var isClusterNode = false
-    /// A folder with `ca.crt`, `server.crt` and `server.key`, with which to listen by TLS only (in addition to the Unix
-    /// socket) and to talk to replicas, sentinels and cluster nodes.
+    /// The folder with `ca.crt`, `server.crt` and `server.key` for TLS. The server then listens only with TLS (and on
+    /// the Unix socket), and uses TLS to replicas, sentinels and cluster nodes.
     package var tlsFolder: String?
     /// The time limit for the server's start, including loading its data.
     package var startTimeoutMs = 30_000
@@ -29,8 +29,8 @@ package struct LocalRedisOptions: Sendable {
     }
 }
 
-/// A private Redis in its own folder, which ends with this process in whatever way that ends. It listens on a Unix
-/// socket and on a free port of 127.0.0.1.
+/// A private Redis in its own folder, which ends with this process, however that ends. It listens on a Unix socket and
+/// on a free port of 127.0.0.1.
 ///
 /// The folder holds `data/`, `server.log` and `server.log.1`, `lock`, and `redis.sock` unless its path is too long.
 package final class LocalRedis: Sendable {
@@ -66,7 +66,7 @@ package final class LocalRedis: Sendable {
     }
 
     deinit {
-        // Not stopped in order: all writes are in the append-only file, if there is one.
+        // It was not stopped in order; all writes are in the append-only file, if there is one.
         state.withLock { $0.child?.signal(SIGKILL) }
         removeSocket()
     }
@@ -114,7 +114,7 @@ package final class LocalRedis: Sendable {
     /// `host:port`.
     package var address: String { "\(host):\(port)" }
 
-    /// Sends a command, with words separated by blanks, as an operator would.
+    /// Sends a command, with words separated by spaces, as an operator would.
     /// - Returns: the beginning of the response as sent over the wire, at most 4 KiB; nil if there is none.
     package func command(_ line: String) async -> String? {
         await withCheckedContinuation { continuation in
@@ -126,7 +126,7 @@ package final class LocalRedis: Sendable {
         }
     }
 
-    /// Suspends the process, like a machine that hangs, until `resume`.
+    /// Suspends the process, like a hanging machine, until `resume`.
     package func freeze() { state.withLock { $0.child?.signal(SIGSTOP) } }
     package func resume() { state.withLock { $0.child?.signal(SIGCONT) } }
 
@@ -159,7 +159,7 @@ package final class LocalRedis: Sendable {
     /// Starts the server again at the same addresses, after `crash()` or after it ended by itself.
     package func restart() async throws(LocalServerError) { try await restart(environment: [:]) }
 
-    /// Starts the server again with these environment variables, which last until the next start.
+    /// Starts the server again with these environment variables, which apply until the next start.
     package func restart(environment: [String: String]) async throws(LocalServerError) {
         let (child, isHeld) = state.withLock { state in
             state.environment = environment
@@ -210,7 +210,7 @@ package final class LocalRedis: Sendable {
             return try sentinelCommand(settings.sorted { $0.key < $1.key }.map { "\($0) \($1)" } + lines)
         }
         settings.merge(options.settings) { $1 }
-        // As options: the first plain argument would be taken for a file name.
+        // Passed as options, because Redis takes the first plain argument for a file name.
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["--" + $0, $1] }
         return ChildProcess.Command(
             program: program, arguments: arguments, account: nil, logPath: logPath, workingFolder: dataDirectory,
@@ -218,7 +218,7 @@ package final class LocalRedis: Sendable {
             environment: state.withLock { $0.environment })
     }
 
-    /// Makes the command of a sentinel, which keeps its state in its configuration file and so needs one.
+    /// Returns the command of a sentinel, which stores its state in its configuration file and so needs one.
     private func sentinelCommand(_ lines: [String]) throws(LocalServerError) -> ChildProcess.Command {
         let path = dataDirectory + "/sentinel.conf"
         if !Files.exists(path) {

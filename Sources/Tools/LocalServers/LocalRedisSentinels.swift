@@ -51,8 +51,8 @@ package final class LocalRedisSentinels: Sendable {
 
     package var addresses: [String] { sentinels.map(\.address) }
 
-    /// Returns the master that all sentinels name and that has that role itself; nil while they disagree. On a busy
-    /// machine two sentinels can each lead a failover, so a single one's opinion may not last.
+    /// Returns the master that all sentinels report and that has that role itself; nil while they disagree. On a busy
+    /// machine two sentinels can each lead a failover, so one sentinel's view may not last.
     package func master() async -> LocalRedis? {
         var named: LocalRedis?
         for sentinel in sentinels {
@@ -66,7 +66,7 @@ package final class LocalRedisSentinels: Sendable {
         return named
     }
 
-    /// Returns what sentinels and servers report about themselves, for the message of a time-out.
+    /// Returns the reports of sentinels and servers about themselves, for the message of a time-out.
     package func report() async -> String {
         var lines: [String] = []
         for sentinel in sentinels {

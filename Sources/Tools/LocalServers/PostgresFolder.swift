@@ -31,7 +31,7 @@ struct PostgresFolder: Sendable {
             workingFolder: cluster, parentDeathSignal: parentDeathSignal)
     }
 
-    /// Initialises the cluster unless that has been done. A partial one, left by a crash, is replaced.
+    /// Initialises the cluster unless that has been done. Replaces a partial one left by a crash.
     func initialise(_ options: LocalPostgresOptions) async throws(LocalServerError) {
         let marker = root + "/initialised"
         try Files.makeFolder(cluster, mode: 0o700)
@@ -77,8 +77,8 @@ struct PostgresFolder: Sendable {
         return try await run(control, ["promote", "-D", cluster, "-w", "-t", "30"], options)
     }
 
-    /// Waits for the server of a previous run, which may still be shutting down: our lock shows that its parent is
-    /// gone.
+    /// Waits for the server of a previous run, which may still be shutting down although its parent has ended, as our
+    /// lock shows.
     func awaitEndOfPreviousServer() async throws(LocalServerError) {
         let deadline = ContinuousClock.now + .seconds(20)
         while let processID = runningServer() {
@@ -91,8 +91,8 @@ struct PostgresFolder: Sendable {
     }
 
     /// Invalidates a `postmaster.pid` whose process id now belongs to another process, which would keep Postgres from
-    /// starting. The id is replaced by an impossible one and the rest kept: from it Postgres learns whether children of
-    /// the previous server still work on the data.
+    /// starting. Only the id is replaced, by an impossible one: the rest tells Postgres whether children of the
+    /// previous server still use the data.
     func clearForeignProcessID() throws(LocalServerError) {
         let path = cluster + "/postmaster.pid"
         guard let text = Files.read(path), runningServer() == nil else { return }
@@ -104,14 +104,14 @@ struct PostgresFolder: Sendable {
         if let account { try account.give(path) }
     }
 
-    /// Removes stale socket lock files, which Postgres, too, judges by their process id alone. Without a running server
+    /// Removes stale socket lock files, which Postgres, too, judges only by their process id. Without a running server
     /// they are stale.
     func clearSocketFolder(_ path: String) {
         guard runningServer() == nil else { return }
         for name in Files.entries(path) where name.hasPrefix(".s.PGSQL.") { Files.remove(path + "/" + name) }
     }
 
-    /// Returns the process that `postmaster.pid` names, if it is a server working in this very folder.
+    /// Returns the process in `postmaster.pid`, if it is a server that uses this folder.
     private func runningServer() -> Int? {
         guard let text = Files.read(cluster + "/postmaster.pid"),
             let processID = text.split(whereSeparator: \.isNewline).first.flatMap({ Int($0) }), processID > 0
@@ -123,7 +123,7 @@ struct PostgresFolder: Sendable {
         return folder == cluster ? processID : nil
     }
 
-    /// Creates the socket's folder: in the data folder if the path fits into a socket address, otherwise in /tmp.
+    /// Creates the socket's folder, inside the data folder if the path fits into a socket address, otherwise in /tmp.
     func makeSocketFolder() throws(LocalServerError) -> (path: String, isTemporary: Bool) {
         let inside = root + "/socket"
         // The lock file beside the socket has the longest name; a loopback port has up to five digits.
@@ -134,8 +134,8 @@ struct PostgresFolder: Sendable {
         return (path, !fits)
     }
 
-    /// Checks that the other user can reach the folder, which is impossible below one like /root (0700); Postgres' own
-    /// message would be obscure.
+    /// Checks that the other user can reach the folder, which is impossible below a folder like /root (0700); Postgres'
+    /// own message would be obscure.
     private func checkReach(_ options: LocalPostgresOptions) async throws(LocalServerError) {
         guard let account else { return }
         var check = command("/usr/bin/test", ["-w", cluster], parentDeathSignal: "KILL")

@@ -1,8 +1,7 @@
 import CLibpq
 import Threads
 
-/// Checks whether a starting server is ready, and then creates the database. libpq blocks, so it runs on its own
-/// thread.
+/// Checks whether a starting server is ready, and then creates the database. Uses its own thread, because libpq blocks.
 enum PostgresProbe {
     enum Answer: Sendable {
         case ready

@@ -1,11 +1,11 @@
 import Pacing
 
-/// The schedule for restarting something that ended by itself: quickly at first, then with growing pauses, and not for
-/// ever. Pure.
+/// The schedule for restarting a process that ended unexpectedly: quickly at first, then with growing pauses, and
+/// finally not at all. Pure.
 struct RestartSchedule: Sendable {
     /// The pauses before each further start.
     static let pauses = Backoff(minMs: 200, maxMs: 5_000)
-    /// The limit on consecutive ends, including failed starts, without `steadyMs` of running in between.
+    /// The most consecutive ends, including failed starts, without `steadyMs` of running in between.
     static let endsMax = 10
     /// The running time after which an end counts as the first one again.
     static let steadyMs: Int64 = 30_000

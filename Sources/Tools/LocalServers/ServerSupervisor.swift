@@ -20,17 +20,17 @@ extension LocalRedis: SupervisedServer {
     package var serverName: String { "Redis" }
 }
 
-/// Restarts a private server that ends by itself, at the same addresses and on the same data, with growing pauses and
-/// not for ever (`RestartSchedule`).
+/// Restarts a private server that ends unexpectedly, at the same addresses and with the same data, according to
+/// `RestartSchedule`.
 package final class ServerSupervisor: Sendable {
-    /// What happened to the server.
+    /// An event in the life of the server.
     package enum Event: Sendable {
         /// The server ended and will be restarted after this time.
         case ended(againInMs: Int)
         /// A restart failed; the next attempt follows after this time.
         case notStarted(LocalServerError, againInMs: Int)
         case restarted
-        /// The server will not be restarted any more.
+        /// The server will not be restarted again.
         case givenUp
     }
 
@@ -43,7 +43,7 @@ package final class ServerSupervisor: Sendable {
         task.withLock { $0 = supervision }
     }
 
-    /// Ends the supervision. Call before stopping the server; returns when nothing is being started any more.
+    /// Ends the supervision. Call it before stopping the server; returns when no start is in progress.
     package func end() async {
         isEnding.withLock { $0 = true }
         // The task waits for the server's end, which comes later, so it is not awaited. A start in progress is not

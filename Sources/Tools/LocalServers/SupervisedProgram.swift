@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// A program that is restarted when it ends by itself, until `stop()`, as systemd or a container runtime would do it.
-/// Lives only as long as this process.
+/// A program that is restarted whenever it ends until `stop()`, as by systemd or a container runtime. It lives only as
+/// long as this process.
 package final class SupervisedProgram: Sendable {
     /// The pause before a restart.
     package static let restartAfterMs = 2_000
@@ -13,7 +13,7 @@ package final class SupervisedProgram: Sendable {
         package var arguments: [String]
         /// The environment in addition to `PATH` and `LC_ALL`.
         package var environment: [String: String]
-        /// The file of standard output and error; the previous run's is kept with the suffix `.1`.
+        /// The file for standard output and error; the previous run's is kept with the suffix `.1`.
         package var logPath: String
 
         package init(

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The user that Postgres runs as. Postgres refuses to run as root, so root uses the owner of an existing data folder,
-/// else `postgres`, else `nobody`. Other users run it as themselves.
+/// or else `postgres`, or else `nobody`. Other users run it as themselves.
 struct UnixUser {
     let user: uid_t
     let group: gid_t

@@ -1,25 +1,25 @@
 import LiveModel
 
-/// The statements that one batch of live queries becomes: all members in one; where one member's variables may have
-/// broken the statement, its halves, until the member that fails stands alone.
+/// The statements that run one batch of live queries: first one for all members; if a member's variables may have made
+/// it fail, then one for each half, until the failing member is alone.
 ///
-/// At most twice as many statements as members.
+/// Runs at most twice as many statements as members.
 struct BatchRun {
     /// One row of a statement's answer.
     struct Row {
-        /// Counts the statement's members from 1.
+        /// The member's number within the statement, from 1.
         let ordinal: Int
         let digest: Digest?
-        /// Nil where the result has the known digest.
+        /// Nil if the result has the known digest.
         let body: [UInt8]?
     }
 
-    /// By member.
+    /// One outcome for each member.
     private(set) var outcomes: [QueryExecutor.Outcome]
-    /// Ranges of members, each for one statement; the next is the last.
+    /// Ranges of members, each for one statement; the last one is next.
     private var waiting: [Range<Int>]
 
-    /// - Parameter count: members; not 0.
+    /// - Parameter count: the number of members, at least 1.
     init(count: Int) {
         precondition(count > 0, "a batch without members")
         outcomes = Array(
@@ -27,12 +27,12 @@ struct BatchRun {
         waiting = [0..<count]
     }
 
-    /// The members of the next statement; nil when every member has its outcome.
+    /// Returns the members of the next statement; nil when every member has its outcome.
     mutating func next() -> Range<Int>? { waiting.popLast() }
 
     var isOver: Bool { waiting.isEmpty }
 
-    /// A statement was answered. A member without a row keeps the error that it began with.
+    /// Records a statement's rows. A member without a row keeps its initial error.
     mutating func answered(_ members: Range<Int>, _ rows: some Sequence<Row>) {
         for row in rows {
             guard row.ordinal > 0, row.ordinal <= members.count else { continue }
@@ -46,8 +46,8 @@ struct BatchRun {
         }
     }
 
-    /// A statement failed.
-    /// - Parameter isRefused: the database refused it, by contrast with a lost connection or a time-out.
+    /// Records a statement's failure.
+    /// - Parameter isRefused: whether the database refused it, in contrast to a lost connection or a time-out.
     mutating func failed(_ members: Range<Int>, _ error: RequestError, isRefused: Bool) {
         guard isRefused, !error.code.isRetryable, members.count > 1 else {
             for member in members { outcomes[member] = .failed(error) }

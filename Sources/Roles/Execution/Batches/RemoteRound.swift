@@ -1,28 +1,28 @@
 import LiveModel
 
-/// The order in which the live queries of one batch ask custom resolvers, and what becomes of the rest when one is
-/// late.
+/// The order in which a batch's live queries call custom resolvers, and the fate of the remaining calls after a
+/// time-out.
 ///
-/// A batch waits for one time-out, not for one after the other: those that were not asked yet fail like the late one
-/// and are tried again later. Each round begins at another place, so that it is not the same rest each time.
+/// A batch waits for one time-out only: calls not yet made fail with the late one's error and are retried later. Each
+/// round starts with another live query, so that different ones fail each time.
 struct RemoteRound {
-    /// Live queries of one batch that wait for custom resolvers at a time.
+    /// The most live queries of one batch that wait for custom resolvers at a time.
     static let inFlightMax = 16
 
     struct Call {
         let index: Int
-        /// As the database made it.
+        /// The result as the database made it.
         let result: QueryExecutor.Result
     }
 
     private(set) var outcomes: [QueryExecutor.Outcome]
-    /// What is still to be asked, in order; the next is the last.
+    /// The calls not yet made; the last one is next.
     private var waiting: [Call]
     private var inFlight = 0
 
     /// - Parameters:
-    ///   - outcomes: what the database answered. Only results ask.
-    ///   - first: where to begin, modulo their number.
+    ///   - outcomes: the database's outcomes; only results make a call.
+    ///   - first: the index to start with, modulo the number of outcomes.
     init(_ outcomes: [QueryExecutor.Outcome], first: Int) {
         self.outcomes = outcomes
         let first = first % max(1, outcomes.count)
@@ -33,14 +33,14 @@ struct RemoteRound {
         }
     }
 
-    /// The next that asks; nil where none is left or enough are waiting for answers.
+    /// Returns the next call to make; nil if none is left or `inFlightMax` are in flight.
     mutating func next() -> Call? {
         guard inFlight < Self.inFlightMax, let call = waiting.popLast() else { return nil }
         inFlight += 1
         return call
     }
 
-    /// One that asked has its outcome.
+    /// Records the outcome of a call. A time-out fails the calls not yet made.
     mutating func ended(_ index: Int, _ outcome: QueryExecutor.Outcome) {
         precondition(inFlight > 0, "\(index) ended, and none was in flight")
         inFlight -= 1

@@ -43,8 +43,8 @@ package final class SessionPermit: Sendable {
 
     /// Adds the session to the registry.
     /// - Parameters:
-    /// - peer: the client's address, for operators.
-    /// - version: the project version that resolves its operations.
+    ///   - peer: the client's address, for operators.
+    ///   - version: the project version that resolves its operations.
     package func register(
         _ session: any ManagedSession, on eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
     ) {

@@ -30,9 +30,9 @@ package final class ResultStream: LiveSession {
     private var hub: LoopHub { session.hub }
 
     /// - Parameters:
-    /// - known: the result that the client already has.
-    /// - wantsDelta: whether results may be sent as patches.
-    /// - headers: headers of the response in addition to its type.
+    ///   - known: the result that the client already has.
+    ///   - wantsDelta: whether results may be sent as patches.
+    ///   - headers: headers of the response in addition to its type.
     package static func start(
         _ session: HTTPSession, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
         headers: HTTPHeaders, limits: SessionLimits

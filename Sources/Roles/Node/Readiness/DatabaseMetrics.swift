@@ -14,7 +14,7 @@ struct DatabaseMetrics {
         "freshet_postgres_slow_statements_refused", "slow statements refused because too many waited, since the start",
         labels: ["kind"])
 
-    /// Installs the gauges that are read at every scrape.
+    /// Installs the gauges, which are read at every scrape.
     static func observe(_ pool: PostgresPool, in metrics: PrometheusMetrics) {
         let gauges = DatabaseMetrics()
         for kind in PostgresPool.SlowStatementKind.allCases {

@@ -14,10 +14,10 @@ struct NodeMetrics {
         "freshet_peers_cut_off",
         "clients cut off and gRPC calls reset since the start: no sign of life, nothing read, past a limit")
 
-    /// Interval of sampling the streams of the shards held here; two short commands for each.
+    /// The interval of sampling the streams of owned shards, which takes two short commands for each.
     static let sampleMs = 5_000
 
-    /// Installs the gauges that are read at every scrape.
+    /// Installs the gauges, which are read at every scrape.
     static func observe(
         _ metrics: PrometheusMetrics, roles: [String], sessions: @escaping @Sendable () -> Int,
         peersCutOff: @escaping @Sendable () -> Int, isReady: @escaping @Sendable () -> Bool
@@ -30,7 +30,7 @@ struct NodeMetrics {
         gauges.peersCutOff.observe(in: metrics) { Double(peersCutOff()) }
     }
 
-    /// Samples the gauges of a worker that take a call to the broker, until the task is cancelled.
+    /// Samples a worker's gauges that need a call to the broker, until the task is cancelled.
     static func sample(
         _ inspector: NodeInspector, shardCount: Int, _ metrics: PrometheusMetrics, _ logger: Logger
     ) async {

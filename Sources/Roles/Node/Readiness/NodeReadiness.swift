@@ -1,15 +1,15 @@
 import Cluster
 
-/// Whether a node takes clients, and whether it says so to load balancers.
+/// Whether a node takes clients, and whether it reports ready to load balancers.
 struct NodeReadiness: Sendable {
     let phase: NodePhase
     let membership: Membership
     let probe: ReadinessProbe
 
-    /// Takes clients. A node that is about to leave still does, and so does one whose servers are away.
+    /// Whether the node takes clients. It does so until it drains, even if it reports not ready or a server is down.
     var isServing: Bool { phase.isStarted && !phase.isDraining && !membership.isDrainedByOperator }
-    /// What load balancers learn.
+    /// The readiness reported to load balancers.
     var isReady: Bool { isServing && !phase.isLeaving && problem == nil }
-    /// Which server has been away for long; nil while all answer.
+    /// The server that has been down for long; nil while all answer.
     var problem: String? { probe.problem }
 }

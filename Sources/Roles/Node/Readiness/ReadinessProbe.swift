@@ -5,7 +5,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Checks at intervals that the servers which a node needs answer; `ReadinessRule` decides what follows.
+/// Checks periodically that the servers which a node needs answer; `ReadinessRule` decides the readiness.
 ///
 /// Bound: one request in flight to each server.
 final class ReadinessProbe: Sendable {
@@ -23,13 +23,13 @@ final class ReadinessProbe: Sendable {
         state = Mutex(dependencies)
     }
 
-    /// Why the node is not ready; nil when it is.
+    /// The reason that the node is not ready; nil when it is.
     var problem: String? {
         let nowMs = MonotonicClock.nowMs()
         return state.withLock { $0.problem(nowMs: nowMs) }
     }
 
-    /// Works until its task is cancelled.
+    /// Runs until its task is cancelled.
     func run() async {
         let (needed, limitMs) = state.withLock { ($0.needed, $0.limitMs) }
         guard limitMs > 0 else { return }
@@ -53,7 +53,7 @@ final class ReadinessProbe: Sendable {
         }
     }
 
-    /// Logs a line when readiness changes.
+    /// Logs each change of readiness.
     private func report(everyMs: Int64) async {
         var wasReady = true
         while !Task.isCancelled {
@@ -68,8 +68,8 @@ final class ReadinessProbe: Sendable {
         }
     }
 
-    /// Tries a connection for mutations, then, since those may be waiting for a lock, one for reads. Any answer counts,
-    /// even an error.
+    /// Whether Postgres answers on a connection for mutations or, when those are blocked on a lock, on one for reads.
+    /// An error counts as an answer.
     private func isPostgresThere() async -> Bool {
         do throws(PostgresError) {
             _ = try await pool.transaction([("SELECT 1", [])])

@@ -1,25 +1,25 @@
 import Settings
 
-/// Decides when a node is not ready because a server that its roles need has been away for long. Pure: answers and the
+/// Decides when a node is not ready because a server that its roles need has been down for long. Pure: answers and the
 /// time are arguments.
 ///
-/// A gateway needs Redis, from which results come. An API node needs Postgres; while Redis is away its events wait in
-/// the outbox. A worker needs both. A gateway that also runs mutations counts as a gateway: its sessions see changes
-/// even while Postgres is away from it alone.
+/// A gateway needs Redis, the source of its results. An API node needs Postgres; while Redis is down, its events wait
+/// in the outbox. A worker needs both. A gateway that also runs mutations counts as a gateway: its sessions see changes
+/// even while it alone cannot reach Postgres.
 ///
 /// Only the readiness changes: connected clients stay, and one answer makes the node ready again. It cannot flap faster
-/// than every `limitMs`, since that long a server must have been silent.
+/// than every `limitMs`, because a server must have been silent for that long.
 struct ReadinessRule: Sendable {
     enum Server: String, Sendable, CaseIterable {
         case postgres = "Postgres"
         case redis = "Redis"
     }
 
-    /// 0: a node stays ready, whichever server is away.
+    /// The silence after which a server counts as down. 0: the node always stays ready.
     let limitMs: Int64
     private var answeredMs: [Server: Int64]
 
-    /// Both servers have answered: otherwise the node would not have started.
+    /// Starts with both servers having answered; otherwise the node would not have started.
     init(roles: Set<Role>, limitMs: Int64, nowMs: Int64) {
         self.limitMs = limitMs
         var needed: Set<Server> = []
@@ -38,7 +38,7 @@ struct ReadinessRule: Sendable {
         if let before = answeredMs[server] { answeredMs[server] = max(before, nowMs) }
     }
 
-    /// Why the node is not ready, without details that only operators may know; nil when it is.
+    /// The reason that the node is not ready, without details for operators; nil when it is ready.
     func problem(nowMs: Int64) -> String? {
         guard limitMs > 0 else { return nil }
         let away = needed.filter { nowMs - (answeredMs[$0] ?? nowMs) >= limitMs }

@@ -1,14 +1,14 @@
-/// How far a worker's reading is behind, as Prometheus gets it; truthful even while the broker cannot be asked. Pure:
+/// The read lag of a worker as reported to Prometheus; it stays meaningful while the broker does not answer. Pure:
 /// answers and the time are arguments.
 ///
-/// An answer is valid for `answerLastsMs`, in which the next ones should come; after that all the time since it is
-/// added to the lag that it reported.
+/// An answer is valid for `answerLastsMs`, within which the next one is expected. After that, the time since the answer
+/// is added to the lag that it reported.
 struct ReadingLag: Sendable {
     let answerLastsMs: Int64
     private var behindMs: Int64 = 0
     private var answeredMs: Int64
 
-    /// Begins without a lag.
+    /// Starts without a lag.
     init(answerLastsMs: Int64, nowMs: Int64) {
         self.answerLastsMs = answerLastsMs
         answeredMs = nowMs

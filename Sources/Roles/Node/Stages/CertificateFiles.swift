@@ -2,13 +2,13 @@ import HTTPServer
 import Logging
 import Settings
 
-/// The certificate of the public port, read from files, and again when they change.
+/// The certificate of the public port, read from files and reloaded when they change.
 struct CertificateFiles: Sendable {
     let tls: ServerTLS
     let pollMs: Int
     let logger: Logger
 
-    /// Nil without the settings.
+    /// Reads the files; nil if none are set.
     static func open(_ node: NodeContext) throws(NodeError) -> CertificateFiles? {
         let http = node.settings.http
         guard let certificateFile = http.tlsCertificateFile, let keyFile = http.tlsKeyFile else { return nil }
@@ -20,7 +20,7 @@ struct CertificateFiles: Sendable {
         }
     }
 
-    /// Reads the files again when they change; files with a mistake change nothing. Ends with the task.
+    /// Reloads the files when they change, until the task is cancelled; invalid files change nothing.
     func follow() async {
         var lastError = ""
         while !Task.isCancelled {
@@ -29,7 +29,7 @@ struct CertificateFiles: Sendable {
                 if try tls.reload() { logger.info("certificate changed") }
                 lastError = ""
             } catch {
-                // Key and certificate do not match while only one of them has been written: said once.
+                // While only one of the files has been written, key and certificate do not match: log that once.
                 guard error.description != lastError else { continue }
                 lastError = error.description
                 logger.error("http.tls not read, the known certificate serves", metadata: ["error": "\(error)"])

@@ -9,7 +9,7 @@ import Settings
 import Streams
 import Tokens
 
-/// A stage of a start: whom the node lets in, by issuers of tokens and API keys. What it opens needs no closing.
+/// The stage of a start that reads the issuers of tokens and the API keys. It needs no closing.
 struct NodeAccess: Sendable {
     let node: NodeContext
     let issuers: TokenIssuers
@@ -39,7 +39,7 @@ struct NodeAccess: Sendable {
             throw NodeError("auth: \(error)")
         }
         for (issuer, error) in await issuers.loadKeys(nowMs: node.clock.nowMs()) {
-            // A bad file is the operator's mistake; a provider that is away must not keep the node from starting.
+            // An invalid file is the operator's mistake; an unreachable provider must not keep the node from starting.
             let isFile =
                 issuer.isEmpty
                 ? settings.auth.jwksFile != nil : entries.contains { $0.issuer == issuer && $0.jwksFile != nil }
@@ -66,7 +66,7 @@ struct NodeAccess: Sendable {
         NodeAuthenticator(issuers: issuers, apiKeys: apiKeys, revocations: revocations, clock: node.clock)
     }
 
-    /// Reads the revocations now and then, and ends the sessions of clients that are revoked. Ends with the task.
+    /// Polls the revocations and ends the sessions of revoked clients, until the task is cancelled.
     func followRevocations(_ revocations: RevocationList, _ sessions: SessionRegistry) async {
         let logger = node.logger
         var isFailing = false
@@ -87,7 +87,7 @@ struct NodeAccess: Sendable {
         }
     }
 
-    /// Reads the file of API keys again when it changes; a file with a mistake changes nothing. Ends with the task.
+    /// Reloads the file of API keys when it changes, until the task is cancelled; an invalid file changes nothing.
     func followAPIKeys(_ sessions: SessionRegistry) async {
         guard let path = node.settings.auth.apiKeysFile else { return }
         let (reader, logger) = (APIKeyFileReader(path: path, keys: apiKeys), node.logger)

@@ -5,7 +5,7 @@ import LiveModel
 import Settings
 import Streams
 
-/// A stage of a start: the node reads the overrides and revocations of its cluster. It joins later, when it can serve.
+/// The stage of a start that reads the cluster's overrides and revocations. The node joins later, when it can serve.
 enum NodeCluster {
     static func open(
         _ node: NodeContext, _ broker: any Broker, _ wait: StartupGate, _ parts: ClosingStack

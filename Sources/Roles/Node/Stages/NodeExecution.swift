@@ -7,7 +7,7 @@ import Logging
 import OutboundHTTP
 import RemoteServices
 
-/// A stage of a start: which catalogs the node serves, and the executors of their operations.
+/// The stage of a start that loads the served catalogs and creates the executors of their operations.
 struct NodeExecution: Sendable {
     let catalogs: ServedCatalogs
     /// Nil for a node that follows no deployments.
@@ -15,7 +15,7 @@ struct NodeExecution: Sendable {
     let queries: QueryExecutor
     let mutations: MutationExecutor
 
-    /// Waits until the deployments can be read and the database fits the schema.
+    /// Waits until the deployments are readable and the database fits the schema.
     static func open(
         _ node: NodeContext, _ storage: NodeStorage, _ sender: HTTPSender, _ wait: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeExecution {
@@ -62,12 +62,12 @@ struct NodeExecution: Sendable {
         return embeddings
     }
 
-    /// Each such operation answers with an error; said once, at the start.
+    /// Logs once, at the start, which operations will fail because `embeddings.url` is not set.
     private static func warnOfEmbeddings(in catalog: Catalog, _ logger: Logger) {
         let operations = catalog.connectors.values.flatMap(\.operations.values).filter(\.hasEmbeddings)
         guard !operations.isEmpty else { return }
         logger.warning(
-            "operations need vectors of texts, but embeddings.url is not set",
+            "these operations need embeddings, but embeddings.url is not set",
             metadata: ["operations": "\(operations.map { "\($0.reference)" }.sorted().joined(separator: ", "))"])
     }
 }

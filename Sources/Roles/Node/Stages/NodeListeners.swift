@@ -8,14 +8,14 @@ import LiveModel
 import PublicAPI
 import Settings
 
-/// The last stage of a start: the public port and the admin port.
+/// The last stage of a start, which opens the public port and the admin port.
 struct NodeListeners: Sendable {
     let server: HTTPServer
     let grpc: GRPCServer
     let certificate: CertificateFiles?
     let address: ServiceNode.Address
 
-    /// - Parameter wait: answers on the ports until they are opened here.
+    /// - Parameter wait: answers on the ports until this stage opens them.
     static func open(
         _ node: NodeContext, _ administered: AdministeredNode, _ roles: NodeRoles, _ readiness: NodeReadiness,
         _ network: NodeNetwork, _ wait: StartupGate, _ parts: ClosingStack
@@ -38,7 +38,7 @@ struct NodeListeners: Sendable {
             address: ServiceNode.Address(publicPort: port, adminPort: adminPort))
     }
 
-    /// - Returns: nil for a node without the role.
+    /// - Returns: nil without the role `admin`.
     private static func openAdmin(
         _ node: NodeContext, _ administered: AdministeredNode, _ executor: RequestExecutor, _ network: NodeNetwork,
         _ parts: ClosingStack

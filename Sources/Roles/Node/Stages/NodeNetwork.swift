@@ -3,7 +3,7 @@ import NIOPosix
 import OutboundHTTP
 import Settings
 
-/// The first stage of a start: event loops, the tasks of the node, and its HTTP client.
+/// The first stage of a start, which creates the event loops, the node's tasks and its HTTP client.
 struct NodeNetwork: Sendable {
     let group: MultiThreadedEventLoopGroup
     let tasks: BackgroundTasks
@@ -14,7 +14,7 @@ struct NodeNetwork: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         parts.push("event loops") { _ in try? await group.shutdownGracefully() }
         let tasks = BackgroundTasks()
-        // They have been cancelled by then, and what they may be waiting for has been closed.
+        // By then the tasks are cancelled, and the connections that they may wait for are closed.
         parts.push("end of tasks") { _ in await tasks.finish() }
         let sender = HTTPSender(group: group, connectionsPerHostMax: node.connectionsPerHostMax)
         parts.push("HTTP client") { _ in await sender.stop() }

@@ -10,7 +10,7 @@ import PublicAPI
 import Sessions
 import Settings
 
-/// A stage of a start: the services of the node's roles, made but not yet running.
+/// The stage of a start that creates the services of the node's roles; they do not run yet.
 struct NodeRoles: Sendable {
     let publisher: EventPublisher
     let sweeper: OutboxSweeper
@@ -27,7 +27,7 @@ struct NodeRoles: Sendable {
         let publisher = EventPublisher(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, directory: cluster.directory,
             settings: node.publisherSettings, eventsLengthMax: settings.redis.eventsLengthMax, logger: node.logger)
-        // Closed after the ports: when the last mutation has ended.
+        // Closed after the ports, when the last mutation has ended.
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
         let sweeper = OutboxSweeper(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,

@@ -6,7 +6,7 @@ import Postgres
 package import Settings
 import Streams
 
-/// The second stage of a start: connections to Postgres, its replicas and Redis.
+/// The second stage of a start, which connects to Postgres, its replicas and Redis.
 struct NodeStorage: Sendable {
     let pool: PostgresPool
     let replicas: PostgresReplicas?
@@ -43,7 +43,7 @@ struct NodeStorage: Sendable {
         return pool
     }
 
-    /// Replicas are for re-runs, so only a worker has them.
+    /// Connects to the replicas of a worker; only re-runs use them.
     private static func openReplicas(
         _ node: NodeContext, _ pool: PostgresPool, _ parts: ClosingStack
     ) -> PostgresReplicas? {
@@ -54,7 +54,7 @@ struct NodeStorage: Sendable {
             configuration.readConnections = 1
             configuration.slowReadConnections = 0
             configuration.refreshConnections = 0
-            // Re-runs are transactions there, after a check of the replica's position.
+            // Re-runs are transactions there, because each is preceded by a check of the replica's position.
             configuration.slowWriteConnections = settings.slowConnections
             configuration.writeConnections = settings.replicaConnections
             configuration.sessionConnections = 1
@@ -103,12 +103,12 @@ struct NodeStorage: Sendable {
         return broker
     }
 
-    /// Calls as soon as the broker is connected.
-    /// - Returns: `refused` for what no waiting mends.
+    /// Makes a call as soon as the broker is connected.
+    /// - Returns: `refused` for errors that waiting does not cure.
     static func attempt<Value: Sendable>(
         _ broker: any Broker, withinMs: Int, _ call: () async throws(BrokerError) -> Value
     ) async -> StartupGate.Attempt<Value> {
-        // A call would wait for a connection until its deadline, even for one that cannot come.
+        // A call would wait for a connection until its deadline, even for one that can never succeed.
         let deadline = ContinuousClock.now + .milliseconds(withinMs)
         while true {
             let link = broker.state
@@ -156,7 +156,7 @@ extension NodeContext {
 }
 
 extension ServiceNode {
-    /// - Throws: `NodeError`, or what is wrong with an address.
+    /// - Throws: `NodeError`, or the error in an address.
     package static func redisConfiguration(_ settings: Settings) throws -> RedisConfiguration {
         guard let url = settings.redis.url else { throw NodeError("redis.url is not set") }
         var configuration = try RedisConfiguration(url: url)

@@ -9,20 +9,20 @@ import SchemaModel
 
 /// Keeps a node from serving a schema that the database does not have.
 struct SchemaGate {
-    /// Findings in the log.
+    /// The most findings in the log.
     private static let findingsMax = 50
-    /// Names in one line.
+    /// The most missing names in one line.
     private static let missingMax = 8
-    /// Between two looks at a database that lacks something.
+    /// The pause between two checks of an incomplete database.
     private static let retryMs = 1_000
 
     let pool: PostgresPool
     let catalogs: ServedCatalogs
     let deployments: DeploymentWatch?
 
-    /// Waits until the database has every table and column of the served schema, so that a rollout that came before its
-    /// `freshet migrate` halts at the first node and continues by itself. Other differences (an index, a default, a
-    /// column that the schema does not have) go to the log and do not keep a node from serving.
+    /// Waits until the database has every table and column of the served schema: a rollout that precedes its `freshet
+    /// migrate` halts at the first node and continues by itself. Other differences (an index, a default, an additional
+    /// column) are logged and do not keep a node from serving.
     func pass(_ node: NodeContext, _ wait: StartupGate) async throws(NodeError) {
         let plan = try await wait.until("Postgres") { withinMs -> StartupGate.Attempt<MigrationPlan> in
             do {

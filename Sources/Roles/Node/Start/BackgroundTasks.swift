@@ -1,11 +1,12 @@
 import Synchronization
 
-/// The tasks of a node that work until they are cancelled.
+/// The tasks of a node that run until they are cancelled.
 ///
-/// Cancelling and waiting are two steps of a stop: in between, the connections close that a task may be waiting for.
+/// A stop cancels them and awaits them in two steps: in between, the connections are closed that a task may be waiting
+/// for.
 final class BackgroundTasks: Sendable {
     private struct State {
-        /// Bound: a few for each part of the node, and one while sessions leave.
+        /// Bound: a few for each part of the node, and one while sessions drain.
         var running: [UInt64: Task<Void, Never>] = [:]
         var lastID: UInt64 = 0
         var isCancelled = false
@@ -13,7 +14,7 @@ final class BackgroundTasks: Sendable {
 
     private let state = Mutex(State())
 
-    /// Starts a task; a cancelled one after `cancel`.
+    /// Starts a task; after `cancel`, one that is already cancelled.
     func add(_ body: @escaping @Sendable () async -> Void) {
         let late: Task<Void, Never>? = state.withLock { state in
             state.lastID += 1

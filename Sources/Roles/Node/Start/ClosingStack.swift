@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The parts of a node that have been started, in the order of their start.
+/// The started parts of a node, in the order of their start.
 ///
-/// They are closed in the reverse order, each once, so that a part is closed before those that it uses. A start that
-/// fails and an ordinary stop close them alike: what a stage starts, it pushes at once.
+/// They are closed in the reverse order, each once, so that a part is closed before those that it uses, both after a
+/// failed start and by a stop. A stage pushes each part as soon as it has started it.
 final class ClosingStack: Sendable {
-    /// How much time closing may take. By default none: nothing is in progress when a start fails.
+    /// The time that closing may take; by default none, because nothing is in progress when a start fails.
     struct Grace: Sendable, Hashable {
-        /// Over how long the sessions are told to reconnect.
+        /// The time over which the sessions are asked to reconnect.
         var sessionsOverMs: Int64 = 0
-        /// How long work in flight may take after that.
+        /// The time limit for work in flight after that.
         var workMs: Int64 = 0
     }
 
@@ -22,7 +22,7 @@ final class ClosingStack: Sendable {
         parts.withLock { $0.append((name, close)) }
     }
 
-    /// What is open, in the order of its start.
+    /// The names of the open parts, in the order of their start.
     var names: [String] { parts.withLock { $0.map(\.name) } }
 
     func close(_ grace: Grace = Grace()) async {

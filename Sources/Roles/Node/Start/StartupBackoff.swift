@@ -1,12 +1,12 @@
 import Pacing
 
-/// How long a starting node waits for its servers: steps that double up to 30 s, and a bound for all together. Pure.
+/// The steps in which a starting node waits for its servers: they double up to 30 s and have a total bound. Pure.
 struct StartupBackoff {
     private static let steps = Backoff(minMs: 1_000, maxMs: 30_000)
 
     /// Nil: no bound.
     let boundMs: Int?
-    /// Counts a step in whole until `ended` says that it was shorter.
+    /// The time waited; a step counts in full until `ended` reports that it was shorter.
     private(set) var waitedMs = 0
     private var stepCount = 0
 
@@ -14,7 +14,7 @@ struct StartupBackoff {
         self.boundMs = boundMs
     }
 
-    /// The length of the next step; nil when the bound is reached.
+    /// Returns the length of the next step; nil when the bound is reached.
     mutating func next() -> Int? {
         var ms = Int(Self.steps.delayMs(after: stepCount))
         if let boundMs { ms = min(ms, boundMs - waitedMs) }
@@ -24,7 +24,8 @@ struct StartupBackoff {
         return ms
     }
 
-    /// The server was there before the end of the step: the next one has the bound's remaining time, and short steps.
+    /// Records that the server answered before the end of the step. The next server gets the remaining time and starts
+    /// with short steps.
     mutating func ended(earlyMs: Int) {
         waitedMs -= earlyMs
         stepCount = 0

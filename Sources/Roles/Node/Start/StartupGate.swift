@@ -2,27 +2,27 @@ import LiveModel
 import Logging
 import Settings
 
-/// Waits for the servers that a node needs to start. Meanwhile its ports answer that it is alive and not ready
-/// (`StartupHandler`); the log has one line for each step.
+/// Waits for the servers that a node needs to start. Meanwhile its ports report that it is alive and not ready
+/// (`StartupHandler`), and each step is logged.
 ///
-/// Used by one task.
+/// Confined to one task.
 final class StartupGate {
-    /// How one attempt ended.
+    /// The result of one attempt.
     enum Attempt<Value: Sendable>: Sendable {
         case done(Value)
-        /// The server is away: a later attempt can succeed.
+        /// The server is down; a later attempt can succeed.
         case away(String)
-        /// No attempt can succeed before an operator changes something.
+        /// No attempt can succeed until an operator changes something.
         case refused(String)
     }
 
-    /// Between attempts that end at once.
+    /// The pause between attempts that fail at once.
     private static let retryMs = 100
 
     private let settings: Settings
     private let parts: ClosingStack
     private let logger: Logger
-    /// For all servers together.
+    /// The steps for all servers together.
     private var steps: StartupBackoff
     private var handler: StartupHandler?
 
@@ -33,7 +33,8 @@ final class StartupGate {
         steps = StartupBackoff(boundMs: settings.cluster.startWaitMs == 0 ? nil : settings.cluster.startWaitMs)
     }
 
-    /// - Parameter attempt: called with the time that it may take, until it is done.
+    /// Repeats `attempt` until it is done.
+    /// - Parameter attempt: takes its time limit.
     /// - Throws: the reason of a refusal, or of the last attempt when the bound is reached.
     func until<Value: Sendable>(
         _ server: String, _ attempt: (_ withinMs: Int) async -> Attempt<Value>
@@ -64,7 +65,7 @@ final class StartupGate {
         throw NodeError("\(server): \(reason) (waited \(steps.waitedMs) ms)")
     }
 
-    /// Frees the ports.
+    /// Closes the ports.
     func end() async {
         await handler?.close()
         handler = nil

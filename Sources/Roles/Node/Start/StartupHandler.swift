@@ -6,15 +6,15 @@ import NIOHTTP1
 import Settings
 import Synchronization
 
-/// Answers on a node's ports while the node waits for its servers: alive, not ready, retry later. A port that the
-/// system chooses is not known to clients yet, so it stays closed.
+/// Answers on the ports of a node that waits for its servers: alive, not ready, retry later. A port chosen by the
+/// system stays closed, because clients do not know it yet.
 final class StartupHandler: HTTPHandler {
-    /// Empty once closed.
+    /// Empty after `close`.
     private let servers: Mutex<[HTTPServer]>
 
     private init(servers: [HTTPServer]) { self.servers = Mutex(servers) }
 
-    /// - Throws: when a port is in use, which is no reason to wait.
+    /// - Throws: when a port is in use, which waiting would not cure.
     static func open(_ settings: Settings, logger: Logger) async throws(NodeError) -> StartupHandler {
         var addresses = [(settings.http.host, settings.http.port)]
         if settings.cluster.roles.contains(.admin) { addresses.append((settings.admin.host, settings.admin.port)) }
@@ -38,7 +38,7 @@ final class StartupHandler: HTTPHandler {
         return StartupHandler(servers: servers)
     }
 
-    /// Frees the ports. Can be called again.
+    /// Closes the ports. Can be called again.
     func close() async {
         let open = servers.withLock { servers in
             defer { servers = [] }

@@ -63,13 +63,13 @@ package final class MemoryBroker: Broker {
 
     // MARK: Faults
 
-    /// Replaces the server process by another one, with its data or empty.
+    /// Replaces the server process with another one, with its data or empty.
     package func restart(losingData: Bool) {
         store.withLock { $0.store.restart(losingData: losingData) }
         wakeReaders(of: nil)
     }
 
-    /// While the broker is unavailable, calls fail with `.unavailable` and readers wait.
+    /// Sets whether the broker is available. If not, calls fail with `.unavailable` and readers wait.
     package func setAvailable(_ isAvailable: Bool) {
         store.withLock { $0.store.setAvailable(isAvailable) }
         wakeReaders(of: nil)

@@ -11,14 +11,14 @@ struct PendingRead: Sendable {
     let completion: @Sendable (Answer) -> Void
 }
 
-/// The in-memory broker's store with what only a broker has: reads that wait, readers and connections that are closed.
+/// The in-memory broker's store, and what only a broker has: pending reads, and closed readers and connections.
 struct MemoryBrokerState: Sendable {
     var store: MemoryStore
-    /// By the reader's number; at most one of each.
+    /// Pending reads by their reader's number, at most one for each reader.
     var pending: [Int: PendingRead] = [:]
     var closedReaders: Set<Int> = []
     var isClosed = false
-    /// The next `append` ends with `.outcomeUnknown`, executed (true) or not.
+    /// The fault of the next `append`: it ends with `.outcomeUnknown`, executed (true) or not.
     var nextAppendFault: Bool?
 
     init(_ store: MemoryStore) { self.store = store }
@@ -34,8 +34,9 @@ struct MemoryBrokerState: Sendable {
         closedReaders.remove(number)
     }
 
-    /// Takes out the pending reads that can go on, with what they get, in the order in which their readers were made.
-    /// - Parameter streams: those that changed; nil: any.
+    /// Removes and returns the pending reads that can continue, with their batches, in the order in which their readers
+    /// were made.
+    /// - Parameter streams: the streams that changed; nil: any.
     mutating func takeReady(_ streams: Set<String>?, nowMs: UInt64) -> [(PendingRead, [StreamBatch])] {
         var ready: [(PendingRead, [StreamBatch])] = []
         for number in pending.keys.sorted() {
@@ -63,7 +64,7 @@ final class MemoryStoreBox: Sendable {
         try state.withLock { state throws(Thrown) in try body(&state) }
     }
 
-    /// Resumes the pending reads that can go on.
+    /// Resumes the pending reads that can continue.
     func wake(_ streams: Set<String>?, nowMs: UInt64) {
         let ready = withLock { $0.takeReady(streams, nowMs: nowMs) }
         for (read, batches) in ready { read.completion(.success(batches)) }

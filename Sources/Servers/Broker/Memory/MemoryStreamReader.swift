@@ -1,7 +1,7 @@
 import Streams
 import LiveModel
 
-/// A reader of the in-memory broker; what it follows stands in the store under its number.
+/// A reader of the in-memory broker. The store keeps the streams that it follows under its number.
 final class MemoryStreamReader: StreamReader {
     private let store: MemoryStoreBox
     private let number: Int
@@ -40,7 +40,7 @@ final class MemoryStreamReader: StreamReader {
             return nil
         }
         if let answer {
-            // Not here: a consumer that asks for the next read at once would recurse deeper and deeper.
+            // Not inline: a consumer that reads again at once would recurse without a bound.
             Task { completion(answer) }
         } else if ticket.isCancelled {
             fail(BrokerError(.cancelled), ticket: ticket)

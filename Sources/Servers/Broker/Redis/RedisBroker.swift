@@ -7,11 +7,11 @@ import Synchronization
 /// The `Broker` on Redis 7.0 or newer, through hiredis: one server, the master of a sentinel group, or a Redis Cluster
 /// (`RedisConfiguration.Topology`).
 ///
-/// The commands of each server share one connection and thread. Each reader has a thread of its own with one or two
-/// connections (`ReadLanes`); in a cluster one thread for each hash tag (shard) that it follows, because Redis blocks
-/// on keys of one slot only.
+/// The commands of each server share one connection and thread. Each reader has its own thread with one or two
+/// connections (`ReadLanes`); in a cluster it has one thread for each hash tag (shard) that it follows, because Redis
+/// blocks on keys of one slot only.
 ///
-/// Besides the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every
+/// In addition to the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every
 /// connection counts as another server's), `CLIENT UNBLOCK` (without it a change of followed streams takes up to
 /// `readBlockMs`), and in a cluster `CLUSTER INFO` and `CLUSTER SLOTS`.
 package final class RedisBroker: Broker {
@@ -32,7 +32,7 @@ package final class RedisBroker: Broker {
     ) throws(BrokerError) {
         self.keys = keys
         self.logger = logger
-        // hiredis writes without MSG_NOSIGNAL, on any thread: a lost server must not end the process.
+        // hiredis writes without MSG_NOSIGNAL, on any thread: losing a server must not end the process.
         signal(SIGPIPE, SIG_IGN)
         let name = RedisBroker.clientName(name)
         switch configuration.topology {
@@ -84,7 +84,7 @@ package final class RedisBroker: Broker {
         }
     }
 
-    /// `CLIENT SETNAME` takes printable ASCII without spaces only.
+    /// Replaces other characters, because `CLIENT SETNAME` takes only printable ASCII without spaces.
     private static func clientName(_ name: String) -> String {
         String(String.UnicodeScalarView(name.unicodeScalars.map { (33...126).contains($0.value) ? $0 : "_" }))
     }

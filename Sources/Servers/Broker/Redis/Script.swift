@@ -1,5 +1,5 @@
 import Streams
-/// A Lua script, called by the SHA-1 of its text (`EVALSHA`), which names scripts that the server has seen.
+/// A Lua script, called by the SHA-1 of its text (`EVALSHA`), by which a server knows the scripts that it has run.
 struct Script: Sendable {
     let text: String
     let name: String
@@ -19,7 +19,7 @@ struct Script: Sendable {
     }
 }
 
-/// The SHA-1 (RFC 3174) of a message as lower-case hex. It names scripts and protects nothing.
+/// Returns the SHA-1 (RFC 3174) of a message in lower-case hex. It identifies scripts and protects nothing.
 func sha1Hex(_ message: [UInt8]) -> String {
     var hash: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
     var padded = message + [0x80]

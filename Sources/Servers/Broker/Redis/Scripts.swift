@@ -9,7 +9,8 @@ import Streams
 ///
 /// A node is a field of one hash: `until:payload`.
 ///
-/// Stored numbers are read by `number`, so that what no node writes counts as absent and does not fail the script.
+/// Stored numbers are read by `number`, so that a value that no node would write counts as absent and does not
+/// fail the script.
 enum Scripts {
     /// Defines `now` in milliseconds, and `number(text)`: nil unless it is an integer from 0 to 2^53 - 1.
     private static let now = """
@@ -31,8 +32,8 @@ enum Scripts {
 
         """
 
-    /// Defines `holds(epoch)`: whether the epoch holds the lease `KEYS[1]`. False if another server granted it: that
-    /// server may have granted it to another owner since, of whom this one does not know.
+    /// Defines `holds(epoch)`: whether the epoch holds the lease `KEYS[1]`. False if another server granted it, because
+    /// that server may since have granted it to an owner that this one does not know.
     private static let fence =
         now + server + """
             local function holds(epoch)
@@ -42,11 +43,14 @@ enum Scripts {
 
             """
 
-    /// Arguments: owner, ttlMs, basis, epoch. Returns, when granted, this server's first epoch, this basis' first
-    /// epoch, for how many milliseconds this server has known the lease, the server, and 1 if what was stored was not
-    /// written by a node and is ignored; when held by another owner,
-    /// for how many milliseconds; when the epoch is too low, the newest one. A server that does not identify itself
-    /// trusts nothing from before the grant.
+    /// Arguments: owner, ttlMs, basis, epoch.
+    ///
+    /// - Granted: returns this server's first epoch, this basis' first epoch, the milliseconds for which this server
+    ///   has known the lease, the server, and 1 if the stored lease was not written by a node and is ignored.
+    /// - Held by another owner: returns the remaining milliseconds.
+    /// - Epoch too low: returns the newest one.
+    ///
+    /// A server that does not identify itself trusts nothing from before the grant.
     static let acquireLease = Script(
         now + server + """
             local lease = redis.call('HMGET', KEYS[1],
@@ -211,7 +215,7 @@ enum Scripts {
             return generation
             """)
 
-    /// Arguments: shard count, format version, incarnation. Returns what is stored.
+    /// Arguments: shard count, format version, incarnation. Returns the stored values.
     static let meta = Script(
         """
         if redis.call('EXISTS', KEYS[1]) == 0 then

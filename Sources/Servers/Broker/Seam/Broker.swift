@@ -26,17 +26,18 @@ package protocol Broker: Sendable {
 
     /// Appends in order and returns the ids in the same order. Concurrent calls are sent in one batch.
     func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID]
-    /// The same for hot paths. `completion` is called exactly once, possibly before this returns, usually on the
-    /// connection's thread: it must be short and must not block.
+    /// Appends without suspending, for hot paths. `completion` is called exactly once, possibly before this returns,
+    /// usually on the connection's thread: it must be short and must not block.
     func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion)
     /// A reader for one consumer, with its own connection; `name` shows in the server's client list.
     func makeReader(name: String) -> any StreamReader
-    /// Nil when the stream does not exist.
+    /// Returns information about the stream; nil if it does not exist.
     func info(of stream: String) async throws(BrokerError) -> StreamInfo?
-    /// The last entries with an id less than `before`, newest first, at most `limit`.
+    /// Returns the last entries with an id less than `before`, newest first, at most `limit`.
     func newest(_ stream: String, before: StreamID, limit: Int) async throws(BrokerError) -> [StreamEntry]
-    /// Removes exactly the entries with an id below `minimumID`; returns how many. A reader that starts at a position
-    /// whose own entry is gone may signal a gap where there is none, so keep the entry of the last checkpoint.
+    /// Removes exactly the entries with an id below `minimumID` and returns their number. A reader that starts at a
+    /// position whose own entry was removed may signal a gap where there is none, so keep the entry of the last
+    /// checkpoint.
     @discardableResult
     func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int
     /// Trims only while `epoch` holds the lease, which shares the stream's hash tag; nil: it does not hold it.
@@ -113,7 +114,7 @@ package protocol Broker: Sendable {
 
     // MARK: Life
 
-    /// One round trip to the server.
+    /// Makes one round trip to the server.
     func ping() async throws(BrokerError)
     var state: BrokerState { get }
     /// Completes accepted calls if the server is reachable, fails the rest with `.closed`, closes readers and
@@ -157,17 +158,17 @@ extension Broker {
 
     package func nodes() async throws(BrokerError) -> [NodeRecord] { try await nodes(livingAtMost: nil) }
 
-    /// The last id that the stream ever assigned; `.zero`: it does not exist.
+    /// Returns the last id that the stream ever assigned; `.zero` if it does not exist.
     package func lastID(of stream: String) async throws(BrokerError) -> StreamID {
         try await info(of: stream)?.lastID ?? .zero
     }
 
-    /// The oldest entry's id; nil: none.
+    /// Returns the oldest entry's id; nil if there is none.
     package func firstID(of stream: String) async throws(BrokerError) -> StreamID? {
         try await info(of: stream)?.firstID
     }
 
-    /// The number of entries held.
+    /// Returns the number of entries in the stream.
     package func length(of stream: String) async throws(BrokerError) -> Int {
         try await info(of: stream)?.length ?? 0
     }

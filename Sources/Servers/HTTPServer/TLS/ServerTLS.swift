@@ -28,7 +28,7 @@ package final class ServerTLS: Sendable {
     private let loaded: Mutex<Loaded>
 
     /// - Parameters:
-    /// - certificateFile: PEM, the server's certificate first, followed by the intermediate ones.
+    ///   - certificateFile: PEM, the server's certificate first, followed by the intermediate ones.
     ///   - keyFile: PEM, without a passphrase.
     package init(certificateFile: String, keyFile: String) throws(TLSFilesError) {
         self.certificateFile = certificateFile

@@ -1,25 +1,26 @@
 import Pacing
-/// Decides when and to which host a connection is made, how far it has come, and how long to pause after a failure.
-/// A pure value; `PipelineMachine` takes over once the connection is set up.
+/// Decides when and to which host to connect, tracks the attempt's progress, and paces retries. A pure value;
+/// `PipelineMachine` takes over once the connection is set up.
 struct ConnectMachine<Random: RandomNumberGenerator> {
     struct Limits {
-        /// For one attempt, from resolving the host's name to the end of the set-up.
+        /// The time limit for one attempt, from resolving the host's name to the end of the set-up.
         var connectTimeoutMs = 10_000
-        /// Doubled with each attempt up to the maximum, each pause jittered between half and whole.
+        /// The pause after a failure: doubles with each attempt up to the maximum, each jittered between half and
+        /// whole.
         var backoffMinMs = 50
         var backoffMaxMs = 2_000
         var hostCount = 1
     }
 
     enum State: Equatable {
-        /// Not connected; the next attempt begins at that time.
+        /// Not connected; the next attempt begins at this time.
         case waiting(untilMs: Int)
-        /// A thread begins the attempt, because resolving the host's name blocks.
+        /// A separate thread begins the attempt, because resolving the host's name blocks.
         case opening(deadlineMs: Int)
         case handshaking(wantsWrite: Bool, deadlineMs: Int)
         /// The set-up script was sent.
         case settingUp(deadlineMs: Int)
-        /// The timeline was asked for, apart from the set-up because a server may refuse to tell.
+        /// The timeline was requested, separately from the set-up because a server may refuse to report it.
         case askingTimeline(deadlineMs: Int)
         case connected
     }
@@ -28,11 +29,12 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     private(set) var state: State = .waiting(untilMs: 0)
     private var random: Random
     private var isStopping = false
-    /// The host to try next, or in use.
+    /// The host to try next, or the one in use.
     private(set) var host = 0
-    /// Attempts in a row that failed with every host, and connections lost young: the exponent of the back-off.
+    /// Consecutive attempts that failed with every host, and connections lost soon after they were made: the exponent
+    /// of the back-off.
     private var failures = 0
-    /// Numbers the threads that begin attempts; at most one is out at a time, an overdue one included.
+    /// Numbers the threads that begin attempts. At most one runs at a time, including an overdue one.
     private var attempt = 0
     private var isOpenerOut = false
     private var connectedSinceMs = 0
@@ -47,7 +49,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
 
     var isConnected: Bool { state == .connected }
 
-    /// When `timeReached` has something to do.
+    /// The time at which `timeReached` has something to do.
     var wakeAtMs: Int? {
         switch state {
         case .waiting(let untilMs): isOpenerOut ? nil : untilMs
@@ -59,15 +61,15 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     }
 
     enum Action: Equatable {
-        /// Start a thread that begins a connection and reports it with this number.
+        /// Start a thread that opens a connection and reports it with this number.
         case open(attempt: Int, host: Int)
         /// Keep the connection that was opened.
         case adopt
         case sendSetup
         case askTimeline
-        /// The connection is set up. The timeline is nil when the server does not tell.
+        /// The connection is set up. The timeline is nil when the server does not report it.
         case connected(timeline: String?)
-        /// Drop the connection and report the failure; `isFirst` since the last success.
+        /// Drop the connection and report the failure. `isFirst`: the first one since the last success.
         indirect case fail(PostgresError, isFirst: Bool)
     }
 
@@ -90,13 +92,13 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         }
     }
 
-    /// The thread of an attempt could not be started.
+    /// Reports that the thread of an attempt could not be started.
     mutating func openFailed(_ nowMs: Int) -> Action {
         isOpenerOut = false
         return failed("no thread to connect", nowMs)
     }
 
-    /// The thread of an attempt has opened a connection. An overdue attempt's connection is dropped.
+    /// Reports that the thread of an attempt has opened a connection. The connection of an overdue attempt is dropped.
     mutating func opened(attempt: Int, error: PostgresError?, _ nowMs: Int) -> Action? {
         guard attempt == self.attempt else { return nil }
         isOpenerOut = false
@@ -130,7 +132,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     }
 
     enum SetupAnswer {
-        /// With the first value, if there are rows.
+        /// The first value, if there are rows.
         case value(String?)
         case copy
         indirect case failed(PostgresError)
@@ -149,7 +151,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         return nil
     }
 
-    /// Everything sent for the set-up was answered.
+    /// Reports that the whole set-up was answered.
     mutating func setupEnded(_ nowMs: Int) -> Action {
         switch state {
         case .settingUp(let deadlineMs):
@@ -174,15 +176,15 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     private mutating func failed(_ error: PostgresError, _ nowMs: Int) -> Action {
         let isFirst = !hasFailedSinceConnected
         hasFailedSinceConnected = true
-        // The next host at once, a pause when all have been tried.
+        // Try the next host at once; pause when all have been tried.
         host = (host + 1) % limits.hostCount
         if host == 0 { failures += 1 }
         state = .waiting(untilMs: nowMs + (host == 0 ? backoffMs() : 0))
         return .fail(error, isFirst: isFirst)
     }
 
-    /// A connection in use was lost or given up. One that lasted earns an immediate attempt; after those that die young
-    /// the pauses grow.
+    /// Reports that a connection in use was lost or given up. If it had lasted, the next attempt is immediate; repeated
+    /// early losses lengthen the pauses.
     mutating func lost(_ nowMs: Int) {
         failures = nowMs - connectedSinceMs > limits.backoffMaxMs ? 0 : failures + 1
         state = .waiting(untilMs: nowMs + backoffMs())

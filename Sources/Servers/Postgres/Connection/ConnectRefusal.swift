@@ -5,7 +5,7 @@
 ///     connection to server at "…", port 5432 failed: FATAL:  28P01: password authentication failed for user "x"
 ///     LOCATION:  auth_failed, auth.c:326
 enum ConnectRefusal {
-    /// Invalid authorization (28…), no such database, no right to connect: retrying does not help.
+    /// Whether retrying cannot help: invalid authorization (28…), no such database, no right to connect.
     private static func isFinal(_ sqlState: String) -> Bool {
         SQLState.isInvalidAuthorization(sqlState) || sqlState == SQLState.invalidCatalogName
             || sqlState == SQLState.insufficientPrivilege
@@ -25,7 +25,7 @@ enum ConnectRefusal {
         let text = lines.joined(separator: " ")
         var error = PostgresError(.connectionFailed, text)
         error.sqlState = sqlState
-        // libpq's own refusals, before it contacts a server, begin like this: `invalid sslmode value: "x"`.
+        // libpq's own errors, before it contacts a server, begin like this: `invalid sslmode value: "x"`.
         error.isMisconfigured =
             sqlState.map(isFinal) ?? (needsPassword || text.hasPrefix("invalid "))
         return error
@@ -42,7 +42,7 @@ enum ConnectRefusal {
         return nil
     }
 
-    /// Some servers translate the word LOCATION, but not what follows it.
+    /// Whether the line is the location; some servers translate the word LOCATION, but not what follows it.
     private static func isLocation(_ line: Substring) -> Bool {
         line.contains(":  ") && line.contains(".c:")
     }

@@ -1,7 +1,7 @@
 import CLibpq
 import Glibc
 
-/// A connection on its way from the thread that opened it to the thread that will own it.
+/// A connection being handed over from the thread that opened it to the thread that will own it.
 struct OpenedConnection: @unchecked Sendable {
     let connection: Connection?
 
@@ -17,7 +17,7 @@ final class Connection {
 
     /// Begins to connect; blocks only to resolve the host's name. Nil only when out of memory.
     init?(configuration: PostgresConfiguration, role: ConnectionRole, hosts: ConnectionHosts, hostNumber: Int) {
-        // `dbname` contains the connection string: it overrides the keywords before it, those after it override it.
+        // `dbname` contains the connection string. It overrides the keywords before it; those after it override it.
         var settings = [
             ("application_name", "\(configuration.applicationName)-\(role.rawValue)"),
             ("tcp_user_timeout", "15000"), ("keepalives_idle", "15"), ("keepalives_interval", "5"),
@@ -48,22 +48,22 @@ final class Connection {
 
     var socket: Int32 { PQsocket(connection) }
     var isBad: Bool { PQstatus(connection) == CONNECTION_BAD }
-    /// No transaction is open, as of the last answer.
+    /// Whether no transaction was open as of the last answer.
     var isIdle: Bool { PQtransactionStatus(connection) == PQTRANS_IDLE }
 
     var errorMessage: String { PQerrorMessage(connection).map { String(cString: $0).trimming() } ?? "" }
 
-    /// Why connecting failed.
+    /// The reason that connecting failed.
     var connectError: PostgresError {
         ConnectRefusal.error(
             PQerrorMessage(connection).map { String(cString: $0) } ?? "",
             needsPassword: PQconnectionNeedsPassword(connection) == 1)
     }
 
-    /// Once connected, errors have separate fields and the message can be short.
+    /// Shortens messages, because errors have separate fields once connected.
     func shortenMessages() { PQsetErrorVerbosity(connection, PQERRORS_DEFAULT) }
 
-    /// Whether the server itself takes no writes; a caller's own read-only transaction does not count.
+    /// Whether the server itself refuses writes; a caller's own read-only transaction does not count.
     var isServerReadOnly: Bool {
         let flags: [String] = ["in_hot_standby", "default_transaction_read_only"]
         return flags.contains { name in
@@ -123,15 +123,15 @@ final class Connection {
 
     func consumeInput() -> Bool { PQconsumeInput(connection) == 1 }
     var isBusy: Bool { PQisBusy(connection) == 1 }
-    /// The caller owns the result. Nil ends a command.
+    /// The next result, owned by the caller. Nil ends a command.
     func nextResult() -> OpaquePointer? { PQgetResult(connection) }
 
-    /// For another thread, which calls `PQcancel` and frees it.
+    /// Returns a handle for another thread, which calls `PQcancel` and frees it.
     func cancelHandle() -> OpaquePointer? { PQgetCancel(connection) }
 }
 
 extension PostgresError {
-    /// The error of a result. The caller frees the result afterwards.
+    /// Creates the error of a result. The caller frees the result afterwards.
     init(result: OpaquePointer) {
         func field(_ code: Character) -> String? {
             guard let ascii = code.asciiValue else { return nil }
@@ -142,7 +142,7 @@ extension PostgresError {
         if let state {
             self.init(.server(sqlState: state), message)
         } else {
-            // libpq's own: it made the result up because the connection failed.
+            // libpq created this result itself, because the connection failed.
             self.init(.connectionLost(outcomeUnknown: true), message)
         }
         detail = field("D")
@@ -159,9 +159,9 @@ extension PostgresError {
     }
 }
 
-/// Lays out parameters as libpq expects them, in storage that is reused.
+/// Lays out parameters in reusable storage, in the form that libpq expects.
 private struct ParameterScratch {
-    /// Larger storage, after a huge parameter, is freed again.
+    /// Storage that a huge parameter enlarged beyond this is freed.
     private static let keptBytesMax = 1 << 20
 
     private var bytes: [UInt8] = []

@@ -4,9 +4,10 @@ import Logging
 import Synchronization
 import Threads
 
-/// Making a connection: facts for `ConnectMachine`, and what it decides.
+/// The connecting part of the driver: reports facts to `ConnectMachine` and performs its decisions.
 extension ConnectionDriver {
-    /// The timeline changes when a standby is promoted: commits that the former primary had not replicated are gone.
+    /// Selects the timeline, which changes when a standby is promoted: commits that the former primary had not
+    /// replicated are lost.
     private static let timelineScript = """
         SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END
         """
@@ -86,7 +87,7 @@ extension ConnectionDriver {
         handle.onConnect(.success(()))
     }
 
-    /// One warning when failures begin, not one for each attempt.
+    /// Logs a warning when failures begin, not for each attempt.
     private func connectFailed(_ error: PostgresError, _ isFirst: Bool) {
         connection = nil
         mustFlush = false

@@ -1,9 +1,9 @@
 import CLibpq
 import Clocks
 
-/// Reading what has arrived: libpq's results as facts for the two machines.
+/// The receiving part of the driver: reports libpq's results to the two machines.
 extension ConnectionDriver {
-    /// Reads what has arrived and answers callers. What came before the connection broke still counts.
+    /// Reads what has arrived and answers callers, including what arrived before the connection broke.
     func receive() {
         guard let connection else { return }
         let nowMs = Int(MonotonicClock.nowMs())

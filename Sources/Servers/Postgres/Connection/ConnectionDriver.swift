@@ -23,7 +23,7 @@ final class ConnectionDriver {
     var connector: Connector
     var machine: Machine
     var connection: Connection?
-    /// libpq has output that the socket did not take.
+    /// Whether libpq has output that the socket did not accept.
     var mustFlush = false
     private var messages: [ConnectionHandle.Message] = []
 
@@ -40,8 +40,8 @@ final class ConnectionDriver {
 
     var counters: ConnectionCounters { handle.counters }
 
-    /// Does what is due now.
-    /// - Returns: true when the connection is stopped and everything answered: the last turn.
+    /// Performs what is due now.
+    /// - Returns: true in the last turn, when the connection is stopped and everything is answered.
     func turn(_ nowMs: Int) -> Bool {
         takeMessages(nowMs)
         perform(connector.timeReached(nowMs))
@@ -69,8 +69,8 @@ final class ConnectionDriver {
         case .submit(let job):
             job.id = machine.submitted(job, isCancelled: job.cancelRequested.load(ordering: .relaxed))
         case .cancel(let job):
-            // It may have been rerouted meanwhile; its id is then another connection's. Without an id it has not come yet.
-            // In both cases the mark is found later.
+            // A rerouted job has the id of another connection, and a job that has not arrived yet has none. In both cases
+            // its mark is found later.
             if job.connection.withLock({ $0 }) === handle, let id = job.id { machine.cancelled(id, nowMs: nowMs) }
         case .cancelRequestEnded(let generation):
             machine.cancelRequestEnded(generation: generation)
@@ -101,7 +101,7 @@ final class ConnectionDriver {
 
     // MARK: actions
 
-    /// Performs what has been decided, then sends what may be sent.
+    /// Performs the decided actions, then sends what may be sent.
     func send(_ nowMs: Int) {
         while let action = machine.nextAction(nowMs: nowMs, isIdle: connection?.isIdle ?? false) { perform(action) }
         publishCounts()
@@ -159,14 +159,15 @@ final class ConnectionDriver {
         }
     }
 
-    /// A send that failed means that the connection is of no use any more.
+    /// Gives the connection up after a failed send.
     private func report(_ isSent: Bool?) {
         guard isSent != true else { return }
         machine.sendFailed(connection?.errorMessage ?? "no connection")
     }
 
-    /// The job leaves the load before its caller hears of it, so that a caller who goes on at once finds its place
-    /// free; but after a completion that works on this thread, because until then the connection is busy.
+    /// Answers a job. The job leaves the load before its caller learns of the answer, so that a caller who continues at
+    /// once finds its place free. If the completion works on this thread, it leaves afterwards, because the connection
+    /// is busy until then.
     private func answer(_ job: Job, _ result: Result<[ResultSet], PostgresError>) {
         publishCounts()
         if !job.completesOnThread { counters.vacate(job) }
@@ -201,14 +202,14 @@ final class ConnectionDriver {
         case .all: mustFlush = false
         case .partly: mustFlush = true
         case .failed:
-            // The server's last words may still be readable.
+            // The server's last message may still be readable.
             mustFlush = false
             receive()
         }
     }
 
-    /// `PQcancel` makes a connection of its own and blocks, so it runs on a thread of its own.
-    /// - Returns: false when it could not be started.
+    /// Cancels on a new thread, because `PQcancel` opens another connection and blocks.
+    /// - Returns: false when the thread could not be started.
     private func startCancelRequest() -> Bool {
         guard let request = connection?.cancelHandle() else { return false }
         guard counters.cancelThreads.load(ordering: .relaxed) < ConnectionCounters.cancelThreadsMax else {
@@ -216,7 +217,7 @@ final class ConnectionDriver {
             return false
         }
         counters.cancelThreads.wrappingAdd(1, ordering: .relaxed)
-        // Made for the thread, which frees it.
+        // The thread owns the handle and frees it.
         nonisolated(unsafe) let owned = request
         let (handle, generation) = (handle, machine.generation)
         let isStarted = startThread(named: "postgres-cancel") {
@@ -236,7 +237,7 @@ final class ConnectionDriver {
 
     // MARK: waiting
 
-    /// What to poll for.
+    /// The descriptor and events to poll for.
     var descriptor: pollfd { pollfd(fd: connection?.socket ?? -1, events: interest, revents: 0) }
 
     private var interest: Int16 {
@@ -247,7 +248,7 @@ final class ConnectionDriver {
         }
     }
 
-    /// -1: nothing is due until something arrives.
+    /// The time to poll; -1 when nothing is due until something arrives.
     func timeoutMs(_ nowMs: Int) -> Int32 {
         let untilMs = min(connector.wakeAtMs ?? .max, machine.wakeAtMs ?? .max)
         return untilMs == .max ? -1 : Int32(clamping: max(0, untilMs - nowMs))

@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 import Threads
 
-/// The interface of one connection to all other threads: a bounded inbox, a wake-up and counters. Everything else is in
+/// One connection's interface for all other threads: a bounded inbox, a wake-up and counters. The rest is in
 /// `ConnectionDriver`, which makes one libpq connection after another.
 final class ConnectionHandle: Sendable {
     enum Message {
@@ -11,7 +11,7 @@ final class ConnectionHandle: Sendable {
         case cancelRequestEnded(generation: Int)
         /// A session could not be reset, so the connection is in an unknown state.
         case reconnect(generation: Int)
-        /// Look for another server once everything sent is answered.
+        /// Leave this server for another one when everything sent has been answered.
         case leave(generation: Int)
         /// A thread has opened a connection.
         case opened(attempt: Int, OpenedConnection)
@@ -21,7 +21,7 @@ final class ConnectionHandle: Sendable {
     enum ServerChange: Sendable {
         /// The timeline found when a connection was set up.
         case timeline(String)
-        /// The server takes no writes any more.
+        /// The server no longer accepts writes.
         case readOnly
     }
 
@@ -49,7 +49,7 @@ final class ConnectionHandle: Sendable {
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
     /// Called on the connection's thread.
     let onServerChange: @Sendable (ServerChange) -> Void
-    /// Called on the connection's thread each time it has looked for work, with the monotonic time.
+    /// Called on the connection's thread after each turn, with the monotonic time.
     let onTurn: (@Sendable (Int) -> Void)?
     private let inbox = Mutex(Inbox())
     private let life = Mutex(Life())
@@ -69,7 +69,7 @@ final class ConnectionHandle: Sendable {
         self.onTurn = onTurn
     }
 
-    /// - Returns: false when the system has no thread or descriptor left, or it was started before.
+    /// - Returns: false when the system has no thread or descriptor left, or the connection was started before.
     func start() -> Bool {
         let isNew = life.withLock { life in
             defer { if life.stage == .new { life.stage = .running } }
@@ -98,7 +98,7 @@ final class ConnectionHandle: Sendable {
         }
     }
 
-    /// Hands the job over; its completion is called exactly once, here or on the connection's thread.
+    /// Submits the job; its completion is called exactly once, here or on the connection's thread.
     func submit(_ job: Job) {
         let load = counters.load.wrappingAdd(1, ordering: .relaxed).newValue
         let loadBytes = counters.loadBytes.wrappingAdd(job.bytes, ordering: .relaxed).newValue
@@ -148,7 +148,7 @@ final class ConnectionHandle: Sendable {
 
     // MARK: the connection's thread
 
-    /// Swaps the waiting messages for an emptied array, so that both keep their storage.
+    /// Swaps the waiting messages with an empty array, so that both arrays keep their storage.
     func takeMessages(into messages: inout [Message]) {
         inbox.withLock { swap(&$0.messages, &messages) }
     }
@@ -184,9 +184,9 @@ final class ConnectionCounters: Sendable {
     let loadBytes = Atomic<Int>(0)
     let inFlight = Atomic<Int>(0)
     let isConnected = Atomic<Bool>(false)
-    /// The server has worked on one statement for a while.
+    /// Whether the server has been busy with one statement for a while.
     let isHeldUp = Atomic<Bool>(false)
-    /// Counts connections made; a session is bound to one.
+    /// The number of connections made so far; a session is bound to one.
     let generation = Atomic<Int>(0)
     let completed = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
@@ -197,11 +197,11 @@ final class ConnectionCounters: Sendable {
     let reconnects = Atomic<Int>(0)
     let connectFailures = Atomic<Int>(0)
     let prepared = Atomic<Int>(0)
-    /// Cancel requests under way. One stuck on a dead network can outlive its connection.
+    /// Cancel requests in progress. One that is stuck on a dead network can outlive its connection.
     let cancelThreads = Atomic<Int>(0)
     static let cancelThreadsMax = 4
 
-    /// The job no longer counts in the load.
+    /// Removes the job from the load.
     func vacate(_ job: Job) {
         load.wrappingSubtract(1, ordering: .relaxed)
         loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)

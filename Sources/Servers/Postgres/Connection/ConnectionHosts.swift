@@ -5,12 +5,12 @@ extension String {
     func trimming() -> String { split(whereSeparator: \.isNewline).joined(separator: " ") }
 }
 
-/// The hosts of a connection string. libpq tries several by itself, but gives its non-blocking callers no time limit
-/// for each: one host that does not answer would use up the whole attempt. So a driver tries one host at a time.
+/// The hosts of a connection string. libpq itself tries several, but gives non-blocking callers no time limit for each,
+/// so one unresponsive host would use up the whole attempt. The driver therefore tries one host at a time.
 struct ConnectionHosts: Sendable, Equatable {
     /// Keywords that override the connection string, for each host; one empty choice when it names at most one host.
     let choices: [[(keyword: String, value: String)]]
-    /// Several hosts without `target_session_attrs`: only one that takes writes is accepted.
+    /// Whether only a host that accepts writes will do: several hosts are given without `target_session_attrs`.
     let needsWriter: Bool
 
     /// A connection string that libpq cannot parse has no choices; connecting reports the problem.
@@ -44,7 +44,7 @@ struct ConnectionHosts: Sendable, Equatable {
         needsWriter = values["target_session_attrs"] == nil
     }
 
-    /// Why libpq cannot parse a connection string; nil when it can, and for a bare database name.
+    /// The reason that libpq cannot parse a connection string; nil when it can, and for a bare database name.
     static func problem(of connectionString: String) -> String? {
         let isName = !connectionString.contains("=") && !connectionString.hasPrefix("postgres")
         if isName { return nil }

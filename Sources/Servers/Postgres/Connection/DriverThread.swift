@@ -4,8 +4,7 @@ import Synchronization
 import Threads
 
 /// A thread that runs the drivers of one or several connections. The write connections share one, because their answers
-/// come in bursts (one flush of the WAL commits several transactions): one wake-up for all is much cheaper than one
-/// each.
+/// arrive in bursts (one WAL flush commits several transactions) and one wake-up for all is much cheaper.
 final class DriverThread: Sendable {
     private struct Shared {
         var new: [ConnectionHandle] = []

@@ -1,11 +1,11 @@
 import Clocks
 import Synchronization
 
-/// A caller's statements with the completion that answers them, called exactly once. `PipelineMachine` knows how far a
-/// job has come.
+/// A caller's statements and the completion for their answer, called exactly once. `PipelineMachine` tracks the job's
+/// progress.
 ///
-/// Unchecked: prepared by the caller, and from its submission on touched by the connection's thread only, except for
-/// `cancelRequested` and `connection`. A lane may hand it from one connection's thread to another's.
+/// Unchecked: prepared by the caller, and after its submission used by the connection's thread only, except
+/// `cancelRequested` and `connection`. A lane may move it from one connection's thread to another's.
 final class Job: PipelineJob, @unchecked Sendable {
     typealias Completion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
 
@@ -16,21 +16,22 @@ final class Job: PipelineJob, @unchecked Sendable {
     var runTimeoutMs: Int?
     var slowAfterMs: Int?
     let cancelRequested = Atomic<Bool>(false)
-    /// Where a cancellation is sent; nil while the job is on its way or waits for a slow connection.
+    /// The connection that a cancellation goes to; nil while the job is being submitted or waits for a slow connection.
     let connection = Mutex<ConnectionHandle?>(nil)
-    /// The lane that the job goes back to when it is slow; nil: none.
+    /// The lane that reroutes the job when it is slow; nil: none.
     var lane: (lane: StatementLane, source: UInt64)?
+    /// Answered with an error, so the time it took does not show that its statement is fast.
     var hasFailed = false
-    /// The lane's slow connection that has the job, and when the job has been slow again.
+    /// The job's slow connection in its lane, and the time after which it counts as slow there, too.
     private var slowPlace: (place: Int, slowAtMs: Int)?
 
     private var completion: Completion?
     /// The size of SQL and parameters; known after `validate`.
     private(set) var bytes = 0
-    /// Given by the machine when the job reaches the connection's thread.
+    /// Assigned by the machine when the job reaches the connection's thread.
     var id: JobID?
     var results: [ResultSet] = []
-    /// The completion does its work on the connection's thread, which is not free for others until it returns.
+    /// Whether the completion works on the connection's thread, which is busy until it returns.
     var completesOnThread = false
 
     init(
@@ -50,26 +51,26 @@ final class Job: PipelineJob, @unchecked Sendable {
     /// Whom the lane charges for it when it is slow.
     var source: UInt64 { lane?.source ?? 0 }
 
-    /// The job leaves its connection, or never had one, and waits for a slow one.
+    /// Records that the job waits for a slow connection and is on none now.
     func willWait() {
         connection.withLock { $0 = nil }
         id = nil
     }
 
-    /// The job goes to the slow connection of that number, where it stays.
+    /// Records that the job moves to the slow connection of that number, where it stays.
     func startOnSlowConnection(_ place: Int) {
         slowPlace = (place, Int(MonotonicClock.nowMs()) + (slowAfterMs ?? 0) / 2)
         slowAfterMs = nil
     }
 
-    /// The job no longer counts in the load of its connection.
+    /// Reports that the job no longer counts in its connection's load.
     func leftConnection() {
         guard let (place, slowAtMs) = slowPlace, let lane else { return }
         slowPlace = nil
         lane.lane.left(self, place: place, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
     }
 
-    /// Sets the completion, before the job is submitted.
+    /// Sets the completion. Call it before submitting the job.
     func onCompletion(_ completion: @escaping Completion) {
         self.completion = completion
     }
@@ -81,7 +82,7 @@ final class Job: PipelineJob, @unchecked Sendable {
         completion(result)
     }
 
-    /// Rejects what libpq could not send faithfully.
+    /// Rejects statements and parameters that libpq could not send faithfully.
     func validate(requestBytesMax: Int) throws(PostgresError) {
         var total = 0
         if case .script(let sql) = kind {
@@ -108,7 +109,7 @@ final class Job: PipelineJob, @unchecked Sendable {
                 throw error
             }
         }
-        // Postgres takes no message above 1 GiB.
+        // Postgres accepts no message above 1 GiB.
         let bytesMax = min(requestBytesMax, 1 << 30)
         if total > bytesMax { throw PostgresError(.invalidParameter, "the request has more than \(bytesMax) bytes") }
         bytes = total

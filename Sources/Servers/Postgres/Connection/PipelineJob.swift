@@ -1,27 +1,28 @@
 /// The part of a job that `PipelineMachine` reads. Its completion and its results stay with the driver.
 protocol PipelineJob {
     var kind: JobKind { get }
-    /// Empty for a script only.
+    /// Empty only for a script.
     var steps: [PostgresStep] { get }
-    /// Until when the job may wait for its turn. Without `runTimeoutMs`, until when it must be answered.
+    /// The time until which the job may wait for its turn or, without `runTimeoutMs`, for its answer.
     var deadlineMs: Int { get }
-    /// Time from its turn, when it becomes first in its connection's pipeline. Nil: `deadlineMs` bounds the whole.
+    /// The time limit from its turn, when it becomes first in its connection's pipeline. Nil: `deadlineMs` limits the
+    /// whole.
     var runTimeoutMs: Int? { get }
-    /// A job first in its pipeline for this long is slow: once others wait behind it, it is cancelled and rerouted.
-    /// Nil: it stays where it is.
+    /// The time for which the job may be first in its pipeline. After that it is slow: once others wait behind it, it
+    /// is cancelled and rerouted. Nil: it is never rerouted.
     var slowAfterMs: Int? { get }
-    /// The connection's generation that a session belongs to: after a reconnect its transaction is gone.
+    /// The connection's generation that a session belongs to; its transaction does not survive a reconnect.
     var generation: Int? { get }
 }
 
 enum JobKind {
-    /// One statement, answered at its result.
+    /// One statement, answered when its result arrives.
     case read
-    /// One implicit transaction, answered at its sync, where it commits.
+    /// One implicit transaction, answered at its sync, which commits it.
     case transaction
     /// Statements of a session, answered at their sync; never repeated.
     case session
-    /// Any number of statements by the simple protocol, answered at the end; never repeated.
+    /// Any number of statements in the simple protocol, answered at the end; never repeated.
     case script(String)
 
     var isRead: Bool {
@@ -33,14 +34,14 @@ enum JobKind {
     }
 }
 
-/// Identifies a job in one connection's `JobTable`. An id of a job that is gone matches nothing.
+/// Identifies a job in one connection's `JobTable`. The id of a removed job matches nothing.
 struct JobID: Hashable, Sendable {
     fileprivate let slot: Int
     fileprivate let serial: Int
 }
 
-/// The jobs that a connection has queued or in flight. Each occupies a numbered slot by which the queues refer to it;
-/// slots are reused, so that a job costs no allocation here. Bounded by `ConnectionHandle.submit`.
+/// The jobs queued or in flight on a connection. Each has a numbered slot by which the queues refer to it; slots are
+/// reused, so a job costs no allocation here. Bounded by `ConnectionHandle.submit`.
 struct JobTable<Job: PipelineJob> {
     typealias Slot = Int
 
@@ -51,24 +52,24 @@ struct JobTable<Job: PipelineJob> {
         var deadlineMs: Int
         /// Sent and not fully answered.
         var isInFlight = false
-        /// The caller has its answer; the queue or the server is not done with the job yet.
+        /// Whether the caller has its answer although the queue or the server still has the job.
         var isAnswered = false
         var isCancelRequested = false
         /// Reported as slow.
         var isSlow = false
-        /// A cancel request was decided so that the job can be rerouted.
+        /// Whether a cancel request was decided so that the job can be rerouted.
         var isRerouting = false
-        /// The server skipped it because of an earlier error in its group.
+        /// Whether the server skipped it because of an earlier error in its group.
         var isAborted = false
-        /// Aborted by a neighbour's error before: gets a sync of its own when it is sent again.
+        /// Whether a neighbour's error aborted it before: when sent again, it gets a separate sync.
         var isIsolated = false
-        /// In flight while a cancel request aimed at another job was under way.
+        /// Whether it was in flight during a cancel request aimed at another job.
         var isExposedToCancel = false
         var hasResults = false
         var connectionLosses = 0
         var repeats = 0
         fileprivate(set) var hasError = false
-        /// The server closes the connection after its error.
+        /// Whether the server closes the connection after its error.
         fileprivate(set) var hasFatalError = false
 
         var job: Job {
@@ -79,7 +80,7 @@ struct JobTable<Job: PipelineJob> {
 
     private var entries: [Entry] = []
     private var serials: [Int] = []
-    /// Apart from the entries, which stay small: few jobs have one.
+    /// Stored separately to keep entries small, because few jobs have an error.
     private var errors: [Slot: PostgresError] = [:]
     private var free: [Slot] = []
 
@@ -113,7 +114,7 @@ struct JobTable<Job: PipelineJob> {
 
     func error(of slot: Slot) -> PostgresError? { errors[slot] }
 
-    /// Records the first error of a job, which is the cause; later ones are its consequences.
+    /// Records a job's first error, which is the cause; later ones are consequences.
     mutating func fail(_ slot: Slot, _ error: PostgresError, step: Int?) {
         if entries[slot].hasError { return }
         setError(of: slot, error)

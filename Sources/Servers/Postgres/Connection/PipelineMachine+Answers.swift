@@ -1,7 +1,7 @@
 import DequeModule
 
 extension PipelineMachine {
-    /// What libpq reports for the command at the front of the pipeline.
+    /// libpq's report about the command at the front of the pipeline.
     enum Answer {
         /// Rows or a command tag.
         case completed
@@ -10,11 +10,11 @@ extension PipelineMachine {
         case sync
         /// The statement began a COPY.
         case copy
-        /// Without a SQLSTATE it is libpq's own: the connection is gone.
+        /// An error; without a SQLSTATE it is libpq's own, and the connection is lost.
         indirect case failed(PostgresError)
     }
 
-    /// Whether libpq is to be read for an answer.
+    /// Whether libpq must be read for an answer.
     var expectsAnswer: Bool {
         if case .script = mode { true } else { !pipeline.isEmpty }
     }
@@ -24,7 +24,7 @@ extension PipelineMachine {
         case discard
     }
 
-    /// A result arrived.
+    /// Reports that a result arrived.
     mutating func answered(_ answer: Answer, nowMs: Int) -> ResultUse {
         if case .script(let slot) = mode {
             scriptAnswered(slot, answer)
@@ -47,7 +47,7 @@ extension PipelineMachine {
             pipeline.removeFirst()
             groupEnded(slot, nowMs)
         case .copy:
-            // Leaving COPY half-way takes a new connection, which rolls it back.
+            // Only a new connection can leave COPY half-way; it rolls the work back.
             if case .step(let slot, let index) = expected {
                 jobs.fail(slot, .copyRefused, step: index)
                 failEarly(slot, jobs.error(of: slot) ?? .copyRefused)
@@ -94,12 +94,13 @@ extension PipelineMachine {
         case .deallocate:
             break
         case .sync(let slot):
-            // A fatal error here may follow a commit that was not yet reported: the loss decides.
+            // A fatal error here may follow a commit that was not yet reported: the loss of the connection decides the
+            // outcome.
             if let slot, !error.isFatal { jobs.fail(slot, error, step: nil) }
         }
     }
 
-    /// libpq returned no result, which ends the command at the front.
+    /// Reports that libpq returned no result, which ends the command at the front.
     /// - Parameter lossMessage: why the connection broke, if it did.
     /// - Returns: false when there is nothing to read until more input arrives.
     mutating func commandEnded(nowMs: Int, lossMessage: @autoclosure () -> String) -> Bool {
@@ -109,11 +110,11 @@ extension PipelineMachine {
         }
         guard let expected = pipeline.first else { preconditionFailure("a command ended with nothing sent") }
         if case .sync = expected {
-            // libpq separates an error raised at commit from the sync by an empty answer.
+            // libpq separates an error raised at commit from the sync with an empty answer.
             emptyAnswersAtSync += 1
             return emptyAnswersAtSync <= 2
         }
-        // A broken connection ends every command without an answer.
+        // On a broken connection every command ends without an answer.
         guard isHeadAnswered else {
             lose(lossMessage())
             return false
@@ -122,7 +123,7 @@ extension PipelineMachine {
         pipeline.removeFirst()
         guard case .step(let slot, _) = expected, jobs[slot].kind.isRead else { return true }
         if jobs[slot].hasFatalError {
-            // The connection is about to end; the loss decides whether it is repeated.
+            // The connection is about to end; its loss decides whether the job is repeated.
             abortedReads.append(slot)
         } else if jobs[slot].isAborted, !jobs[slot].hasError {
             abortedReads.append(slot)
@@ -153,7 +154,7 @@ extension PipelineMachine {
         pending.prepend(slot)
     }
 
-    /// Everything about the job is known: it is answered, or repeated where that cannot do harm.
+    /// Answers a job whose outcome is known, or repeats it where that is harmless.
     private mutating func conclude(_ slot: Slot, _ nowMs: Int) {
         leaveFlight(slot)
         guard jobs[slot].hasError, let error = jobs.error(of: slot) else { return finish(slot) }
@@ -176,8 +177,9 @@ extension PipelineMachine {
         finish(slot, error)
     }
 
-    /// The server's error proves that nothing was committed, so even a transaction may be sent again; but only for
-    /// reasons that are this client's own: a stale plan, a cancel request meant for a neighbour, a server to be left.
+    /// Whether the job may be sent again. The server's error proves that nothing was committed, so this includes
+    /// transactions, but only for causes on our side: a stale plan, a cancel request meant for a neighbour, or leaving
+    /// the server.
     private func mayRepeat(_ slot: Slot, _ error: PostgresError, _ nowMs: Int) -> Bool {
         switch jobs[slot].kind {
         case .session, .script: return false
@@ -190,30 +192,31 @@ extension PipelineMachine {
         return error.isQueryCanceled && jobs[slot].isExposedToCancel && !jobs[slot].isCancelRequested
     }
 
-    /// Whether the cancelled job is to run elsewhere. Its time must not be over yet.
+    /// Whether the cancelled job is to run elsewhere, which requires that its time is not over.
     private func mayReroute(_ slot: Slot, _ nowMs: Int) -> Bool {
         let entry = jobs[slot]
         return entry.isRerouting && !entry.isAnswered && !entry.isCancelRequested && !isStopping
             && !isOutOfTime(slot, nowMs)
     }
 
-    /// Whether the deadline or the server's own `statement_timeout`, whose start lies up to one scan before the head's,
-    /// is over.
+    /// Whether the deadline, or the server's own `statement_timeout`, has passed. The latter started up to one scan
+    /// before the head was first seen.
     private func isOutOfTime(_ slot: Slot, _ nowMs: Int) -> Bool {
         let ranForMs = if let head, head.id == jobs.id(of: slot) { nowMs - head.sinceMs } else { 0 }
         return nowMs >= jobs[slot].deadlineMs || ranForMs + limits.scanIntervalMs >= limits.statementTimeoutMs
     }
 
-    /// 57014 has three causes: the caller, the time, and somebody else's request.
+    /// Returns the cause of a 57014: the caller, the deadline, or a cancel request from elsewhere.
     private func cancellationCode(_ slot: Slot, _ nowMs: Int) -> PostgresError.Code {
         if jobs[slot].isCancelRequested { return .cancelled }
         if isOutOfTime(slot, nowMs) { return .timeout(outcomeUnknown: false) }
         return .server(sqlState: SQLState.queryCanceled)
     }
 
-    // MARK: a server that takes no writes any more
+    // MARK: a server that no longer accepts writes
 
-    /// A session may have asked for a read-only transaction itself, so there the server's own settings decide.
+    /// Reacts to a refused write. A session may itself have requested a read-only transaction, so there the server's
+    /// own settings decide.
     private mutating func writeRefused() {
         switch role {
         case .read: break

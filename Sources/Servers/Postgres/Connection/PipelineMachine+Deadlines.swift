@@ -1,10 +1,10 @@
 import DequeModule
 
 extension PipelineMachine {
-    /// Times out jobs, asks the server to cancel a statement that takes too long or holds others up, and gives the
+    /// Times out jobs, requests the cancellation of a statement that is overdue or delays others, and gives the
     /// connection up when the server does not confirm a cancellation.
     ///
-    /// A job's time begins anew when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so that it does not
+    /// A job's time limit restarts when it becomes first in the pipeline (`PipelineJob.runTimeoutMs`), so it does not
     /// pay for those before it.
     mutating func timeReached(_ nowMs: Int) {
         guard hasWork, nowMs >= nextScanMs else { return }
@@ -67,7 +67,7 @@ extension PipelineMachine {
     private mutating func expirePending(_ nowMs: Int) {
         guard pending.contains(where: { jobs[$0].isAnswered || jobs[$0].deadlineMs <= nowMs }) else { return }
         let error = overdueError
-        // Once around the queue, which keeps its order.
+        // One full rotation keeps the queue's order.
         for _ in 0..<pending.count {
             let slot = pending.removeFirst()
             if jobs[slot].isAnswered || jobs[slot].deadlineMs <= nowMs {
@@ -78,12 +78,12 @@ extension PipelineMachine {
         }
     }
 
-    /// While there is no connection, the reason for that is worth more than the timeout.
+    /// The error of an overdue job: without a connection, the reason for that is more useful than the time-out.
     private var overdueError: PostgresError {
         connectError.map { PostgresError(.connectionFailed, $0.message) } ?? .timedOut(outcomeUnknown: false)
     }
 
-    /// Neither an answer nor a cancellation: the server or the network hangs.
+    /// Gives the connection up, because neither an answer nor a cancellation came: the server or the network hangs.
     private mutating func giveUp(_ nowMs: Int) {
         for slot in slotsInFlight() where nowMs >= jobs[slot].deadlineMs {
             let isRead = jobs[slot].kind.isRead
@@ -93,7 +93,7 @@ extension PipelineMachine {
         lose("no answer within \(limits.cancelGraceMs) ms after a deadline")
     }
 
-    /// Jobs sent and not fully answered, in order.
+    /// The jobs sent and not fully answered, in order.
     func slotsInFlight() -> [Slot] {
         if case .script(let slot) = mode { return [slot] }
         var slots: [Slot] = []
@@ -105,7 +105,7 @@ extension PipelineMachine {
 
     // MARK: cancel requests
 
-    /// The request is under way; it cancels whatever statement runs when it arrives at the server.
+    /// Reports that a cancel request is in progress; it cancels whichever statement runs when it reaches the server.
     mutating func cancelRequestStarted() {
         guard isConnected else { return }
         for slot in slotsInFlight() { jobs[slot].isExposedToCancel = true }

@@ -3,10 +3,10 @@ import DequeModule
 extension PipelineMachine {
     mutating func connectionLost(_ message: String) { lose(message) }
 
-    /// Gives the connection up. What was sent is sorted into what is repeated and what is answered.
+    /// Gives the connection up and decides which jobs in flight are repeated and which are answered.
     ///
-    /// Reads go back to the front of the queue, once. Everything else is answered; its outcome is known (nothing
-    /// committed) if the server's error for it, or a fatal error before it, had arrived, and unknown otherwise.
+    /// Reads return to the front of the queue, once. All others are answered: their outcome is known (nothing
+    /// committed) if the server's error for them, or a fatal error before it, had arrived, and otherwise unknown.
     mutating func lose(_ message: String) {
         decide(.disconnect(reason: message, isExpected: isStopping))
         var sent = abortedReads
@@ -40,7 +40,7 @@ extension PipelineMachine {
         precondition(inFlight == 0, "\(inFlight) jobs in flight without a connection")
     }
 
-    /// Back to the state without a connection; the jobs stay.
+    /// Returns to the state without a connection; the jobs stay.
     private mutating func reset() {
         mode = .offline
         pipeline.removeAll(keepingCapacity: true)

@@ -1,7 +1,8 @@
 import DequeModule
 
 extension PipelineMachine {
-    /// The next action, sending included: as many jobs as may be in flight, reads in one batch, one flush at the end.
+    /// Returns the next action, sends included: as many jobs as may be in flight, reads in one batch, one flush at the
+    /// end.
     /// - Parameter isIdle: whether no transaction is open, as of the last answer.
     mutating func nextAction(nowMs: Int, isIdle: @autoclosure () -> Bool) -> Action? {
         if let action = decidedAction() { return action }
@@ -31,7 +32,7 @@ extension PipelineMachine {
     }
 
     private mutating func nextSend(_ nowMs: Int, _ isIdle: @autoclosure () -> Bool) -> Action? {
-        // On a session's connection only between sessions.
+        // A session's connection can do this only between sessions.
         if statements.hasDiscarded, !isBatchOpen, role != .session || pipeline.isEmpty && isIdle() {
             return deallocate()
         }
@@ -59,15 +60,15 @@ extension PipelineMachine {
         return decidedAction()
     }
 
-    /// Whether the job has a sync of its own.
+    /// Whether the job has a separate sync.
     private func isAlone(_ slot: Slot) -> Bool { !jobs[slot].kind.isRead || jobs[slot].isIsolated }
 
-    /// False for a job of a session on an earlier connection.
+    /// Whether the job may use this connection; false for a session's job on an earlier one.
     private func belongsHere(_ slot: Slot) -> Bool {
         jobs[slot].job.generation.map { $0 == generation } ?? true
     }
 
-    /// A statement is prepared directly before its step, not ahead of all: an earlier step may create what it names.
+    /// Sends a step, directly preceded by its preparation: an earlier step may create what the statement refers to.
     private mutating func sendStep(_ slot: Slot, _ index: Int) -> Action {
         let job = jobs[slot].job
         let statement = job.steps[index].statement
@@ -90,7 +91,7 @@ extension PipelineMachine {
         return .send(job, step: index, use)
     }
 
-    /// Nil: that of a batch.
+    /// Closes a group with a sync; nil closes a batch.
     private mutating func closeGroup(_ slot: Slot?) -> Action {
         pipeline.append(.sync(slot))
         group += 1
@@ -123,7 +124,7 @@ extension PipelineMachine {
         return .flush
     }
 
-    /// The last action to send could not be performed: the connection is of no use any more.
+    /// Reports that the last send failed, so the connection is unusable.
     mutating func sendFailed(_ message: String) {
         if let slot = justBegun {
             while let last = pipeline.last, last.slot == slot { pipeline.removeLast() }

@@ -21,7 +21,7 @@ struct PreparedStatements {
     private var entries: [Statement: Entry] = [:]
     private var namesGiven = 0
     private var uses = 0
-    /// Names to be deallocated: no longer used, still known to the server. At most `countMax`.
+    /// Names to deallocate: no longer used, but still known to the server. At most `countMax`.
     private var discarded: [String] = []
 
     init(countMax: Int) {
@@ -49,12 +49,12 @@ struct PreparedStatements {
         entries.values[index].preparingGroup = nil
     }
 
-    /// Preparing failed or was aborted, so the server does not know the name.
+    /// Records that preparing failed or was aborted, so the server does not know the name.
     mutating func forget(_ statement: Statement, name: String) {
         if entries[statement]?.name == name { entries[statement] = nil }
     }
 
-    /// The server knows the name, but it is no longer usable or wanted.
+    /// Records that a statement known to the server is no longer usable or wanted.
     mutating func discard(_ statement: Statement) {
         guard let entry = entries[statement], entry.preparingGroup == nil else { return }
         entries[statement] = nil
@@ -65,15 +65,15 @@ struct PreparedStatements {
 
     mutating func takeDiscarded() -> String? { discarded.isEmpty ? nil : discarded.removeFirst() }
 
-    /// For a new connection, which has nothing prepared.
+    /// Forgets everything, for a new connection.
     mutating func removeAll() {
         entries = [:]
         discarded = []
     }
 
-    /// Linear, but only called before preparing another statement.
+    /// Evicts a statement. Linear, but only called before preparing another one.
     private mutating func evictOne() -> Bool {
-        // Bounds the names not yet deallocated too; a long session would pile them up on the server.
+        // This also bounds the names not yet deallocated, which a long session would accumulate on the server.
         guard discarded.count < countMax else { return false }
         let oldest = entries.filter { $0.value.preparingGroup == nil }.min { $0.value.lastUse < $1.value.lastUse }
         guard let oldest else { return false }

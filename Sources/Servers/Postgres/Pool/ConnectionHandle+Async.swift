@@ -9,7 +9,7 @@ extension ConnectionHandle {
         return try await job.answer(requestBytesMax: configuration.requestBytesMax, submit: submit)
     }
 
-    /// Rolls back and undoes whatever a session left behind. If that fails the connection is given up.
+    /// Rolls back and undoes whatever a session left behind. If that fails, the connection is dropped.
     func reset() async {
         let generation = counters.generation.load(ordering: .relaxed)
         let sql = "ROLLBACK;" + configuration.resetScript(role)
@@ -54,8 +54,8 @@ extension Job {
         }
     }
 
-    /// The caller no longer wants the answer: `PipelineMachine.cancelled`. Wherever the job arrives later, it is found
-    /// marked.
+    /// Reports that the caller no longer wants the answer (`PipelineMachine.cancelled`). Wherever the job arrives
+    /// later, it is already marked.
     private func cancel() {
         cancelRequested.store(true, ordering: .sequentiallyConsistent)
         if let connection = connection.withLock({ $0 }) { _ = connection.post(.cancel(self)) }

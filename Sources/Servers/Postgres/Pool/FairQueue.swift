@@ -1,14 +1,14 @@
 import DequeModule
 
-/// Divides a few places among sources: each source's elements run in order, sources take turns, and none has all places
-/// at once. A pure value.
+/// Divides a few places among sources: each source's elements start in order, sources take turns, and no source gets
+/// all places at once. A pure value.
 struct FairQueue<Element> {
     struct Limits: Sendable {
         /// Elements that run at the same time.
         var places: Int
-        /// Of those, one source's. At least 1.
+        /// The most of one source's elements that run at the same time, at least 1.
         var placesPerSource: Int
-        /// Waiting elements, and those of one source.
+        /// The most waiting elements in all, and of one source.
         var waitingMax: Int
         var waitingPerSourceMax: Int
     }
@@ -20,7 +20,7 @@ struct FairQueue<Element> {
 
     let limits: Limits
     private var waiting: [UInt64: Deque<Element>] = [:]
-    /// The sources that wait, the next one first.
+    /// The sources with waiting elements, the next one first.
     private var turns = Deque<UInt64>()
     private var running: [UInt64: Int] = [:]
     private var free: [Int]
@@ -45,7 +45,7 @@ struct FairQueue<Element> {
         return nil
     }
 
-    /// The next element that may run, and its place; `ended` frees it.
+    /// Starts the next element that may run and returns its place, which `ended` frees.
     mutating func start() -> (element: Element, place: Int)? {
         guard let place = free.last else { return nil }
         for _ in 0..<turns.count {
@@ -76,7 +76,7 @@ struct FairQueue<Element> {
         running[source] = count == 1 ? nil : count - 1
     }
 
-    /// Takes waiting elements out.
+    /// Removes and returns waiting elements.
     mutating func remove(where isUnwanted: (Element) -> Bool) -> [Element] {
         guard waitingCount > 0 else { return [] }
         var removed: [Element] = []

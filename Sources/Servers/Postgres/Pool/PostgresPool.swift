@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// The connections of one process to one database, on threads of their own: no call blocks the cooperative pool.
+/// The connections of one process to one database, on separate threads: no call blocks the cooperative pool.
 ///
 /// | call | connection | atomic | repeated by the pool |
 /// | --- | --- | --- | --- |
@@ -15,13 +15,13 @@ package final class PostgresPool: Sendable {
     package typealias Completion = @Sendable (Result<ResultSet, PostgresError>) -> Void
     package typealias TransactionCompletion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
 
-    /// What a query is for: it decides which connections it may hold up.
+    /// The purpose of a query, which determines the connections that it may delay.
     package enum QueryUse: Sendable {
-        /// A caller's own query. The number stands for the caller, who is charged for it when it is slow.
+        /// A caller's own query. The number identifies the caller to whom a slow query is charged.
         case caller(UInt64)
         /// A re-run of that many live queries; a slow statement is charged to itself.
         case refresh(count: Int)
-        /// The service's own.
+        /// A read of the service itself.
         case service
     }
 
@@ -89,10 +89,10 @@ package final class PostgresPool: Sendable {
     var writers: [ConnectionHandle] { transactions.connections }
     private var connections: [ConnectionHandle] { readers + writers + sessions.connections }
 
-    /// How often the server's timeline changed. Each time a standby was promoted, and commits that the former primary
-    /// had not replicated to it are gone.
+    /// The number of times that the server's timeline changed. Each time, a standby was promoted, and commits that the
+    /// former primary had not replicated to it were lost.
     package var timelineChanges: Int { tracker.timelineChanges }
-    /// The server's latest known timeline; nil before the first connection, and when the server does not tell.
+    /// The server's latest known timeline; nil before the first connection, and when the server does not report it.
     package var timeline: String? { tracker.timeline }
 
     var hasConnectedWriter: Bool { writers.contains { $0.counters.isConnected.load(ordering: .relaxed) } }
@@ -113,7 +113,7 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Begins to connect without waiting for it: `connected` does that.
+    /// Begins to connect without waiting; `connected` waits.
     package func begin() {
         if let problem = ConnectionHosts.problem(of: configuration.connectionString) {
             var error = PostgresError(.connectionFailed, problem)
@@ -126,8 +126,8 @@ package final class PostgresPool: Sendable {
     }
 
     /// Waits until every connection has been made once. Can be called again.
-    /// - Throws: `connectionFailed` after that time with the last attempt's error, while attempts go on; or at once
-    ///   when retrying cannot help (`isMisconfigured`).
+    /// - Throws: `connectionFailed` with the last attempt's error when the time is over, while attempts continue; or at
+    ///   once when retrying cannot help (`isMisconfigured`).
     package func connected(withinMs: Int) async throws(PostgresError) {
         try await latch.wait(ms: withinMs).get()
     }
@@ -154,8 +154,8 @@ package final class PostgresPool: Sendable {
         return try Self.single(try await lane.run(job, requestBytesMax: configuration.requestBytesMax))
     }
 
-    /// The same for hot paths. `completion` is called exactly once, usually on the connection's thread, so it must be
-    /// short and must not block. It cannot be cancelled.
+    /// Runs a query without suspending, for hot paths. `completion` is called exactly once, usually on the connection's
+    /// thread, so it must be short and must not block. It cannot be cancelled.
     package func query(
         _ statement: Statement, _ parameters: [Parameter], for use: QueryUse = .service,
         completion: @escaping Completion
@@ -195,9 +195,9 @@ package final class PostgresPool: Sendable {
     /// Runs all steps as one transaction in one round trip: all are sent at once, so no step can use another's result.
     ///
     /// - Parameters:
-    ///   - timeoutMs: from the call to the answer, at most the pool's statement time-out; nil: that time-out for
-    ///   waiting and, anew, for running.
-    ///   - caller: who is charged for it when it is slow.
+    ///   - timeoutMs: the time limit from the call to the answer, at most the pool's statement time-out; nil: that
+    ///     time-out, applied separately to queueing and execution.
+    ///   - caller: the number of the caller to whom a slow transaction is charged.
     /// - Returns: one result per step, after the commit.
     /// - Throws: as `query`; `stepIndex` is the step that failed. Nothing was committed, unless
     ///   `error.isOutcomeUnknown`. Cancelling the task drops a transaction not sent yet; once sent, its outcome is
@@ -210,7 +210,7 @@ package final class PostgresPool: Sendable {
             job(steps, timeoutMs: timeoutMs, caller), requestBytesMax: configuration.requestBytesMax)
     }
 
-    /// The same for hot paths. What `query` says about `completion` applies.
+    /// Runs a transaction without suspending, for hot paths. The rules for the `completion` of `query` apply.
     package func transaction(_ steps: [PostgresStep], completion: @escaping TransactionCompletion) {
         if steps.isEmpty { return completion(.success([])) }
         let job = job(steps, timeoutMs: nil, 0)
@@ -229,8 +229,8 @@ package final class PostgresPool: Sendable {
 
     // MARK: exclusive connections
 
-    /// Lends an exclusive connection to `body`. When it ends, in whatever way, an open transaction is rolled back and
-    /// settings, temporary tables, cursors and advisory locks are reset before the connection is lent again.
+    /// Lends an exclusive connection to `body`. However `body` ends, an open transaction is rolled back, and settings,
+    /// temporary tables, cursors and advisory locks are reset before the connection is lent again.
     ///
     /// - Throws: what `body` throws; `timeout`, `queueFull`, `cancelled` or `closed` when no connection was available.
     @discardableResult
@@ -248,8 +248,8 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// Runs any number of statements by the simple protocol, for migrations and seeds. They are one transaction unless
-    /// the script says otherwise.
+    /// Runs any number of statements in the simple protocol, for migrations and seeds. They are one transaction unless
+    /// the script contains `COMMIT`.
     ///
     /// - Throws: the first error, with `position` if the server reports it.
     package func script(_ sql: String) async throws(PostgresError) {
@@ -269,7 +269,7 @@ package final class PostgresPool: Sendable {
         PostgresSession(try await sessions.acquire(timeoutMs: configuration.statementTimeoutMs))
     }
 
-    /// Waits for the reset, so that locks are free and the transaction is gone when the caller goes on.
+    /// Waits for the reset, so that locks are released and the transaction has ended when the caller continues.
     private func giveBack(_ session: PostgresSession) async {
         let connection = session.end()
         await connection.reset()

@@ -58,7 +58,7 @@ package final class PostgresReplicas: Sendable {
     package var counts: Counts { state.withLock { $0.counts } }
 
     /// Runs a read-only statement on a replica.
-    /// - Returns: nil when the primary must run it, for whatever reason.
+    /// - Returns: nil when the primary must run it.
     package func query(_ statement: Statement, _ parameters: [Parameter]) async -> ResultSet? {
         let result = await answer(statement, parameters)
         state.withLock { state in
@@ -89,7 +89,7 @@ package final class PostgresReplicas: Sendable {
                 steps = [check, (statement, parameters)]
                 continue
             }
-            // Only the check, until the replica has caught up.
+            // Repeat only the check until the replica has caught up.
             steps = [check]
             guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
             try? await Task.sleep(for: .milliseconds(Self.pauses.delayMs(after: attempts)))
@@ -97,7 +97,7 @@ package final class PostgresReplicas: Sendable {
         }
     }
 
-    /// Round-robin over the connected replicas.
+    /// Chooses among the connected replicas in turn.
     private func choose() -> PostgresPool? {
         let connected = pools.filter(\.hasConnectedWriter)
         guard !connected.isEmpty else { return nil }

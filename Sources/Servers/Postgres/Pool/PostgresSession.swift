@@ -12,9 +12,9 @@ package final class PostgresSession: Sendable {
         generation = connection.counters.generation.load(ordering: .relaxed)
     }
 
-    /// Runs one statement: in the open transaction if there is one, else in its own.
+    /// Runs one statement: in the open transaction if there is one, otherwise in a separate one.
     ///
-    /// - Throws: `connectionLost` for every call after the connection broke, because the transaction is gone and the
+    /// - Throws: `connectionLost` for every call after the connection broke, because the transaction is lost and the
     ///   session does not continue on another connection. Cancelling the task cancels the statement on the server.
     /// - Parameter timeoutMs: the pool's by default. A longer one needs a higher `statement_timeout` in the session,
     ///   too.
@@ -31,13 +31,13 @@ package final class PostgresSession: Sendable {
         return result
     }
 
-    /// Runs several statements in one round trip: one transaction of their own, or part of the open one.
+    /// Runs several statements in one round trip, in the open transaction or in a separate one.
     package func execute(_ steps: [PostgresStep]) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
         return try await run(.session, steps, timeoutMs: connection.configuration.statementTimeoutMs)
     }
 
-    /// Runs a script by the simple protocol, in the open transaction if there is one.
+    /// Runs a script in the simple protocol, in the open transaction if there is one.
     package func script(_ sql: String, timeoutMs: Int? = nil) async throws(PostgresError) {
         _ = try await run(.script(sql), [], timeoutMs: timeoutMs ?? connection.configuration.scriptTimeoutMs)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Shares among a pool's connections what one of them finds out about the server.
+/// Shares what one of a pool's connections learns about the server with the others.
 final class ServerTracker: Sendable {
     private struct Weak: Sendable {
         weak let connection: ConnectionHandle?
@@ -30,7 +30,7 @@ final class ServerTracker: Sendable {
                 state.timeline = timeline
             }
         case .readOnly:
-            // The readers too: they would go on reading from a server that is left behind.
+            // Readers leave, too: they would otherwise go on reading from an outdated server.
             for entry in state.withLock({ $0.connections }) {
                 guard let connection = entry.connection else { continue }
                 connection.post(.leave(generation: connection.counters.generation.load(ordering: .relaxed)))

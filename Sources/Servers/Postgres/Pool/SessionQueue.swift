@@ -8,7 +8,7 @@ final class SessionQueue: Sendable {
         var free: [ConnectionHandle]
         /// At most `waitersMax`.
         var waiters: [(id: Int, waiter: Waiter)] = []
-        /// Callers about to wait; with an error when they were cancelled or timed out before.
+        /// Callers about to wait; with an error if they were cancelled or timed out before.
         var coming: [Int: PostgresError?] = [:]
         var idsGiven = 0
         var isClosed = false
@@ -27,7 +27,7 @@ final class SessionQueue: Sendable {
     var waitersCount: Int { state.withLock { $0.waiters.count } }
     var freeCount: Int { state.withLock { $0.free.count } }
 
-    /// Takes a connection. It may be one that is reconnecting: its first use then fails.
+    /// Takes a connection. It may be reconnecting, in which case its first use fails.
     func acquire(timeoutMs: Int) async throws(PostgresError) -> ConnectionHandle {
         let id = state.withLock { state in
             state.idsGiven += 1
@@ -74,7 +74,7 @@ final class SessionQueue: Sendable {
             let early = state.coming.removeValue(forKey: id) ?? nil
             if state.isClosed { return .failure(Self.closed) }
             if let early { return .failure(early) }
-            // A connected one, if possible.
+            // Prefer a connected one.
             if let index = state.free.lastIndex(where: { $0.counters.isConnected.load(ordering: .relaxed) }) {
                 return .success(state.free.remove(at: index))
             }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The slow statements of a lane, as of now and since the start.
+/// The slow statements of a lane, current and in total.
 package struct SlowStatementCounts: Sendable, Hashable {
     package var running = 0
     package var waiting = 0
-    /// Statements cancelled and repeated on a slow connection, since the start.
+    /// Statements cancelled and repeated on a slow connection since the start.
     package var rerouted = 0
-    /// Slow statements refused because too many waited, since the start.
+    /// Slow statements refused since the start because too many waited.
     package var refused = 0
 }
 
@@ -41,7 +41,7 @@ final class SlowStatementQueue: Sendable {
 
     func countRerouted() { state.withLock { $0.rerouted += 1 } }
 
-    /// Takes the job or answers it.
+    /// Queues the job or refuses it.
     func add(_ job: Job) {
         job.willWait()
         let error: PostgresError? = state.withLock { state in
@@ -64,8 +64,8 @@ final class SlowStatementQueue: Sendable {
 
     func ended(_ job: Job, place: Int) { state.withLock { $0.queue.ended(place: place, of: job.source) } }
 
-    /// Answers those that have waited too long or are no longer waited for. Called often while a slow statement runs,
-    /// and nothing waits while none does.
+    /// Answers the jobs that have waited too long or whose callers gave up. Called often while a slow statement runs;
+    /// nothing waits otherwise.
     func sweep(_ nowMs: Int) {
         let removed = state.withLock { state in
             guard nowMs >= state.nextSweepMs else { return [Job]() }
@@ -78,7 +78,7 @@ final class SlowStatementQueue: Sendable {
         }
     }
 
-    /// Refuses what waits and whatever comes later.
+    /// Refuses waiting jobs and all later ones.
     func close() {
         let removed = state.withLock { state in
             state.isClosed = true

@@ -37,7 +37,7 @@ final class StartupLatch: Sendable {
         state.withLock { Self.open(&$0, .failure(error)) }
     }
 
-    /// - Returns: after that time, why the last attempt failed; the latch may still open later.
+    /// - Returns: when the time is over, the error of the last attempt; the latch may still open later.
     func wait(ms: Int) async -> Result<Void, PostgresError> {
         let ticket = state.withLock { state in
             state.tickets += 1

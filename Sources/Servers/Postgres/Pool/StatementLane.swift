@@ -1,19 +1,18 @@
 import Synchronization
 
-/// The connections for one kind of work: some pipelined for many callers, some apart for slow statements, one at a
-/// time.
+/// The connections for one kind of work: some pipelined for many callers, others for slow statements, one at a time.
 ///
-/// A pipelined connection answers in order, so a statement that takes seconds would hold up all behind it. One that has
-/// run for `slowAfterMs` while others wait is cancelled and repeated on a slow connection, and statements with its text
-/// go there from the start until they have been fast again for a while. Slow connections are divided fairly among the
-/// sources of the statements (`FairQueue`), so that who sends slow statements waits for their own.
+/// A pipelined connection answers in order, so a statement that takes seconds would delay all behind it. One that has
+/// run for `slowAfterMs` while others wait is cancelled and repeated on a slow connection. Statements with its text
+/// then start there until they have been fast again for a while. Slow connections are divided fairly among the sources
+/// of the statements (`FairQueue`), so slow statements delay only their own sender.
 final class StatementLane: Sendable {
     let fast: [ConnectionHandle]
-    /// May be empty: slow statements then stay where they are.
+    /// May be empty; slow statements then stay where they are.
     let slow: [ConnectionHandle]
     private let queue: SlowStatementQueue
 
-    /// - Parameter queue: has as many places as there are slow connections.
+    /// - Parameter queue: has one place for each slow connection.
     init(fast: [ConnectionHandle], slow: [ConnectionHandle], queue: SlowStatementQueue) {
         self.fast = fast
         self.slow = slow
@@ -25,8 +24,8 @@ final class StatementLane: Sendable {
     var counts: SlowStatementCounts { queue.counts }
 
     /// - Parameters:
-    ///   - timeoutMs: for waiting and, anew, for running.
-    ///   - source: who is charged for the job when it is slow.
+    ///   - timeoutMs: applied separately to queueing and execution.
+    ///   - source: charged for the job when it is slow.
     func job(
         _ kind: JobKind, _ steps: [PostgresStep], timeoutMs: Int, slowAfterMs: Int, source: UInt64
     ) -> Job {
@@ -47,7 +46,7 @@ final class StatementLane: Sendable {
         }
     }
 
-    /// A connection has handed the job back, cancelled on the server.
+    /// Queues a job that a connection handed back after cancelling it on the server.
     func reroute(_ job: Job) {
         queue.countRerouted()
         enqueue(job)
@@ -76,12 +75,12 @@ final class StatementLane: Sendable {
         startWaiting()
     }
 
-    /// Refuses what waits; the connections are stopped by the pool.
+    /// Refuses waiting jobs; the pool stops the connections.
     func close() { queue.close() }
 }
 
 extension [ConnectionHandle] {
-    /// The connected one with the lowest load; among equals the first, so that few callers keep few connections busy.
+    /// The connected one with the lowest load; among equals the first, so that few callers use few connections.
     var leastLoaded: ConnectionHandle {
         var best = self[0]
         var bestRank = best.loadRank
@@ -94,7 +93,7 @@ extension [ConnectionHandle] {
 }
 
 extension ConnectionHandle {
-    /// Connections that are down rank last, then those that work on one statement for long.
+    /// The rank by load; connections that are down rank last, after those held up by one statement.
     fileprivate var loadRank: Int {
         counters.load.load(ordering: .relaxed)
             + (counters.isHeldUp.load(ordering: .relaxed) ? 1 << 30 : 0)

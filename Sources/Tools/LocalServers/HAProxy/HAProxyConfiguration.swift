@@ -1,5 +1,5 @@
 /// The configuration of the HAProxy in front of a cluster, as text. `deploy/haproxy/haproxy.cfg` is generated from it
-/// and `freshet cluster` runs it, so both route alike.
+/// and `freshet cluster` uses it, so both route alike.
 ///
 /// Connections that wait for changes (WebSockets, event streams, long-polls) and gRPC (over HTTP/2) go to gateways,
 /// everything else to API nodes. Requests that belong to a single connection of graphql-sse go to the gateway that
@@ -19,9 +19,9 @@ package struct HAProxyConfiguration: Sendable {
     package var gateways: Servers
     /// The interval of health checks. Two failures make a node unready, so `drain.delayMs` must exceed twice this.
     package var checkMs: Int
-    /// A file that is served at `/`.
+    /// The file served at `/`.
     package var pagePath: String?
-    /// Concurrent client connections; further ones wait.
+    /// The most client connections at a time; further ones wait.
     package var connectionsMax: Int
 
     package static let connectionsMaxDefault = 50_000
@@ -29,7 +29,7 @@ package struct HAProxyConfiguration: Sendable {
     /// Returns the most connections that HAProxy allows with this many open files; it refuses to start with more.
     package static func connectionsMax(openFiles: Int) -> Int { max(0, (openFiles - openFilesReserve) / 2) }
 
-    /// Open files apart from the two for each connection (to the client and to a node): listeners, health checks,
+    /// Open files in addition to the two for each connection (to the client and to a node): listeners, health checks,
     /// threads.
     private static let openFilesReserve = 200
 
@@ -46,13 +46,13 @@ package struct HAProxyConfiguration: Sendable {
         self.connectionsMax = connectionsMax
     }
 
-    /// The configuration for `deploy/compose`: nodes are found by the name of their service, however many there are.
+    /// The configuration for `deploy/compose`: nodes are found by the names of their services.
     package static let compose = HAProxyConfiguration(
         bind: ":9399", statsBind: ":8404", api: .resolved(host: "api", port: 9399, slots: 10),
         gateways: .resolved(host: "gateway", port: 9399, slots: 10))
 
-    /// The configuration for `deploy/kubernetes`: nodes are found by headless services. HAProxy does not try search
-    /// domains.
+    /// The configuration for `deploy/kubernetes`: nodes are found by headless services. The names are complete, because
+    /// HAProxy does not try search domains.
     package static let kubernetes = HAProxyConfiguration(
         bind: ":9399", statsBind: ":8404",
         api: .resolved(host: "freshet-api.freshet.svc.cluster.local", port: 9399, slots: 10),
@@ -168,7 +168,7 @@ package struct HAProxyConfiguration: Sendable {
         }
     }
 
-    /// The gateways over cleartext HTTP/2.
+    /// The backend of gateways over cleartext HTTP/2.
     private var grpcBackend: String {
         """
         backend gateway_grpc

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import JSON
 
-/// Overrides of the whole cluster, and sessions of one node.
+/// Commands for the overrides of the whole cluster and the sessions of one node.
 extension AdminCommand {
     struct Sessions: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists a node's oldest sessions.")
@@ -31,13 +31,13 @@ extension AdminCommand {
 
     struct Splits: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Divides the live queries of a hot operation over several shards, without an interruption.")
+            abstract: "Divides the live queries of a hot operation over several shards, without interruption.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "CONNECTOR/OPERATION, a stored query.")
         var operation: String
 
-        @Argument(help: "Shards to use; 1 is the default.")
+        @Argument(help: "Number of shards; 1 is the default.")
         var count: Int
 
         func run() async {
@@ -50,7 +50,7 @@ extension AdminCommand {
 
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Moves a shard to a worker; while that is away, the shard is placed as usual.")
+            abstract: "Moves a shard to a worker; while that worker is down, the shard is assigned as usual.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Number of the shard.")
@@ -59,7 +59,7 @@ extension AdminCommand {
         @Argument(help: "Id of the node.")
         var node: String
 
-        @Option(help: "Minutes that the move lasts; by default until it is cleared.")
+        @Option(help: "Duration of the move in minutes; by default until it is cleared.")
         var minutes: Int?
 
         func run() async {
@@ -80,7 +80,7 @@ extension AdminCommand {
 
     struct Drain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Moves shards and sessions away from a node, which stays up and not ready until it is undrained.")
+            abstract: "Moves shards and sessions away from a node, which stays up but not ready until it is undrained.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Id of the node.")
@@ -101,7 +101,7 @@ extension AdminCommand {
 
     struct EndSession: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes one session of a node (--node) reconnect: its connection is closed.")
+            abstract: "Closes the connection of one session of a node (--node), so that its client reconnects.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "Id of the session, from `freshet admin sessions`.")
@@ -112,7 +112,7 @@ extension AdminCommand {
 }
 
 enum AdminPath {
-    /// A path segment or query value, percent-encoded.
+    /// Percent-encodes a path segment or query value.
     static func part(_ text: some StringProtocol) -> String {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(.init(charactersIn: "-._~"))) ?? ""
     }

@@ -6,7 +6,7 @@ import NIOHTTP1
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Inspects a running node, and changes the overrides of the cluster.",
+        commandName: "admin", abstract: "Inspects a running node and changes the cluster's overrides.",
         subcommands: [
             Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Orders.self, Status.self, Splits.self,
             Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
@@ -17,7 +17,7 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Admin endpoint of a node.")
         var url = ProcessInfo.processInfo.environment["FRESHET_ADMIN_URL"] ?? "http://127.0.0.1:9398"
 
-        @Option(help: "Inspect this node instead, at the admin address that the node at --url lists for it.")
+        @Option(help: "Query this node instead, at the admin address that the node at --url reports for it.")
         var node: String?
 
         @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
@@ -30,7 +30,7 @@ struct AdminCommand: AsyncParsableCommand {
 
         func get(_ path: String) async -> JSONValue { await call(.GET, path) }
 
-        /// Performs an action and prints what was done.
+        /// Performs an action and prints its result.
         func act(_ path: String) async {
             let answer = await call(.POST, path)
             Terminal.out(json ? answer.description : answer["done"]?.stringValue ?? answer.description)
@@ -51,7 +51,7 @@ struct AdminCommand: AsyncParsableCommand {
                     "node \"\(node)\" would be asked at \(address) without TLS; name its own https address by --url")
             }
             let other = "http://" + address
-            // An address of the node's own machine leads elsewhere from here.
+            // A node on another machine may list a loopback address, which leads elsewhere from here.
             guard await send(.GET, other, "/admin/status")["node"]?.stringValue == node else {
                 Terminal.fail("at \(address), where \"\(node)\" says its admin port is, another node answers here")
             }
@@ -59,7 +59,7 @@ struct AdminCommand: AsyncParsableCommand {
         }
 
         private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
-            // For the audit log; it says who claims to act, the token who may.
+            // For the audit log: the operator's claimed name. Only the token grants access.
             var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
             if let token = token ?? Self.tokenOfEnvironment() {
                 headers.append(("authorization", "Bearer \(token)"))
@@ -101,12 +101,12 @@ struct AdminCommand: AsyncParsableCommand {
     struct Shards: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Lists every shard: its owner and since when, how far behind it is and why, what its take-over cost.",
+                "Lists every shard: its owner, how far behind it is and why, and the cost of its take-over.",
             discussion: """
-                verdict says what is the matter; due, running and paced are live queries whose turn has come, whose run
-                is in flight, and who run again at a pace. replayed, kept and rerun tell of the take-over: events that
-                positions were judged by, live queries kept by their position, runs at a pace. subscribers are the gateways
-                that follow, for shards of the asked node. --json tells more.
+                verdict: the shard's state. due, running: live queries waiting to run, and in flight. \
+                paced: rate-limited re-runs. replayed, kept, rerun: take-over cost (events replayed, live queries \
+                whose results stayed valid, rate-limited re-runs). subscribers: gateways that follow the shard; only \
+                for shards of the queried node. --json has more fields.
                 """)
         @OptionGroup var connection: Connection
 
@@ -139,7 +139,7 @@ struct AdminCommand: AsyncParsableCommand {
             abstract: "Lists the live queries that a node's worker owns.")
         @OptionGroup var connection: Connection
 
-        @Option(help: "Only those of this operation, CONNECTOR/OPERATION.")
+        @Option(help: "List only live queries of this operation, CONNECTOR/OPERATION.")
         var operation: String?
 
         @Option(help: "The most rows to list.")
@@ -158,7 +158,7 @@ struct AdminCommand: AsyncParsableCommand {
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shows one node: roles, sessions, outbox, errors of rules.")
+            abstract: "Shows one node: roles, sessions, outbox, rule errors.")
         @OptionGroup var connection: Connection
 
         func run() async {
@@ -167,13 +167,13 @@ struct AdminCommand: AsyncParsableCommand {
     }
 }
 
-/// Rows of JSON objects as a table for people.
+/// Formats rows of JSON objects as a table for people.
 struct TextTable {
     let columns: [String]
     let rows: [JSONValue]
 
     var text: String {
-        // Nothing stands behind the last column: it need not be cut off.
+        // The last column need not be cut off.
         let cells = rows.map { row in columns.map { Self.cell(row[$0], isCut: $0 != columns.last) } }
         let widths = columns.indices.map { column in
             ([columns[column]] + cells.map { $0[column] }).map(\.count).max() ?? 0

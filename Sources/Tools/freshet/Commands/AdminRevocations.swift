@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// Revocations of users, tokens and API keys.
+/// Commands for the revocations of users, tokens and API keys.
 extension AdminCommand {
     struct Revocations: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the revoked users, tokens and API keys, the latest first.")
+            abstract: "Lists the revoked users, tokens and API keys, latest first.")
         @OptionGroup var connection: Connection
 
         @Option(help: "The most rows to list.")
@@ -19,7 +19,7 @@ extension AdminCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revokes a user, a token or an API key on all nodes, and ends its sessions.")
+            abstract: "Revokes a user, a token or an API key on all nodes and ends its sessions.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "uid, jti or key.")
@@ -28,10 +28,10 @@ extension AdminCommand {
         @Argument(help: "The user, the token's jti, or the key's name.")
         var value: String
 
-        @Option(help: "Minutes that the revocation lasts; by default until it is taken back.")
+        @Option(help: "Duration of the revocation in minutes; by default until it is lifted.")
         var minutes: Int?
 
-        @Flag(help: "Revoke only tokens issued until now: users can sign in again.")
+        @Flag(help: "Revoke only tokens issued so far, so that users can sign in again.")
         var laterTokens = false
 
         func run() async {
@@ -43,7 +43,7 @@ extension AdminCommand {
     }
 
     struct Unrevoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Takes a revocation back.")
+        static let configuration = CommandConfiguration(abstract: "Lifts a revocation.")
         @OptionGroup var connection: Connection
 
         @Argument(help: "uid, jti or key.")

@@ -12,8 +12,8 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compiles a project folder and reports every problem.",
         discussion: """
-            Exit code 0 when there is no error; warnings alone do not fail. Warnings named refresh-… and missing-index are \
-            advice about what would be stale or slow. --watch checks again after every change, until Ctrl-C.
+            Exit code 0 if there is no error; warnings alone do not fail. Warnings named refresh-… and missing-index \
+            are advice about stale results and slow queries. --watch checks again after every change, until Ctrl-C.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -23,19 +23,19 @@ struct Check: AsyncParsableCommand {
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String?
 
-    @Flag(help: "Only list the rules, with a sentence about each.")
+    @Flag(help: "Only list the rules, with one sentence about each.")
     var listRules = false
 
-    @Option(help: "How problems are printed.")
+    @Option(help: "Output format of the problems.")
     var format: Format = .text
 
-    @Flag(help: "Instead of a summary, one JSON line for each operation: name, kind, text and documentId.")
+    @Flag(help: "Instead of a summary, print one JSON line for each operation: name, kind, text and documentId.")
     var documents = false
 
-    @Flag(help: "Leave out advice.")
+    @Flag(help: "Omit advice.")
     var noLints = false
 
-    @Flag(help: "Fail also when there are warnings.")
+    @Flag(help: "Fail on warnings, too.")
     var warningsAsErrors = false
 
     @Option(
@@ -70,7 +70,7 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    /// - Returns: false when it fails.
+    /// - Returns: whether the check passed.
     private func check(_ folder: String) async -> Bool {
         var diagnostics: [Diagnostic] = []
         var summary = ""
@@ -108,7 +108,7 @@ struct Check: AsyncParsableCommand {
     private func lints(_ catalog: Catalog, _ project: Project) async -> [Diagnostic] {
         let lints = catalog.lints
         guard let url = database else { return lints }
-        // Postgres knows better than a guess by the schema.
+        // Postgres' plans are more reliable than a guess from the schema.
         let known = lints.filter { $0.rule != Lint.missingIndex }
         do {
             return try await DatabaseLint.diagnostics(catalog, project, url: url) + known
@@ -118,7 +118,7 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    /// What a client may send in place of the operation's text.
+    /// Returns an operation's JSON: its name, kind and text, and the document id that clients may send instead of that.
     private static func document(_ operation: StoredOperation) -> JSONValue {
         [
             "connector": .string(operation.reference.connector), "name": .string(operation.reference.operation),

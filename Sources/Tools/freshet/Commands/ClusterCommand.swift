@@ -11,18 +11,18 @@ struct ClusterCommand: AsyncParsableCommand {
         commandName: "cluster",
         abstract: "Runs a whole cluster on this machine: API nodes, workers, gateways and HAProxy, as processes.",
         discussion: """
-            What deploy/compose runs in containers, to try out and to break: kill any process and it is started again \
-            after a moment. A private Postgres and Redis keep their data in dev.dataDirectory/cluster. \
-            Settings (--config, --set, FRESHET_…) go to every node. Ctrl-C stops everything.
+            The same cluster as deploy/compose runs in containers, for experiments: kill any process, and it is \
+            restarted after a moment. A private Postgres and Redis keep their data in dev.dataDirectory/cluster. \
+            Settings (--config, --set, FRESHET_…) apply to every node. Ctrl-C stops everything.
             """)
 
-    /// For each role.
+    /// The most nodes of each role.
     static let nodesMax = 16
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String = "config/auctions"
 
-    @Option(name: .shortAndLong, help: "The proxy's public port; 0: a free one.")
+    @Option(name: .shortAndLong, help: "The proxy's public port; 0 chooses a free one.")
     var port: Int?
 
     @Option(help: "API nodes.")
@@ -36,8 +36,8 @@ struct ClusterCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Connections of clients that HAProxy takes at once, two open files each; without it as many as the limit of \
-            open files (ulimit -Hn) lets it have, 50000 at most.
+            Client connections that HAProxy accepts at a time, two open files each; by default as many as the limit \
+            of open files (ulimit -Hn) allows, 50000 at most.
             """)
     var connectionsMax: Int?
 
@@ -70,7 +70,7 @@ struct ClusterCommand: AsyncParsableCommand {
         } catch {
             Terminal.fail(error.message)
         }
-        // The nodes inherit it.
+        // The nodes inherit the limit.
         let openFiles = OpenFiles.raiseLimit()
         let connectionsPossible = HAProxyConfiguration.connectionsMax(openFiles: openFiles)
         if let connectionsMax, connectionsMax > connectionsPossible {
@@ -89,7 +89,7 @@ struct ClusterCommand: AsyncParsableCommand {
                 programPath: haproxy,
                 connectionsMax: connectionsMax ?? min(connectionsPossible, HAProxyConfiguration.connectionsMaxDefault)),
             loadsSeed: !noSeed, report: Terminal.error)
-        // After Ctrl-C during the start, what has been started is stopped all the same.
+        // Ctrl-C during the start stops what has been started, too.
         let end = Task { await Signals.waitForEnd() }
         let start = Task { try await cluster.start(processes) }
         Task {

@@ -3,7 +3,7 @@ import Settings
 
 struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints the settings in effect, where each comes from, or the documented reference.")
+        abstract: "Prints the settings in effect and the source of each, or the documented reference.")
 
     @Flag(help: "Print the reference file: every key with its unit, range and default.")
     var reference = false

@@ -17,33 +17,33 @@ import Streams
 
 struct Deploy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Gives a running cluster a new version of the project.",
+        abstract: "Deploys a new version of the project to a running cluster.",
         discussion: """
-            Checks the folder, compares it with what is served and with the database, and refuses what would break \
-            clients or lose data. Then: missing tables and columns are added; the version is announced, and every node \
-            loads it; when all have, it becomes current: new requests and sessions get it. Sessions that began with the \
-            former version keep it for deploy.keepMs and are then told to reconnect, over deploy.moveMs.
+            Checks the folder, compares it with the served version and the database, and refuses changes that would \
+            break clients or lose data. Then it adds missing tables and columns and announces the version, which every \
+            node loads. When all have, it becomes current for new requests and sessions. Sessions that began with the \
+            previous version keep it for deploy.keepMs and are then asked to reconnect, over deploy.moveMs.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String?
 
-    @Flag(help: "List what was deployed and which nodes serve it.")
+    @Flag(help: "List the deployments and the nodes that serve them.")
     var list = false
 
-    @Flag(help: "Deploy the version before the current one again. Findings are printed and do not refuse.")
+    @Flag(help: "Deploy the version before the current one again. Findings are printed but do not prevent it.")
     var rollback = false
 
     @Flag(help: "Only check and compare.")
     var dryRun = false
 
-    @Flag(help: "Deploy although clients of the served version may break. Never loses data.")
+    @Flag(help: "Deploy even if clients of the served version may break. Never loses data.")
     var allowBreaking = false
 
     @Option(help: "libpq connection string, instead of the setting postgres.url.")
     var postgres: String?
 
-    @Option(help: "Seconds to wait for the nodes to load it, and again for them to serve it.")
+    @Option(help: "Seconds to wait for the nodes to load the version, and again for them to serve it.")
     var timeout = 120
 
     @OptionGroup var options: SettingsOptions
@@ -56,7 +56,7 @@ struct Deploy: AsyncParsableCommand {
     }
 
     func run() async {
-        // No node with an admin port, whatever the settings shared with nodes say: it needs no admin.token.
+        // This process opens no admin port, so it needs no admin.token, even if nodes share its settings.
         let further = ["cluster.roles=api"] + (postgres.map { ["postgres.url=\($0)"] } ?? [])
         let settings = options.load(.serve, further: further).settings
         _ = Observation.start(settings)
@@ -94,7 +94,7 @@ struct Deploy: AsyncParsableCommand {
     ) async throws {
         guard let url = settings.postgres.url else { throw ValidationError("postgres.url is not set") }
         var logger = Logger(label: "freshet.deploy")
-        // What is done goes to standard output.
+        // The steps are reported on standard output.
         logger.logLevel = max(logger.logLevel, .warning)
         let database = SchemaDatabase(url: url, logger: logger)
         try await database.pool.start()

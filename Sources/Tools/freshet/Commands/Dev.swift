@@ -17,8 +17,8 @@ struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs everything on this machine: a private Postgres, a private Redis and every role in one process.",
         discussion: """
-            Data stays in dev.dataDirectory (.freshet below the current folder) for the next start. Tokens need no \
-            signature here. Edits of the folder are served as soon as they compile; sessions stay connected. Ctrl-C stops \
+            Data is kept in dev.dataDirectory (.freshet in the current folder) for the next start. Tokens need no \
+            signature. Edits of the folder are served as soon as they compile; sessions stay connected. Ctrl-C stops \
             everything.
             """)
 
@@ -31,7 +31,7 @@ struct Dev: AsyncParsableCommand {
     @Flag(help: "Do not load the project's seed.sql into an empty database.")
     var noSeed = false
 
-    @Flag(help: "Do not follow edits of the project folder.")
+    @Flag(help: "Do not reload the project folder when it changes.")
     var noReload = false
 
     @OptionGroup var options: SettingsOptions
@@ -40,7 +40,7 @@ struct Dev: AsyncParsableCommand {
         let further = port.map { ["http.port=\($0)"] } ?? []
         let loaded = options.load(.dev, further: further)
         var settings = loaded.settings
-        // For one person at a terminal: only what needs attention, by default.
+        // One person reads this log at a terminal, so by default it has only what needs attention.
         if !loaded.isGiven("log.level") { settings.log.level = "warning" }
         let metrics = Observation.start(settings)
         let logger = Logger(label: "freshet")
@@ -98,7 +98,7 @@ struct Dev: AsyncParsableCommand {
         await postgres.stop()
     }
 
-    /// A token of the user "ada01" of the sample's seed; `freshet dev` requires no signature.
+    /// A token of the user "ada01" in the sample's seed; `freshet dev` requires no signature.
     private static let adasToken = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEwMSJ9."
 
     private static func welcome(

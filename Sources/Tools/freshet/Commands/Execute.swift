@@ -4,12 +4,12 @@ import FreshetClient
 import JSON
 import NIOHTTP1
 
-/// The server, and the credentials of the client.
+/// The options for the server and the client's credentials.
 struct ClientOptions: ParsableArguments {
     @Option(help: "The server.")
     var url = ProcessInfo.processInfo.environment["FRESHET_URL"] ?? "http://127.0.0.1:9399"
 
-    @Option(help: "Connector; needed where the service has several.")
+    @Option(help: "Connector; required if the service has several.")
     var connector: String?
 
     @Option(name: .customLong("vars"), help: ArgumentHelp("Variables, a JSON object.", valueName: "json"))
@@ -40,15 +40,15 @@ struct ClientOptions: ParsableArguments {
     var bearer: String? { token ?? ProcessInfo.processInfo.environment["FRESHET_TOKEN"] }
 }
 
-/// Whom to believe under https:// and wss://.
+/// The options for verifying servers of https:// and wss:// URLs.
 struct TLSOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "PEM file of the authorities to trust under https://, instead of the system's. Also FRESHET_CACERT.",
+            "PEM file of the authorities to trust for https://, instead of the system's. Also FRESHET_CACERT.",
             valueName: "file"))
     var cacert: String?
 
-    @Flag(help: "Believe any server under https://: for tests only.")
+    @Flag(help: "Accept any server certificate for https://; for tests only.")
     var insecure = false
 
     func validate() throws {
@@ -65,7 +65,7 @@ struct TLSOptions: ParsableArguments {
 struct Execute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs a stored query or mutation once and prints the answer.",
-        discussion: "Exit code 1 when the answer has errors.")
+        discussion: "Exit code 1 if the answer contains errors.")
 
     @Argument(help: "Name of the operation.")
     var operation: String

@@ -10,17 +10,17 @@ struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Explains an operation: its SQL, its rules and their indexes, and what refreshes it.",
         discussion: """
-            Without --vars the SQL is that of a request which sends every variable, so that it has every part of a \
-            filter. For a mutation: its steps, and the queries that it refreshes.
+            Without --vars, shows the SQL for a request with every variable, so that it includes every part of a \
+            filter. For a mutation, shows its steps and the queries that it refreshes.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String
 
-    @Argument(help: "Name of a query or mutation; connector/name where several connectors have one.")
+    @Argument(help: "Name of a query or mutation; connector/name if several connectors have one with that name.")
     var operation: String
 
-    @Option(help: "Variables as JSON: shows the SQL for exactly these.")
+    @Option(help: "Variables as JSON; shows the SQL for exactly these.")
     var vars: String?
 
     @Flag(help: "Print one JSON object.")

@@ -6,41 +6,41 @@ import LoadDriver
 
 struct Load: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Puts load on a server and checks that every subscriber ends with the right result.",
+        abstract: "Puts load on a server and checks that every subscriber ends with the correct result.",
         discussion: """
-            Runs a scenario (config/load has some): subscribers that follow queries, mutations at fixed times. \
-            Afterwards each live query is read once and compared with what its subscribers hold. Ctrl-C ends the load \
-            early. Exit code 0 when all converged, 1 when not, when no mutation succeeded or when there was no server to \
-            talk to, 2 for a scenario that cannot be run.
+            Runs a scenario (config/load has some): subscribers that follow queries, and mutations at fixed times. \
+            Afterwards each live query is read once and compared with its subscribers' results. Ctrl-C ends the load \
+            early. Exit code: 0 if all converged; 1 if not, if no mutation succeeded, or if no server was reachable; \
+            2 if the scenario cannot be run.
             """)
 
     @Argument(help: "Scenario file.")
     var scenario: String
 
-    @Option(help: "A gateway; repeat it for several. Subscribers are spread over them. Also FRESHET_URL.")
+    @Option(help: "A gateway; repeat for several. Subscribers are spread over them. Also FRESHET_URL.")
     var url: [String] = []
 
-    @Option(help: "Where mutations and one-shot reads go; otherwise the first gateway.")
+    @Option(help: "The server for mutations and one-shot reads; by default the first gateway.")
     var apiURL: String?
 
-    @Option(help: "Bearer token where the scenario names none. Also read from FRESHET_TOKEN.")
+    @Option(help: "Bearer token where the scenario gives none. Also read from FRESHET_TOKEN.")
     var token: String?
 
     @OptionGroup var tls: TLSOptions
 
-    @Option(help: "Subscribers in all, instead of the scenario's; groups keep their shares.")
+    @Option(help: "Total number of subscribers, instead of the scenario's; groups keep their shares.")
     var subscribers: Int?
 
-    @Option(help: "Mutations per second in all, instead of the scenario's.")
+    @Option(help: "Total mutations per second, instead of the scenario's.")
     var rate: Double?
 
     @Option(help: ArgumentHelp("Measured time, instead of the scenario's.", valueName: "seconds"))
     var duration: Double?
 
-    @Option(help: "How all subscribers connect: graphql-transport-ws, longpoll or sse.")
+    @Option(help: "Protocol of all subscribers: graphql-transport-ws, longpoll or sse.")
     var transport: LoadTransport?
 
-    @Option(help: "Seed of everything random; otherwise the scenario's, or a new one.")
+    @Option(help: "Random seed; by default the scenario's, or a new one.")
     var seed: UInt64?
 
     @Flag(help: "Print the report as JSON; the text goes to standard error.")
@@ -123,7 +123,7 @@ struct Load: AsyncParsableCommand {
 
 extension LoadTransport: ExpressibleByArgument {}
 
-/// One line that is written over on a terminal; elsewhere a line every few seconds.
+/// A progress line that is overwritten on a terminal; elsewhere, a new line every few seconds.
 private final class ProgressLine: Sendable {
     static let intervalMs: Int64 = 5_000
 

@@ -10,43 +10,44 @@ import Settings
 
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Brings the database to the project's schema: adds what is missing, refuses what would lose data.",
+        abstract: "Migrates the database to the project's schema: adds what is missing, refuses to lose data.",
         discussion: """
-            --force and --drop-extras do more; what may be lost is printed first, with the number of rows. --dry-run \
-            prints it without doing it. Keys and sequences are never changed.
+            --force and --drop-extras allow more; possible losses are printed first, with the number of rows. \
+            --dry-run only prints the changes. Keys and sequences are never changed.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
     var project: String
 
-    @Flag(help: "Only print what would be done.")
+    @Flag(help: "Print the changes without making them.")
     var dryRun = false
 
     @Flag(
         help: """
-            Build indexes while others write (CREATE INDEX CONCURRENTLY; of a partitioned table, partition by \
-            partition), rebuild search indexes of another definition, and check the rows of foreign keys (VALIDATE \
-            CONSTRAINT): slower, and not all or nothing. What needs a table's lock gives way to writers and tries again (settings `migrate`).
+            Build indexes while others write (CREATE INDEX CONCURRENTLY; for a partitioned table, partition by \
+            partition), rebuild search indexes whose definition changed, and validate foreign keys (VALIDATE \
+            CONSTRAINT): slower, and not all or nothing. Steps that need a table's lock yield to writers and retry \
+            (settings `migrate`).
             """)
     var concurrently = false
 
     @Flag(
         help: """
-            Change types, make columns required and replace indexes, UNIQUE constraints of their names and foreign \
-            keys of another definition, too: rewrites tables, and may lose what a new type cannot hold.
+            Also change types, make columns required, and replace indexes, UNIQUE constraints with their names and \
+            foreign keys whose definition changed. Rewrites tables, and may lose data that a new type cannot hold.
             """)
     var force = false
 
-    @Flag(help: "Drop tables, columns and enums that the schema does not have, with all they hold.")
+    @Flag(help: "Drop tables, columns and enums that the schema does not have, with all their data.")
     var dropExtras = false
 
-    @Flag(help: "Load the project's seed.sql, if the database is empty.")
+    @Flag(help: "Load the project's seed.sql if the database is empty.")
     var seed = false
 
     @OptionGroup var options: SettingsOptions
 
     func run() async {
-        // No node with an admin port, whatever the settings shared with nodes say: it needs no admin.token.
+        // This process opens no admin port, so it needs no admin.token, even if nodes share its settings.
         let settings = options.load(.serve, further: ["cluster.roles=api"]).settings
         _ = Observation.start(settings)
         let project = ProjectLoading.project(at: project)

@@ -6,12 +6,12 @@ import SchemaSDL
 
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "The GraphQL schema that a project generates.", subcommands: [Print.self])
+        commandName: "schema", abstract: "Shows the GraphQL schema of a project.", subcommands: [Print.self])
 
     struct Print: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints it as SDL, for editors and client generators.",
-            discussion: "Two prints of the same project are the same text. Connectors need not compile.")
+            abstract: "Prints the generated schema as SDL, for editors and client generators.",
+            discussion: "The same project always yields the same text. Connectors need not compile.")
 
         @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
         var project: String

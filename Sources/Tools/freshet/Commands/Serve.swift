@@ -9,10 +9,11 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs one node of a cluster.",
         discussion: """
-            The settings postgres.url and redis.url name the servers. `freshet migrate` brings the database to the \
-            schema: until the tables and columns are there, a node is alive and not ready. The folder is served until \
-            the first `freshet deploy`; from then on every node serves what was deployed last, also when it starts. \
-            SIGTERM drains: shards are handed over, sessions are told to reconnect elsewhere, work in flight finishes.
+            The settings postgres.url and redis.url give the servers. `freshet migrate` migrates the database to the \
+            schema; until it has the tables and columns, a node is alive but not ready. The folder is served until \
+            the first `freshet deploy`; from then on every node serves the latest deployment, also when it starts. \
+            SIGTERM drains the node: it hands its shards over, asks its sessions to reconnect elsewhere, and finishes \
+            work in flight.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")

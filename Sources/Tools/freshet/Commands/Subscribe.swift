@@ -6,14 +6,14 @@ import Synchronization
 struct Subscribe: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Follows a stored query and prints each result as a line.",
-        discussion: "Reconnects by itself. Ends on Ctrl-C, or after --count results.")
+        discussion: "Reconnects automatically. Ends on Ctrl-C, or after --count results.")
 
     @Argument(help: "Name of the query.")
     var operation: String
 
     @OptionGroup var options: ClientOptions
 
-    @Option(help: "End after so many results.")
+    @Option(help: "End after this many results.")
     var count: Int?
 
     @Flag(help: "Print the time before each result.")

@@ -9,7 +9,7 @@ import ProjectFolder
 import SchemaModel
 import Settings
 
-/// Reloads the project of `freshet dev` when its files change, and says on standard error what became of it.
+/// Reloads the project of `freshet dev` when its files change, and reports the result on standard error.
 struct FolderFollower: Sendable {
     private let task: Task<Void, Never>
     private let database: SchemaDatabase

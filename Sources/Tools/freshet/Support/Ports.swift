@@ -1,8 +1,8 @@
 import Foundation
 
-/// Checks that ports are free before anything is started: a busy one is the most common mistake.
+/// Checks that ports are free before anything is started, because a busy port is the most common mistake.
 enum Ports {
-    /// - Parameter remedy: what to do about a busy port; ends the line that is printed then.
+    /// - Parameter remedy: the end of the error message: what to do about a busy port.
     static func requireFree(_ host: String, _ port: Int, remedy: String) {
         guard port != 0 else { return }
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

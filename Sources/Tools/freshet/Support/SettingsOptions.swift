@@ -5,9 +5,9 @@ import Metrics
 import Observability
 import Settings
 
-/// `--config` and `--set`, and what follows from them.
+/// The options `--config` and `--set`, and the settings loaded with them.
 struct SettingsOptions: ParsableArguments {
-    @Option(help: "Settings file (YAML). Every key is in config/freshet.yaml.")
+    @Option(help: "Settings file (YAML); config/freshet.yaml documents every key.")
     var config: String?
 
     @Option(name: .customLong("set"), help: ArgumentHelp("Overrides one setting.", valueName: "key=value"))
@@ -25,7 +25,7 @@ struct SettingsOptions: ParsableArguments {
     }
 }
 
-/// Logging and metrics of the process; once.
+/// Starts the logging and metrics of the process; once.
 enum Observation {
     static func start(_ settings: Settings) -> PrometheusMetrics {
         LogOptions(

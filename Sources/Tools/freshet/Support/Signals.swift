@@ -2,10 +2,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Waits for SIGINT or SIGTERM; once in a process. A second signal ends the process at once.
+/// Waits for SIGINT or SIGTERM, once in a process. A second signal ends the process at once.
 enum Signals {
     private static let received = Atomic<Int>(0)
-    /// Kept, so that a second signal still has its handler.
+    /// Retained so that a second signal still has its handler.
     private static let sources = Mutex<[any DispatchSourceSignal]>([])
 
     static func waitForEnd() async {

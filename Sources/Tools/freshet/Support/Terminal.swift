@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import SchemaModel
 
-/// Prints for people. `print` to a pipe is fully buffered and lost on a kill, so lines are written at once.
+/// Prints lines for people. Writes them at once, because `print` to a pipe is fully buffered and lost on a kill.
 enum Terminal {
     static func out(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
@@ -18,7 +18,7 @@ enum Terminal {
         error(DiagnosticRenderer(usesColor: usesColor).render(diagnostics))
     }
 
-    /// An error in words for the user.
+    /// Describes an error for the user.
     static func reason(_ error: any Error) -> String {
         (error as? PostgresError)?.sentence ?? "\(error)"
     }

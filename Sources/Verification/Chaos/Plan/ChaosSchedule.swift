@@ -56,7 +56,7 @@ package struct ChaosSchedule: Sendable {
 
     /// - Parameters:
     ///   - nodes: `api-1`, `worker-2`, …; at least one of each role.
-    /// - only: the kinds of faults allowed; empty allows all.
+    ///   - only: the kinds of faults allowed; empty allows all.
     package init(seed: UInt64, nodes: [String], leaseMs: Int, only: Set<String> = []) {
         self.only = only.isEmpty ? [] : only.intersection(Self.kinds(nodes, leaseMs))
         self.nodes = nodes

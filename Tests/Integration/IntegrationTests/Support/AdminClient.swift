@@ -35,7 +35,8 @@ struct AdminClient: Sendable {
         var last = JSONValue.null
         return try await waitFor("/admin/\(path), last \(JSONWriter.compact(last))") {
             last = try await get(path)
-            return fits(last) ? last : nil
+            // A bare nil would be a JSON null, which is a value.
+            return fits(last) ? last : Optional.none
         }
     }
 

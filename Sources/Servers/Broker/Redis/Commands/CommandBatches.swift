@@ -22,7 +22,7 @@ struct CommandBatches {
     private var resolverVersion = 0
     private var backoff: JitteredBackoff
     private var nextAttemptNs: UInt64 = 0
-    /// The inbox bounds these: it counts a request until it is answered.
+    /// Requests taken from the inbox. It bounds them, because it counts a request until it is answered.
     private var waiting: [CommandRequest] = []
 
     init(
@@ -74,7 +74,7 @@ struct CommandBatches {
         inbox.ended()
     }
 
-    /// Connects to the new server when it is another one by now, without the back-off that the former one earned.
+    /// Connects to the new server if it has changed, without the back-off that the former one caused.
     private mutating func noticeMove() {
         guard resolver.version != resolverVersion else { return }
         resolverVersion = resolver.version
@@ -190,7 +190,7 @@ struct CommandBatches {
         waiting.insert(contentsOf: again, at: 0)
     }
 
-    /// Takes the oldest waiting requests, as many as fit one batch; at least one, however large.
+    /// Takes the oldest waiting requests, as many as fit one batch, but at least one, however large.
     private mutating func takeBatch() -> [CommandRequest] {
         var count = 0
         var bytes = 0

@@ -7,32 +7,33 @@ struct CommandRequest: Sendable {
     typealias Completion = @Sendable (Answer) -> Void
 
     let commands: CommandBuffer
-    /// Executing it twice is harmless.
+    /// Whether executing it twice is harmless.
     let isRepeatable: Bool
     let deadlineNs: UInt64
     /// Nil: the answer is ignored.
     let completion: Completion?
 }
 
-/// The requests of callers to the connection's thread, bounded in number and bytes from acceptance to answer.
+/// The queue of requests from callers to the connection's thread, bounded in number and bytes from acceptance to
+/// answer.
 ///
-/// While the thread is idle it lends the connection here, too. Then the first caller sends its request itself, and the
-/// thread, which wakes up meanwhile, reads the answer.
+/// While the thread is idle it lends the connection to the inbox. The first caller then sends its request itself, and
+/// the thread, which wakes up meanwhile, reads the answer.
 final class CommandInbox: Sendable {
-    /// Which side has the connection.
+    /// The side that has the connection.
     private enum Holder {
         case thread
-        /// Unusable once it is not current: a former primary may still acknowledge.
+        /// Unusable once it is not current, because a former primary may still acknowledge requests.
         case lent(RedisConnection, isCurrent: @Sendable () -> Bool)
         /// A caller is sending a request.
         case caller
         case sent(SentRequest)
     }
 
-    /// A request that a caller sent itself.
+    /// A request that its caller sent itself.
     struct SentRequest {
         let request: CommandRequest
-        /// The connection failed.
+        /// The failure of the connection, if it failed.
         let failure: RedisConnection.Failure?
     }
 
@@ -48,11 +49,11 @@ final class CommandInbox: Sendable {
         var closeWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Why nothing more is accepted.
+    /// The reason that no more requests are accepted.
     struct Closing {
         /// The error of later requests.
         let error: BrokerError
-        /// Requests not yet sent fail at once instead of being completed.
+        /// Whether requests not yet sent fail at once instead of being completed.
         let isAbrupt: Bool
     }
 
@@ -75,7 +76,7 @@ final class CommandInbox: Sendable {
 
     // MARK: Callers
 
-    /// - Returns: nil: accepted, and the completion will be called. Otherwise the caller must call it.
+    /// - Returns: nil if the request was accepted and its completion will be called. Otherwise the caller must call it.
     func submit(_ request: CommandRequest) -> BrokerError? {
         let size = request.commands.bytes.count
         var isFirst = false
@@ -123,7 +124,7 @@ final class CommandInbox: Sendable {
         shared.withLock { $0.holder = .sent(sent) }
     }
 
-    /// The first call decides the reason.
+    /// Begins to close the inbox; the first call determines the reason.
     func beginClose(_ closing: Closing = Closing(error: BrokerError(.closed), isAbrupt: false)) {
         shared.withLock { if $0.closing == nil { $0.closing = closing } }
         wake.raise()
@@ -141,8 +142,8 @@ final class CommandInbox: Sendable {
 
     // MARK: The thread
 
-    /// Waits for a request or the end of the connection, on which a caller may send meanwhile.
-    /// - Returns: what a caller sent, or whether the socket is readable although none did.
+    /// Lends the connection to callers and waits for a request or the end of the connection.
+    /// - Returns: the request that a caller sent, or whether the socket is readable although none did.
     func lend(
         _ connection: RedisConnection, whileCurrent isCurrent: @escaping @Sendable () -> Bool
     ) -> (sent: SentRequest?, isReadable: Bool) {
@@ -157,7 +158,7 @@ final class CommandInbox: Sendable {
             }
             switch holder {
             case .sent(let sent): return (sent, false)
-            // The caller raises the flag once it has sent.
+            // The caller raises the flag when it has sent its request.
             case .caller:
                 _ = wake.wait(waitMs: nil)
                 wake.lower()
@@ -183,7 +184,7 @@ final class CommandInbox: Sendable {
 
     func finish(_ request: CommandRequest, _ answer: CommandRequest.Answer, isInFlight: Bool = false) {
         shared.withLock { shared in
-            // Before the completion, so that the caller sees it.
+            // Counted before the completion, so that the caller sees it.
             if isInFlight { shared.state.inFlightRequests -= 1 }
             shared.state.queuedRequests -= 1
             shared.state.queuedBytes -= request.commands.bytes.count
@@ -192,7 +193,7 @@ final class CommandInbox: Sendable {
         request.completion?(answer)
     }
 
-    /// The thread is about to end.
+    /// Ends the inbox, because the thread is about to end.
     /// - Returns: the error for requests that are still waiting.
     func end() -> BrokerError {
         shared.withLock { shared in

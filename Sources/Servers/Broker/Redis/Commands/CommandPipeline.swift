@@ -24,11 +24,11 @@ final class CommandPipeline: Sendable {
 
     var state: BrokerState { inbox.state }
 
-    /// Counts a reader's reconnect, so that one snapshot has all.
+    /// Counts a reader's reconnect here, so that one snapshot has all counts.
     func countReconnect() { inbox.update { $0.reconnects += 1 } }
 
     /// Returns one value for each command; error replies are values, too.
-    /// - Parameter deadlineNs: nil: after the command time-out.
+    /// - Parameter deadlineNs: nil uses the command time-out.
     func call(
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil
     ) async throws(BrokerError) -> [RedisValue] {
@@ -38,8 +38,8 @@ final class CommandPipeline: Sendable {
         return try answer.get()
     }
 
-    /// The same with a callback, which is called exactly once: on the connection's thread, or by this method if
-    /// refused.
+    /// Makes a call with a callback, which is called exactly once: on the connection's thread, or by this method if the
+    /// request is refused.
     func call(
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil,
         completion: @escaping CommandRequest.Completion
@@ -48,7 +48,7 @@ final class CommandPipeline: Sendable {
         if let refusal = inbox.submit(request) { completion(.failure(refusal)) }
     }
 
-    /// Sends and ignores the answer. Dropped if the queue is full.
+    /// Sends commands and ignores the answer. They are dropped if the queue is full.
     func send(_ commands: CommandBuffer) {
         _ = inbox.submit(request(commands, isRepeatable: true, deadlineNs: nil, nil))
     }

@@ -20,7 +20,7 @@ struct CommandBuffer: Sendable {
         for argument in arguments { self.argument(argument) }
     }
 
-    /// Starts a command; exactly `argumentCount` arguments must follow, the command's name included.
+    /// Starts a command. Exactly `argumentCount` arguments must follow, including the command's name.
     mutating func begin(argumentCount: Int) {
         commands += 1
         bytes.append(UInt8(ascii: "*"))
@@ -148,7 +148,7 @@ extension CommandBuffer {
 }
 
 extension StreamAppend {
-    /// Whether two appends differ in nothing but the stream. Comparing is cheap: contents mostly share their memory.
+    /// Whether two appends differ only in the stream. Comparing is cheap, because contents mostly share their memory.
     fileprivate func isAlike(_ other: StreamAppend) -> Bool {
         lengthMax == other.lengthMax && fields.count == other.fields.count
             && zip(fields, other.fields).allSatisfy { $0.name == $1.name && $0.value == $1.value }

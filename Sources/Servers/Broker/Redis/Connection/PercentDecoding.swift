@@ -1,5 +1,5 @@
 import Streams
-/// Decodes `%XX` (RFC 3986, section 2.1); nil: a `%` is not followed by two hex digits, or the result is not UTF-8.
+/// Decodes `%XX` (RFC 3986, section 2.1); nil if a `%` is not followed by two hex digits or the result is not UTF-8.
 func percentDecoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]

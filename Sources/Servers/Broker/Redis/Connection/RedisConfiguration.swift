@@ -6,11 +6,11 @@ package struct RedisConfiguration: Sendable, Hashable {
         case unixSocket(path: String)
     }
 
-    /// How the server is found.
+    /// The way to find the server.
     package enum Topology: Sendable, Hashable {
         /// The server is at `endpoint`.
         case single
-        /// The sentinels name the master of this group; `endpoint` is not used.
+        /// The sentinels give the master of this group; `endpoint` is not used.
         case sentinel(addresses: [Endpoint], master: String, user: String?, password: String?)
         /// The key determines the node of a Redis Cluster, found through these addresses; `endpoint` is not used.
         case cluster(addresses: [Endpoint])
@@ -34,11 +34,11 @@ package struct RedisConfiguration: Sendable, Hashable {
     package var reconnectMaxMs = 2000
     /// How long one `XREAD` blocks on the server.
     package var readBlockMs = 5000
-    /// Requests waiting or in flight; one more fails with `.overloaded`.
+    /// Requests waiting or in flight; further ones fail with `.overloaded`.
     package var queueRequestsMax = 16_384
     /// Encoded bytes waiting or in flight.
     package var queueBytesMax = 64 << 20
-    /// Requests and bytes of one batch: written together before their replies are read.
+    /// Requests and bytes of one batch, which is written as a whole before its replies are read.
     package var batchRequestsMax = 1024
     package var batchBytesMax = 1 << 20
 

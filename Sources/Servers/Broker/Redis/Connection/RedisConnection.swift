@@ -3,18 +3,18 @@ import Streams
 import CHiredis
 import Glibc
 
-/// One connection. Any socket failure ends it: drop it and make another.
+/// One connection. Any socket failure ends it; make another one then.
 ///
 /// `@unchecked Sendable`: one thread owns it at a time, its creator or the one that borrowed it (`CommandInbox`).
 final class RedisConnection: @unchecked Sendable {
     /// The connection or the handshake failed; `reason` is for operators and free of secrets.
     struct Failure: Error {
         let reason: String
-        /// Retrying is useless until a setting is changed, here or at the server.
+        /// Whether retrying is useless until a setting is changed, here or on the server.
         var isFinal = false
     }
 
-    /// What the handshake requires of the server.
+    /// The kind of server that the handshake requires.
     enum Purpose {
         /// A primary outside a cluster, with its data loaded.
         case primary
@@ -29,10 +29,11 @@ final class RedisConnection: @unchecked Sendable {
     private let context: UnsafeMutablePointer<redisContext>
     /// The server's id of this client, for `CLIENT UNBLOCK`.
     private(set) var clientID = 0
-    /// Identifies the server process in its role; changes with a restart or failover. Run id and replication id: the
-    /// first changes with the process, the second whenever a replica becomes a primary.
+    /// Identifies the server process and its role by run id and replication id: the first changes when the process
+    /// restarts, the second when a replica becomes a primary.
     private(set) var serverID = ""
-    /// False: the user lacks permission for `INFO`, and `serverID` differs for each connection.
+    /// Whether `serverID` is known. False: the user lacks permission for `INFO`, and `serverID` differs for each
+    /// connection.
     private(set) var isIdentified = false
 
     /// Connects, authenticates, selects the database, and checks that the server fits `purpose`.
@@ -66,7 +67,7 @@ final class RedisConnection: @unchecked Sendable {
 
     var fd: Int32 { context.pointee.fd }
 
-    /// A reply has arrived, or the server closed the connection.
+    /// Whether a reply has arrived or the server has closed the connection.
     var isReadable: Bool {
         var polled = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
         return poll(&polled, 1, 0) != 0
@@ -141,7 +142,7 @@ final class RedisConnection: @unchecked Sendable {
         }
         let replies = try call(commands)
         for (index, value) in replies.enumerated() {
-            // Without permission for INFO every connection counts as another server, which is the safe side.
+            // Without permission for INFO every connection counts as another server, which is safe.
             guard case .error(let failure) = value, index != 1 else { continue }
             // Among the rest only PING fails temporarily, while the server is loading; and a full server rejects the
             // first command.

@@ -1,7 +1,7 @@
 import Streams
 import Synchronization
 
-/// Finds the server that a thread connects to. It may change at any time, which wakes the threads that wait.
+/// Finds the server that a thread connects to. The server may change at any time, which wakes the waiting threads.
 protocol RedisEndpointResolver: Sendable {
     /// Connects, blocking the calling thread for at most a few connect time-outs.
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection
@@ -10,24 +10,24 @@ protocol RedisEndpointResolver: Sendable {
         -> RedisConnection
     /// Whether the server at this endpoint is still the right one.
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool
-    /// Grows whenever the result of `isCurrent` may have changed, which also ends the reason for any back-off.
+    /// Increases whenever the result of `isCurrent` may have changed; back-off then has no reason any more.
     var version: Int { get }
-    /// A connection failed, or its server turned out not to be the right one.
+    /// Reports that a connection failed, or that its server was not the right one.
     func failed()
-    /// A server refused a command with this message, which may name the right one.
+    /// Reports that a server refused a command with this message, which may contain the right server's address.
     func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint)
-    /// How long a read may block at most.
+    /// The longest time that a read may block.
     var blockMsMax: Int { get }
-    /// Wakes a thread whenever `version` grows.
+    /// Wakes a thread whenever `version` increases.
     func watch(_ wake: WakeFlag)
-    /// The server, for logs.
+    /// The server's description for logs.
     var description: String { get }
 }
 
 extension RedisEndpointResolver {
     var blockMsMax: Int { .max }
 
-    /// Throws: only servers of a cluster redirect.
+    /// - Throws: always, because only servers of a cluster redirect.
     func connect(
         to endpoint: RedisConfiguration.Endpoint, name: String
     ) throws(RedisConnection.Failure) -> RedisConnection {
@@ -38,7 +38,7 @@ extension RedisEndpointResolver {
     func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {}
 }
 
-/// Always the same address.
+/// A resolver that always returns the same address.
 struct FixedEndpoint: RedisEndpointResolver {
     let configuration: RedisConfiguration
     let endpoint: RedisConfiguration.Endpoint

@@ -1,4 +1,4 @@
-/// How to verify a Redis server's identity, and which certificate to present.
+/// The way to verify a Redis server's identity, and the certificate to present.
 package struct RedisTLS: Sendable, Hashable {
     /// PEM file of the trusted authorities; nil: the system's.
     package var caFile: String?

@@ -59,7 +59,7 @@ enum RedisValue: Sendable, Equatable {
     }
 }
 
-/// An error reply. Its first word names the kind.
+/// An error reply. Its first word is the kind of error.
 struct RedisFailure: Error, Sendable, Equatable {
     let word: String
     let message: String
@@ -71,15 +71,15 @@ struct RedisFailure: Error, Sendable, Equatable {
 
     var isNoSuchKey: Bool { message == "ERR no such key" }
 
-    /// The server did not execute the command because of its current role or phase. Retry on a new connection: the
-    /// handshake accepts only a loaded primary.
+    /// Whether the server did not execute the command because of its current role or phase. Retry on a new connection:
+    /// the handshake accepts only a loaded primary.
     var wantsReconnect: Bool { ["LOADING", "READONLY", "MASTERDOWN", "NOAUTH"].contains(word) }
 
     var brokerError: BrokerError {
         switch word {
         case "OOM": BrokerError(.outOfMemory, word)
         case "BUSY", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
-        // The message names the address to redirect to.
+        // The message contains the address to redirect to.
         case "MOVED", "ASK": BrokerError(.unavailable, message)
         default: wantsReconnect ? BrokerError(.unavailable, word) : BrokerError(.rejected, word)
         }

@@ -33,7 +33,7 @@ enum TLSTunnel {
         } catch {
             close(ends.near)
             let text = "\(error)"
-            // A missing or invalid file of ours, or a server that is not trusted.
+            // One of our files is missing or invalid, or the server is not trusted.
             let isFinal = !isConfigured || text.contains("CERTIFICATE_VERIFY_FAILED")
             throw RedisConnection.Failure(reason: "TLS: " + String(text.prefix(300)), isFinal: isFinal)
         }
@@ -80,7 +80,7 @@ enum TLSTunnel {
                     ])
                 }
             }
-        // This function closes the far end until NIO has it; then NIO does, whatever happens to the channel.
+        // This function closes the far end until NIO has it; from then on NIO does.
         let isHandedOver = NIOLockedValueBox(false)
         return bootstrap.connect(host: host, port: port)
             .flatMapError { error in

@@ -3,8 +3,8 @@ import LiveModel
 import Logging
 import Synchronization
 
-/// A reader over a Redis Cluster. A blocking read takes streams of one slot only, so each slot of the followed streams
-/// has a reader with a thread and connections of its own to the node that has the slot. This one merges what they read.
+/// A reader of a Redis Cluster. A blocking read takes streams of one slot only, so each slot of the followed streams
+/// has a separate reader, with its own thread and connections to the slot's node. This one merges their batches.
 ///
 /// Bounds: one reader for each followed slot (shard), and at most one batch of each read ahead of `next`.
 final class ClusterReader: OwnedReader {
@@ -12,9 +12,9 @@ final class ClusterReader: OwnedReader {
 
     private struct Child {
         let reader: RedisStreamReader
-        /// The number of each stream's last change; batches of earlier ones are dropped.
+        /// The number of each stream's last change; batches from before it are dropped.
         var changes: [String: Int] = [:]
-        /// Set while the reader waits because its last read was not handed out yet.
+        /// Set while the reader waits because its last batch has not been handed out yet.
         var parked: CheckedContinuation<Void, Never>?
     }
 
@@ -39,7 +39,7 @@ final class ClusterReader: OwnedReader {
         var waiting: Waiting?
         var maxEntries = 0
         var isClosed = false
-        /// Closed readers whose threads may still be running.
+        /// Closed readers whose threads may still run.
         var ending: [RedisStreamReader] = []
     }
 
@@ -158,7 +158,7 @@ final class ClusterReader: OwnedReader {
 
     // MARK: The slots' readers
 
-    /// Reads one batch after another, each when the previous one was handed out. Ends when the reader closes.
+    /// Reads one batch after another, each once the previous one was handed out. Ends when the reader closes.
     private func startPump(_ reader: RedisStreamReader, slot: Int) {
         Task { [weak self] in
             while true {
@@ -175,7 +175,7 @@ final class ClusterReader: OwnedReader {
         }
     }
 
-    /// Waits until nothing of this slot is ready and a consumer has called `next`. Nil: the reader is closed.
+    /// Waits until no batch of this slot is ready and a consumer has called `next`. Nil when the reader is closed.
     private func turn(_ slot: Int, _ reader: RedisStreamReader) async -> Int? {
         while true {
             await withCheckedContinuation { continuation in
@@ -217,7 +217,7 @@ final class ClusterReader: OwnedReader {
         state.withLock { state in state.ending.removeAll { $0 === reader } }
     }
 
-    /// Answers the waiting `next` with what is ready, and resumes the readers whose batches were handed out.
+    /// Answers the waiting `next` with the ready batches, and resumes the readers whose batches were handed out.
     private func handOut() {
         let (waiting, answer, parked) = state.withLock {
             state -> (Waiting?, Answer, [CheckedContinuation<Void, Never>])

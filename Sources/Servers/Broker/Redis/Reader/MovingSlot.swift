@@ -4,7 +4,7 @@ import Streams
 /// Each key is on one of the two nodes, and the source redirects to the target (`ASK`, valid for one command after
 /// `ASKING`: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#ask-redirection). A read of
 /// several streams is refused while they are on different nodes, and a blocking one would not notice that its stream
-/// moves. So each stream is read on its own, where it is, without blocking.
+/// moves. So each stream is read separately, where it is, without blocking.
 struct MovingSlot {
     private let resolver: any RedisEndpointResolver
     private let name: String

@@ -2,10 +2,10 @@ import Streams
 import LiveModel
 import Synchronization
 
-/// The requests of a reader's consumer to the reader's thread: changes of the followed streams (only the last of each
-/// stream counts, so the number of streams bounds them) and at most one waiting `next`.
+/// The queue of requests from a reader's consumer to its thread: changes of the followed streams (only the last change
+/// of each stream counts, so the number of streams bounds them) and at most one waiting `next`.
 final class ReaderInbox: Sendable {
-    /// Each batch with the number of the change (`follow`) that it belongs to.
+    /// Each batch, with the number of the change (`follow`) that it belongs to.
     typealias Delivered = [(batch: StreamBatch, change: Int)]
     typealias Answer = Result<Delivered, BrokerError>
     typealias Start = ReadPlan.Start
@@ -83,7 +83,7 @@ final class ReaderInbox: Sendable {
 
     // MARK: The thread
 
-    /// Ends the waiting `next` (with a ticket: only if it is still that one) with an error.
+    /// Ends the waiting `next` with an error; with a ticket, only if it is still that call.
     func fail(_ error: BrokerError, ticket: ReadTicket? = nil) {
         let waiting = shared.withLock { shared -> Waiting? in
             guard let waiting = shared.waiting, ticket == nil || ticket === waiting.ticket else { return nil }
@@ -102,7 +102,7 @@ final class ReaderInbox: Sendable {
         }
     }
 
-    /// Why the flag is up while the thread waits for an answer.
+    /// Returns why the flag was raised while the thread waits for an answer.
     func interruption() -> ReadPlan.Interruption {
         wake.lower()
         return shared.withLock { shared in

@@ -3,15 +3,15 @@ import LiveModel
 import Logging
 import Streams
 
-/// What a reader's thread needs of the command connections.
+/// The operations of the command connections that a reader's thread needs.
 protocol ReaderHelper: Sendable {
     /// Interrupts the blocking read on a connection.
     func unblock(_ connection: RedisConnection)
     func countReconnect()
 }
 
-/// The thread behind a reader: performs the actions of a `ReadPlan` on its own connections and reports what came of
-/// them. Never leaves its thread.
+/// The thread behind a reader: performs the actions of a `ReadPlan` on its own connections and reports their results.
+/// Never leaves its thread.
 struct ReaderLoop {
     private typealias Lane = ReadPlan.Lane
 
@@ -202,7 +202,7 @@ struct ReaderLoop {
 }
 
 extension CommandBuffer {
-    /// - Parameter blockMs: nil: the read does not block.
+    /// - Parameter blockMs: nil for a read that does not block.
     fileprivate mutating func addRead(count: Int, blockMs: Int? = nil, _ positions: [ReadPlan.Position]) {
         begin(argumentCount: 4 + (blockMs == nil ? 0 : 2) + 2 * positions.count)
         argument(literal: "XREAD")

@@ -47,7 +47,7 @@ final class RedisStreamReader: OwnedReader {
     func waitUntilEnded() async { await inbox.waitUntilEnded() }
 }
 
-/// A reader that fails, for a process without a thread or file descriptor left for a working one.
+/// A reader whose reads fail, for a process without a thread or file descriptor left for a working one.
 struct FailedReader: StreamReader {
     let error: BrokerError
 

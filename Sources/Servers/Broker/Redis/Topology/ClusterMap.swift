@@ -4,12 +4,12 @@ import Streams
 import Logging
 import Synchronization
 
-/// A Redis Cluster as this client knows it: its slot map, which a thread of its own keeps current, and one command
-/// pipeline for each primary. Bound: one pipeline for each of the cluster's primaries, 1,000 by Redis' own advice;
-/// those of nodes that lost their slots are retired.
+/// A Redis Cluster as this client knows it: its slot map, which a separate thread keeps current, and one command
+/// pipeline for each primary. Bound: the cluster's primaries, 1,000 by Redis' own advice; pipelines of nodes that lost
+/// their slots are retired.
 ///
-/// The thread fetches the map when something hints that it is outdated (a redirection, a failed connection), with
-/// growing pauses while that does not help, and every `periodMs` otherwise.
+/// The thread fetches the map when a hint suggests that it is outdated (a redirection, a failed connection), with
+/// growing pauses while that does not help, and otherwise every `periodMs`.
 final class ClusterMap: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
 
@@ -43,7 +43,7 @@ final class ClusterMap: Sendable {
         thread = try TopologyThread()
     }
 
-    /// Once; the thread ends with `close`.
+    /// Starts the thread, which ends with `close`. Call it once.
     func start() throws(BrokerError) { try thread.start(named: "redis-cluster") { self.run() } }
 
     var version: Int { thread.version }
@@ -51,15 +51,15 @@ final class ClusterMap: Sendable {
 
     func owner(of slot: Int) -> Endpoint? { shared.withLock { $0.slots.owner(of: slot) } }
     var lastError: String { shared.withLock { $0.lastError } }
-    /// Why the slots are unknown.
+    /// The reason that the slots are unknown.
     var failure: RedisConnection.Failure {
         shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
     }
 
-    /// The map may be outdated.
+    /// Reports that the map may be outdated.
     func hint() { thread.hint() }
 
-    /// Applies what a node said of one slot; the complete map follows.
+    /// Applies a node's redirection of one slot; the complete map follows.
     func moved(_ slot: Int, to endpoint: Endpoint) {
         let isNews = shared.withLock { shared in
             guard shared.slots.owner(of: slot) != endpoint else { return false }
@@ -70,7 +70,7 @@ final class ClusterMap: Sendable {
         hint()
     }
 
-    /// The pipeline of a node, created if there is none.
+    /// Returns the pipeline of a node, creating it if there is none.
     func pipeline(at endpoint: Endpoint) throws(BrokerError) -> CommandPipeline {
         let configuration = configuration
         return try shared.withLock { shared throws(BrokerError) in
@@ -106,7 +106,7 @@ final class ClusterMap: Sendable {
             let state = pipelines[endpoint]?.state
             if let state {
                 sum.add(state)
-                // A node without a pipeline was not used yet, which is no failure.
+                // A node without a pipeline has not been used yet, which is no failure.
                 if !state.connected, slots.primaries.contains(endpoint) {
                     sum.connected = false
                     sum.lastConnectError = state.lastConnectError
@@ -138,7 +138,7 @@ final class ClusterMap: Sendable {
         while !thread.isClosed {
             if thread.takeHint() {
                 if refresh(&connection) { pause.reset() }
-                // Hints that come now mostly concern what was just learnt, so they wait.
+                // Hints during the pause mostly concern changes just fetched, so they wait.
                 sleep(ms: pause.nextMs())
             } else {
                 let (raised, _) = thread.wake.wait(waitMs: ClusterMap.periodMs)
@@ -148,7 +148,7 @@ final class ClusterMap: Sendable {
         }
     }
 
-    /// Only `close` interrupts it.
+    /// Sleeps; only `close` interrupts it.
     private func sleep(ms: Int) {
         let untilNs = addMs(ms, to: MonotonicClock.nowNs())
         while MonotonicClock.nowNs() < untilNs, !thread.isClosed {
@@ -156,7 +156,7 @@ final class ClusterMap: Sendable {
         }
     }
 
-    /// Asks one node after another until one has the slots. Returns whether anything changed.
+    /// Queries one node after another until one reports the slots. Returns whether anything changed.
     private func refresh(_ connection: inout RedisConnection?) -> Bool {
         if let known = connection {
             if let isNews = ask(known) { return isNews }
@@ -191,7 +191,7 @@ final class ClusterMap: Sendable {
         }
     }
 
-    /// Returns whether anything changed; nil: the node is not to be trusted, because it is gone or cut off from the
+    /// Returns whether anything changed; nil if the node cannot be trusted, because it is down or cut off from the
     /// majority.
     private func ask(_ connection: RedisConnection) -> Bool? {
         var commands = CommandBuffer("CLUSTER", "INFO")

@@ -85,12 +85,13 @@ final class ClusterRoutes: CommandRoutes {
             }
             let waitMs = min(pause.nextMs(), msUntil(deadlineNs))
             guard waitMs > 0 else { throw lastError }
-            // In a task of its own, because with the caller's cancellation this would become a busy loop.
+            // A separate task, because the caller's cancellation would turn this into a busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(waitMs)) }.value
         }
     }
 
-    /// The error by which a server refused everything: the reply to the first command, or to one within a transaction.
+    /// Returns the error with which a server refused everything: the reply to the first command, or to one in a
+    /// transaction.
     private static func refusal(in values: [RedisValue]) -> RedisFailure? {
         if case .error(let failure) = values.first { return failure }
         guard case .error(let end) = values.last, end.word == "EXECABORT" else { return nil }
@@ -122,7 +123,7 @@ final class ClusterRoutes: CommandRoutes {
         for (slot, indices) in groups {
             switch results[slot] {
             case .success(let found): for (index, id) in zip(indices, found) { ids[index] = id }
-            // A call that may have been executed is the one to report.
+            // Report a call that may have been executed in preference to others.
             case .failure(let error): if failed == nil || error.code == .outcomeUnknown { failed = error }
             case nil: failed = BrokerError(.protocolViolation, "no answer for a slot")
             }
@@ -155,7 +156,7 @@ final class ClusterRoutes: CommandRoutes {
     }
 }
 
-/// The node that has a slot, for the slot's readers.
+/// The node that has a slot, as the slot's readers see it.
 struct SlotEndpoint: RedisEndpointResolver {
     let slot: Int
     let configuration: RedisConfiguration
@@ -173,7 +174,7 @@ struct SlotEndpoint: RedisEndpointResolver {
     }
 
     func isCurrent(_ endpoint: RedisConfiguration.Endpoint) -> Bool { map.owner(of: slot) == endpoint }
-    /// A blocking read does not notice when its stream moves to another node.
+    /// Short, because a blocking read does not notice when its stream moves to another node.
     var blockMsMax: Int { 1_000 }
     var version: Int { map.version }
     func failed() { map.hint() }

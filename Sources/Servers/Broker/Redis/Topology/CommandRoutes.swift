@@ -14,7 +14,7 @@ protocol CommandRoutes: Sendable {
     func close() async
 }
 
-/// A reader whose threads its broker waits for.
+/// A reader whose threads the broker awaits when it closes.
 protocol OwnedReader: StreamReader, AnyObject {
     func waitUntilEnded() async
 }
@@ -40,7 +40,7 @@ extension CommandRoutes {
         return value
     }
 
-    /// Runs a script by its name, or by its text if the server does not have it.
+    /// Runs a script by its hash, or by its text if the server does not have it.
     func run(
         _ script: Script, keys: [String], _ arguments: [[UInt8]], isRepeatable: Bool
     ) async throws(BrokerError) -> RedisValue {
@@ -58,7 +58,7 @@ extension CommandRoutes {
     }
 }
 
-/// The id in a reply to `XADD`.
+/// Returns the id in a reply to `XADD`.
 func appendedID(_ value: RedisValue) throws(BrokerError) -> StreamID {
     if case .error(let failure) = value { throw failure.brokerError }
     guard let id = value.streamID else { throw BrokerError(.protocolViolation, "XADD") }

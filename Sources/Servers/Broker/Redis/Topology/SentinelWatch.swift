@@ -7,9 +7,9 @@ import Synchronization
 /// The current master of a group that Redis Sentinel monitors
 /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
 ///
-/// A thread asks every sentinel and trusts the one with the highest configuration epoch, so a sentinel that was cut off
-/// does not lead back to a former master. It asks when a connection failed or was refused, when a sentinel announces
-/// `+switch-master`, and every `periodMs`.
+/// A thread queries every sentinel and trusts the one with the highest configuration epoch, so a sentinel that was cut
+/// off does not lead back to a former master. It queries them when a connection failed or was refused, when a sentinel
+/// announces `+switch-master`, and every `periodMs`.
 final class SentinelWatch: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
 
@@ -45,18 +45,18 @@ final class SentinelWatch: Sendable {
         thread = try TopologyThread()
     }
 
-    /// Once; the thread ends with `close`.
+    /// Starts the thread, which ends with `close`. Call it once.
     func start() throws(BrokerError) { try thread.start(named: "redis-sentinel") { self.run() } }
 
     var version: Int { thread.version }
     var current: Endpoint? { shared.withLock { $0.master } }
-    /// Why the master is unknown.
+    /// The reason that the master is unknown.
     var failure: RedisConnection.Failure {
         shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
     }
     func watch(_ wake: WakeFlag) { thread.notify(wake) }
 
-    /// The master may have changed.
+    /// Reports that the master may have changed.
     func hint() { thread.hint() }
 
     func close() async {
@@ -77,7 +77,7 @@ final class SentinelWatch: Sendable {
                 if askAll(&asking) { pause.reset() }
                 if listening == nil { listening = listen(asking) }
             }
-            // Hints wait after that, unless a sentinel announces something.
+            // Further hints wait for the pause, unless a sentinel announces something.
             let waitMs = isHinted ? pause.nextMs() : SentinelWatch.periodMs
             let untilNs = addMs(waitMs, to: MonotonicClock.nowNs())
             while !thread.isClosed {
@@ -97,7 +97,7 @@ final class SentinelWatch: Sendable {
         }
     }
 
-    /// Returns whether the master changed.
+    /// Queries all sentinels. Returns whether the master changed.
     private func askAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
         var best: (epoch: Int, master: Endpoint)?
         var failure = RedisConnection.Failure(reason: "")
@@ -147,8 +147,7 @@ final class SentinelWatch: Sendable {
         }
         let isNews = shared.withLock { shared in
             shared.lastError = ""
-            // A lower epoch comes from sentinels that are behind, unless a majority agrees: replaced sentinels start at
-            // 0.
+            // A lower epoch comes from outdated sentinels, unless a majority agrees: replaced sentinels start at 0.
             guard found.epoch >= shared.epoch || isMajority, found.master != shared.master else { return false }
             shared.epoch = found.epoch
             shared.master = found.master
@@ -174,7 +173,7 @@ final class SentinelWatch: Sendable {
     }
 }
 
-/// The master that the sentinels name. A server that says it is a replica is not accepted.
+/// The master that the sentinels report. A server that reports to be a replica is rejected.
 struct SentinelEndpoint: RedisEndpointResolver {
     let configuration: RedisConfiguration
     let watch: SentinelWatch

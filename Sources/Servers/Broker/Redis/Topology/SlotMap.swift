@@ -15,7 +15,7 @@ struct SlotMap: Sendable, Equatable {
     init() {}
 
     /// Decodes the reply to `CLUSTER SLOTS` of the node at `asked`; nil if it is malformed. A node that does not know
-    /// its own address leaves the host empty, which stands for the host of `asked`.
+    /// its own address leaves the host empty, which means the host of `asked`.
     init?(_ reply: RedisValue, asked: Endpoint) {
         guard let ranges = reply.array else { return nil }
         for range in ranges {
@@ -53,21 +53,21 @@ struct SlotMap: Sendable, Equatable {
         return number < 0 ? nil : primaries[number]
     }
 
-    /// Applies what one node said about one slot, until the next complete map.
+    /// Applies one node's redirection of one slot, until the next complete map.
     mutating func move(_ slot: Int, to primary: Endpoint) {
         owners[slot] = number(of: primary)
     }
 
     var isEmpty: Bool { primaries.isEmpty }
 
-    /// Whether a primary of this map is none in `next`, so that a node which may lack some of its writes has taken over
-    /// its slots.
+    /// Whether a primary of this map is none in `next`: then a node that may lack some of its writes has taken over its
+    /// slots.
     func isFailover(to next: SlotMap) -> Bool {
         !isEmpty && !Set(primaries).isSubset(of: next.primaries)
     }
 }
 
-/// Where to send a command that a node refused.
+/// The place to send a command that a node refused.
 enum Redirection: Sendable, Equatable {
     /// Permanently to another node, which owns the slot.
     case moved(slot: Int, RedisConfiguration.Endpoint)
@@ -90,7 +90,7 @@ enum Redirection: Sendable, Equatable {
         }
     }
 
-    /// Decodes `host:port`. An IPv6 host has no brackets; an empty host stands for the node that answered.
+    /// Decodes `host:port`. An IPv6 host has no brackets; an empty host means the node that answered.
     private static func endpoint(
         _ text: Substring, asked: RedisConfiguration.Endpoint
     ) -> RedisConfiguration.Endpoint? {
@@ -104,7 +104,7 @@ enum Redirection: Sendable, Equatable {
     }
 }
 
-/// The slot of a key: the CRC-16 (XMODEM) of its hash tag, modulo the number of slots.
+/// Returns the slot of a key: the CRC-16 (XMODEM) of its hash tag, modulo the number of slots.
 func hashSlot(of key: String) -> Int {
     var crc: UInt16 = 0
     for byte in hashTag(of: key) {

@@ -21,7 +21,7 @@ final class TopologyThread: Sendable {
 
     // MARK: Any thread
 
-    /// Once. The thread runs `body`, which returns when `isClosed`.
+    /// Starts the thread, which runs `body` until `isClosed`. Call it once.
     func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
         try startRedisThread(named: name) {
             body()
@@ -29,7 +29,7 @@ final class TopologyThread: Sendable {
         }
     }
 
-    /// Makes the thread refresh what it knows.
+    /// Makes the thread refresh its knowledge of the servers.
     func hint() {
         let isNew = state.withLock { state in
             defer { state.isHinted = true }
@@ -55,7 +55,7 @@ final class TopologyThread: Sendable {
         }
     }
 
-    /// Grows with every change.
+    /// Increases with every change.
     var version: Int { changes.load(ordering: .acquiring) }
 
     /// Raises the flag at every change.
@@ -69,7 +69,7 @@ final class TopologyThread: Sendable {
 
     // MARK: The thread
 
-    /// Whether there was a hint since the last call.
+    /// Returns whether there was a hint since the last call.
     func takeHint() -> Bool {
         state.withLock { state in
             defer { state.isHinted = false }
