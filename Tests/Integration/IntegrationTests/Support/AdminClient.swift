@@ -33,7 +33,7 @@ struct AdminClient: Sendable {
     @discardableResult
     func wait(_ path: String, where fits: @Sendable (JSONValue) -> Bool) async throws -> JSONValue {
         var last = JSONValue.null
-        return try await waitFor("/admin/\(path), last \(JSONWriter.compact(last))") {
+        return try await waitFor("/admin/\(path), last \(last)") {
             last = try await get(path)
             // A bare nil would be a JSON null, which is a value.
             return fits(last) ? last : Optional.none
