@@ -1,5 +1,6 @@
 import Glibc
 import LiveModel
+import TestSupport
 import Testing
 
 @testable import Broker
@@ -140,7 +141,9 @@ struct RedisClusterTests {
         let streams = (0..<20).map { broker.keys.events(shard: $0) }
         let victim = try cluster.owner(of: streams[0])
         let safe = try #require(try streams.first { try cluster.owner(of: $0) !== victim })
-        try await eventually { await errorCode { try await publish(1...1, broker, streams[0]) } == nil }
+        try await waitUntil("an append", within: 20) {
+            await errorCode { try await publish(1...1, broker, streams[0]) } == nil
+        }
         victim.signal(SIGSTOP)
         let stuck = await errorCode {
             _ = try await broker.append([StreamAppend(stream: streams[0], fields: [("n", [49])])])
@@ -148,9 +151,13 @@ struct RedisClusterTests {
         #expect(stuck == .outcomeUnknown || stuck == .unavailable)
         // A call may outlast this short time limit on a busy machine.
         try await publish(1...1, broker, safe)
-        try await eventually { (try? await broker.length(of: safe)).map { $0 >= 1 } ?? false }
+        try await waitUntil("an append on the other shard", within: 20) {
+            (try? await broker.length(of: safe)).map { $0 >= 1 } ?? false
+        }
         victim.signal(SIGCONT)
-        try await eventually { await errorCode { try await publish(2...2, broker, streams[0]) } == nil }
+        try await waitUntil("an append after the pause", within: 20) {
+            await errorCode { try await publish(2...2, broker, streams[0]) } == nil
+        }
         await broker.close()
     }
 
@@ -158,7 +165,9 @@ struct RedisClusterTests {
     func wrongKinds() async throws {
         let cluster = try TestCluster.shared.get()
         let single = try cluster.nodes[0].broker("single") { $0.commandTimeoutMs = 300 }
-        try await eventually { single.state.lastConnectError.contains("redis.cluster.addresses") }
+        try await waitUntil("the advice", within: 20) {
+            single.state.lastConnectError.contains("redis.cluster.addresses")
+        }
         await single.close()
         let alone = try TestRedis.shared.get()
         let wrong = try alone.broker("wrong") {
@@ -166,7 +175,9 @@ struct RedisClusterTests {
             $0.commandTimeoutMs = 300
         }
         #expect(await errorCode { try await wrong.ping() } == .unavailable)
-        try await eventually { wrong.state.lastConnectError.contains("not part of a Redis Cluster") }
+        try await waitUntil("the advice", within: 20) {
+            wrong.state.lastConnectError.contains("not part of a Redis Cluster")
+        }
         #expect(wrong.state.isMisconfigured)
         await wrong.close()
         #expect(

@@ -1,5 +1,6 @@
 import LiveModel
 import SeededRandom
+import TestSupport
 import Testing
 
 @testable import Broker
@@ -22,7 +23,7 @@ struct RedisReaderTests {
         _ = try await broker.append([StreamAppend(stream: "b", fields: [("n", [49])])])
         for round in 0..<20 {
             async let next = reader.next(maxEntries: 10)
-            try await eventually { try isBlocked(redis, name: "test:blocked_one") }
+            try await waitUntil("a blocked read", within: 20) { try isBlocked(redis, name: "test:blocked_one") }
             reader.follow("b", after: .zero)
             #expect(try await next.map(\.numbers) == [[1]])
             if round % 2 == 0 { reader.unfollow("b") }
@@ -40,15 +41,17 @@ struct RedisReaderTests {
             for stream in streams { reader.follow(stream, after: .zero) }
             for stream in streams {
                 async let next = reader.next(maxEntries: 10)
-                try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
+                try await waitUntil("a blocked read", within: 20) {
+                    try isBlocked(redis, name: "test:waiting-\(number)")
+                }
                 // For so long that there is little to read.
                 let start = ContinuousClock.now
-                try await eventually { ContinuousClock.now - start > .milliseconds(10) }
+                try await waitUntil("10 ms", within: 20) { ContinuousClock.now - start > .milliseconds(10) }
                 _ = try await broker.append([StreamAppend(stream: stream, fields: [("n", [49])])])
                 #expect(try await next.map(\.stream) == [stream])
             }
             async let next = reader.next(maxEntries: 10)
-            try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
+            try await waitUntil("a blocked read", within: 20) { try isBlocked(redis, name: "test:waiting-\(number)") }
             let value = Array(String(number).utf8)
             _ = try await broker.append([0, 2].map { StreamAppend(stream: streams[$0], fields: [("n", value)]) })
             let batches = try await next.sorted { $0.stream < $1.stream }
@@ -121,7 +124,7 @@ struct RedisReaderTests {
         var numbers: [Int] = []
         for number in 1...20 {
             async let next = reader.next(maxEntries: 10)
-            try await eventually { try isBlocked(redis, name: "test:r") }
+            try await waitUntil("a blocked read", within: 20) { try isBlocked(redis, name: "test:r") }
             #expect(try redis.command("CLIENT", "KILL", "TYPE", "normal") != .null)
             while true {
                 let append = StreamAppend(stream: "s", fields: [("n", Array(String(number).utf8))])

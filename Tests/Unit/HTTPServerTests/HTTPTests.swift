@@ -213,7 +213,7 @@ import Testing
         #expect(try idle?.rest() == [])
     }
 
-    /// Of an answer that began before, the head has promised to keep the connection.
+    /// The answer began before the drain, so its head has promised to keep the connection.
     @Test func anAnswerThatEndsInADrainIsTheLastOfItsConnection() async throws {
         try await withServer { port, application, server in
             let client = try RawClient(port: port)

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Of whom nothing is known yet little is kept.
+    /// Little is kept for a client that is not authenticated yet.
     @Test(arguments: Waiter.allCases) func messagesThatWaitForAVerdictAreBoundedInBytes(_ waiter: Waiter) {
         var machine = waiter.machine(
             SessionOpening(credentials: Credentials(bearer: "t"), operationsMax: 100, waitingBytesMax: 3_000))
