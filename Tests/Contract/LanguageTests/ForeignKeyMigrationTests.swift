@@ -57,7 +57,7 @@ extension Language {
 
         /// A second one beside it does not end what the first one says.
         @Test(arguments: [("RESTRICT", "deletes fail"), ("NO ACTION", "deletes may fail")])
-        func othersOfTheSameColumnsAreTold(rule: String, effect: String) async throws {
+        func otherKeysOfTheSameColumnsAreReported(rule: String, effect: String) async throws {
             let key =
                 "ALTER TABLE post ADD CONSTRAINT old_key FOREIGN KEY (author_id) REFERENCES author ON DELETE \(rule)"
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables + key) }) { pool in

@@ -66,7 +66,9 @@ extension Language {
             ),
             ("EXCLUDE USING btree (guest WITH =)", "", "it belongs to an EXCLUDE constraint"),
         ])
-        func whatIndexesServeIsToldBefore(constraint: String, further: String, reason: String) async throws {
+        func aRefusedReplacementNamesWhatTheIndexServes(constraint: String, further: String, reason: String)
+            async throws
+        {
             let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats(constraint, further: further)
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
@@ -167,7 +169,7 @@ extension Language {
         }
 
         /// Parts are for the next build of their index, while there may be one.
-        @Test func partsOfReplacementsThatNobodyWants() async throws {
+        @Test func partsOfUnwantedReplacementsAreDropped() async throws {
             let wanted = try Self.visit("@index(name: \"visit_idx\")")
             let former = "CREATE INDEX visit_idx ON visit (at)"
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits + former) }) { pool in

@@ -62,7 +62,7 @@ extension Language {
         }
 
         /// What takes the lock that readers wait for comes when all is built.
-        @Test func readersGoOnWhileIndexesAreBuiltAnew() async throws {
+        @Test func readersContinueWhileIndexesAreRebuilt() async throws {
             let schema = try MigrationOf.schema(
                 #"""
                 type Post @table @index(name: "post_idx", fields: ["slug", "author"])

@@ -103,7 +103,7 @@ extension Language {
         }
 
         /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is told, not passed over.
-        @Test func takenNamesAreTold() async throws {
+        @Test func takenNamesAreReported() async throws {
             let schema = try Catalog.compile(
                 Project(
                     serviceID: "test",

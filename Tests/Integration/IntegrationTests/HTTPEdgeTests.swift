@@ -51,7 +51,7 @@ struct HTTPEdgeTests {
         }
     }
 
-    @Test func theWrongKindIsToldBeforeVariablesAreLookedAt() async throws {
+    @Test func theWrongKindIsRefusedBeforeVariablesAreRead() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway")
             let read = try await API.get(node.address, "EditLot", ["id": 7])

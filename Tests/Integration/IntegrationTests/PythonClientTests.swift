@@ -27,7 +27,7 @@ struct PythonClientTests {
         }
     }
 
-    @Test func whoClosesTheirSideGetsTheAnswerAtOnce() async throws {
+    @Test func aHalfClosedConnectionGetsTheAnswerAtOnce() async throws {
         try await withNode { _, url, _ in
             let output = try await PythonClients.run("half_close_client.py", [url])
             #expect(output.contains("passed"), "\(output)")

@@ -267,7 +267,7 @@ struct QuotaLimitTests {
         }
     }
 
-    @Test func whoDoesNothingIsToldToGo() async throws {
+    @Test func anIdleSessionIsClosed() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway", settings: ["gateway.idleTimeoutMs=700"])

@@ -273,7 +273,7 @@ struct RolloutTests {
         }
     }
 
-    @Test func sessionsOfAFormerVersionAreToldToComeBack() async throws {
+    @Test func sessionsOfAFormerVersionAreAskedToReconnect() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",

@@ -36,7 +36,7 @@ struct SlowClientTests {
     }
 
     /// On a gRPC connection only the call that is not read is cut off.
-    @Test func whoTakesNothingIsCutOffInTime() async throws {
+    @Test func aClientThatReadsNothingIsCutOffInTime() async throws {
         try await run("stalled", ["http.writeStallTimeoutMs=3s"])
     }
 }

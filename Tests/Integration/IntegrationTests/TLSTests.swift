@@ -144,7 +144,7 @@ struct TLSTests {
         }
     }
 
-    @Test func aConnectionTooManyIsToldSoAtOnce() async throws {
+    @Test func aConnectionTooManyIsRefusedAtOnce() async throws {
         try await withNode(["http.connectionsMax=16"]) { node, files in
             let output = try await PythonClients.run(
                 "full_client.py", [String(node.address.port), files.authority, "16"])

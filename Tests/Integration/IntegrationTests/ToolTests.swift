@@ -195,7 +195,7 @@ struct ToolTests: SampleProjectTests {
         }
     }
 
-    @Test func migrationsBuildIndexesWhileOthersWriteAndDriftIsTold() async throws {
+    @Test func migrationsBuildIndexesWhileOthersWriteAndDriftIsReported() async throws {
         try await withProject { project, _ in
             try await Cluster.with { cluster in
                 let url = cluster.servers.postgres.connectionString

@@ -124,7 +124,7 @@ struct MembershipTests {
         }
     }
 
-    @Test func aBrokerThatIsAwayKeepsNobodyWaiting() async throws {
+    @Test func anUnavailableBrokerDoesNotDelayARefresh() async throws {
         broker.setAvailable(false)
         let membership = membership(one)
         try await running(membership) { () async throws in

@@ -64,7 +64,7 @@ struct RevocationListTests {
         #expect(!isRevoked("ann", in: two) && isRevoked("bob", in: two))
     }
 
-    @Test func aBrokerThatLosesItsDataLetsNobodyBackIn() async throws {
+    @Test func revocationsOutliveTheBrokersData() async throws {
         let (one, two) = (list(), list())
         try await one.revoke(.uid("ann"), forMs: nil, sparesLaterTokens: false)
         try await two.refresh()

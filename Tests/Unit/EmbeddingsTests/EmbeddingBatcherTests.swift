@@ -112,7 +112,7 @@ import TestSupport
         #expect(finished.filter { $0.value.hasSuffix(" [1.0]") }.keys.sorted() == ["a", "b", "c", "d"])
     }
 
-    @Test func aFailureIsToldToAllAndNotKept() throws {
+    @Test func aFailureGoesToAllWaitersAndIsNotCached() throws {
         var batcher = batcher()
         let request = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         _ = batcher.submit([Self.text("a")], for: "bob", nowMs: 0)
@@ -173,7 +173,7 @@ import TestSupport
         #expect(batcher.submit([Self.text("short")], for: "3", nowMs: 0).isEmpty)
     }
 
-    @Test func waitersAreBoundedWhoeverWantsTheText() throws {
+    @Test func waitersAreBoundedOverAllClients() throws {
         var batcher = batcher { $0.waitersMax = 2 }
         let known = requests(batcher.submit([Self.text("known")], for: "0", nowMs: 0))[0]
         _ = batcher.responded(known.id, Self.good(known), nowMs: 0)
@@ -345,11 +345,11 @@ import TestSupport
 
     /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at
     /// a time.
-    @Test func everybodyIsToldOnce() throws {
-        for seed in 0..<200 * UInt64(FuzzLength.factor) { try everybodyIsToldOnce(seed) }
+    @Test func everyWaiterIsAnsweredOnce() throws {
+        for seed in 0..<200 * UInt64(FuzzLength.factor) { try everyWaiterIsAnsweredOnce(seed) }
     }
 
-    private func everybodyIsToldOnce(_ seed: UInt64) throws {
+    private func everyWaiterIsAnsweredOnce(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var settings = EmbeddingSettings()
         settings.inFlightMax = Int.random(in: 1...3, using: &random)

@@ -49,7 +49,7 @@ import Testing
     }
 
     /// The delay is told before it begins, so nothing here waits for it.
-    @Test func aRefusedSubscriptionWaitsAsLongAsItIsTold() async throws {
+    @Test func aRefusedSubscriptionWaitsForRetryAfter() async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -192,7 +192,7 @@ import Testing
     }
 
     /// Also mistakes of streams have their bound.
-    @Test func whoGoesOnMakingMistakesIsCutOff() throws {
+    @Test func aClientThatKeepsMakingMistakesIsCutOff() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/echo")

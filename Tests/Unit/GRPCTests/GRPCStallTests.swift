@@ -9,7 +9,7 @@ import Testing
 @Suite struct GRPCStallTests {
     private static let reset = "reset \(HTTP2ErrorCode.enhanceYourCalm.networkCode)"
 
-    @Test func aStreamThatNobodyReadsIsResetAlone() throws {
+    @Test func aStreamThatIsNotReadIsResetAlone() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let ids = try (0..<3).map { _ in try pair.call("/stream") }
@@ -40,7 +40,7 @@ import Testing
         #expect(pair.cutOffCount == 1)
     }
 
-    @Test func whoReadsNowAndThenIsNotStalled() throws {
+    @Test func aClientThatReadsSlowlyIsNotStalled() throws {
         let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 400_000)
         let call = stream.call
         for _ in 0..<6 {

@@ -152,7 +152,7 @@ import Testing
         #expect(error.description == "run.yaml:6: the rows have no field \"nope\"")
     }
 
-    @Test func nobodyThereIsNotTheScenariosFault() async throws {
+    @Test func anUnreachableGatewayIsAnErrorOfTheEnvironment() async throws {
         // Port 1 of this machine: nobody listens there.
         let run = LoadRun(try scenario(.sse), options: .init(gateways: [ServerAddress(host: "127.0.0.1", port: 1)]))
         await #expect {

@@ -163,7 +163,7 @@ import Testing
         #expect(ReportFormat.milliseconds(123_456) == "123")
     }
 
-    @Test func theReportTellsTheVerdict() {
+    @Test func theReportContainsTheVerdict() {
         let difference = Verdict.Difference(
             operation: "Get", variables: "{}", subscribers: 2, reason: "2 with a different result")
         let verdict = Verdict(

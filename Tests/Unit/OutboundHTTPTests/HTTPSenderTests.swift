@@ -38,7 +38,7 @@ import Testing
         #expect(cause.contains("refused"), "\(cause)")
     }
 
-    @Test func aFaultOfTLSIsTold() async throws {
+    @Test func aFaultOfTLSIsReported() async throws {
         let port = try await port(answering: "HTTP/1.1 400 Bad Request\r\n\r\n")
         let cause = try #require(unreachable(await post("https://127.0.0.1:\(port)/v1")))
         #expect(cause.contains("SSL") || cause.contains("TLS"), "\(cause)")

@@ -126,7 +126,7 @@ import Testing
             try Catalog.compile(project).warnings.map { "\($0.severity) \($0.rule)" } == ["warning resolver-schema"])
     }
 
-    @Test func ofEachSeveritySoManyAreShown() {
+    @Test func diagnosticsOfEachSeverityAreBounded() {
         let text = (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { noovels { id } }" }.joined(separator: "\n")
         let found = diagnostics(text)
         #expect(found.count == DiagnosticSink.perSeverityMax + 1)

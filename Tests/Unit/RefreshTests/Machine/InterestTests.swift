@@ -145,7 +145,7 @@ import Testing
         #expect(bench.machine.ownedShards.isEmpty)
     }
 
-    @Test func aMessageThatWasNotSentIsSentAnew() throws {
+    @Test func aMessageThatWasNotSentIsSentAgain() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]
         _ = bench.finish(run, RefreshFixture.result(2))

@@ -188,7 +188,7 @@ import Testing
         #expect(Self.announce(2, at: 85, to: &bench).runs.count == 1)
     }
 
-    @Test func whoLeavesMeanwhileIsForgotten() {
+    @Test func aLiveQueryWithdrawnDuringTheReplayIsForgotten() {
         var bench = Self.owner()
         for number in 0..<2 { _ = Self.announce(number, at: 85, to: &bench) }
         let page = bench.advance(50).pages[0]
@@ -238,7 +238,7 @@ import Testing
     }
 
     /// Beside a model that looks at every event.
-    @Test(arguments: 0..<40) func whatRunsIsWhatWasTouched(_ seed: UInt64) {
+    @Test(arguments: 0..<40) func exactlyTheTouchedLiveQueriesRun(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let first = UInt64.random(in: 30...75, using: &random)
         var events: [UInt64: MutationEvent?] = [:]

@@ -70,7 +70,7 @@ import Testing
         #expect(bench.tell(summary([query, quiet])).summary == ["g:settled \(bench.lastID) except 1"])
     }
 
-    @Test func nothingIsToldWhereNothingIsSettled() throws {
+    @Test func unsettledLiveQueriesAreNotReportedAsSettled() throws {
         var bench = Bench(["Q": try onM()])
         let run = bench.announce().runs[0]
         _ = bench.event(Self.other)

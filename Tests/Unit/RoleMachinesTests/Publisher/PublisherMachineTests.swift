@@ -146,7 +146,7 @@ import Testing
         #expect(try #require(removal(in: machine.appended(call, .success(())))) == (["a"], 2))
     }
 
-    @Test func aRowStaysWhileNobodyCanTellWhichShardsAreResponsible() throws {
+    @Test func aRowStaysWhileTheResponsibleShardsAreUnknown() throws {
         var machine = machine()
         try published(["a", "b"], by: &machine)
         let unknown = machine.overridesConfirmed(

@@ -49,7 +49,7 @@ import Testing
         #expect(ledger.count(.subscription, of: .address("192.0.2.2")) == 0)
     }
 
-    @Test func nobodyIsInItWhoHasNothing() {
+    @Test func subjectsWithoutUsageAreRemoved() {
         var ledger = ledger {
             $0.requests = .init(perUser: 3, perAddress: 3)
             $0.sessions.perUser = 1

@@ -178,7 +178,7 @@ import Testing
         #expect(other.immediate == nil && texts(other.actions) == ["announce"])
     }
 
-    @Test func aForgedClaimSilencesNobody() throws {
+    @Test func aForgedClaimDoesNotStopDelivery() throws {
         var machine = machine()
         let forged = SessionFixture.known(1, Position(epoch: .max, run: .max, id: .max))
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: forged, nowMs: 0)
@@ -208,7 +208,7 @@ import Testing
         #expect(same.immediate.map(text) == "unchanged 1")
     }
 
-    @Test func anOwnerThatBelievesInAnotherResultIsToldAgain() throws {
+    @Test func anUnchangedAnswerForAnotherResultCausesAnAnnouncement() throws {
         var machine = try holding(1, 5)
         #expect(texts(machine.inboxArrived(SessionFixture.unchanged(3, 7), nowMs: 2)) == ["announce 1"])
         // While that announcement is under way there is no need for another.

@@ -81,7 +81,7 @@ import Testing
         #expect(table.take(.unchangedTick(SessionFixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
     }
 
-    @Test func theOwnerIsToldWhoWantsTicksOnceSomebodyDoes() throws {
+    @Test func aSubscriberThatWantsTimerRunsIsAnnouncedToTheOwner() throws {
         var machine = machine()
         let plain = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
         #expect(announcements(plain.actions).map(\.reportsTimerRuns) == [false])

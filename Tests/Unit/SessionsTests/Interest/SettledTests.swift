@@ -66,7 +66,7 @@ import Testing
         #expect(freshness(&machine) == [1: SessionFixture.position(5).id, 2: through])
     }
 
-    @Test func whoHoldsSomethingElseBelievesNothing() throws {
+    @Test func aSettledMessageForOtherResultsIsIgnored() throws {
         for claimed in [[(1, 1), (2, 3)], [(1, 2), (2, 1)], [(1, 1)], [(1, 1), (2, 2), (3, 3)], []] {
             var machine = try holding([(1, 1), (2, 2)])
             _ = machine.inboxArrived(settled(claimed.map { (query: $0.0, result: $0.1) }), nowMs: 2)

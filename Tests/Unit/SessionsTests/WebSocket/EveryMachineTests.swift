@@ -130,7 +130,7 @@ import Testing
         #expect(starts(receive(&machine, script.start("3"))) == ["3"])
     }
 
-    @Test(arguments: MachineScript.all) func nobodyIsWaitedForForEver(_ script: MachineScript) {
+    @Test(arguments: MachineScript.all) func aClientThatDoesNotIntroduceItselfIsClosed(_ script: MachineScript) {
         guard !script.introduction.isEmpty else { return }
         var machine = script.make(SessionOpening(operationsMax: 10))
         #expect(machine.initTimedOut().filter(isClose).count == 1)

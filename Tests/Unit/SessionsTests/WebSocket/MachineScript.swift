@@ -44,11 +44,11 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The protocols over WebSocket. `ConnectorStreamMachine<StreamProtobuf>`, which only gRPC uses, is not among them: the
-    /// suite writes, damages and reads messages as JSON texts, so a script would need an encoder of requests and a
-    /// decoder of responses that the sources do not have; and an unauthenticated stream ends with a status (`end`) where
-    /// the suite requires a close code or an error for each id. `StreamProtobufTests` has what differs, `ProtobufTests` the
-    /// encoding, and `MachinesFuzz` runs the machine on random messages.
+    /// The protocols over WebSocket. `ConnectorStreamMachine<StreamProtobuf>`, which only gRPC uses, is not among them:
+    /// the suite writes, damages and reads messages as JSON texts, so a script would need an encoder of requests and a
+    /// decoder of responses that the sources do not have; and an unauthenticated stream ends with a status (`end`)
+    /// where the suite requires a close code or an error for each id. `StreamProtobufTests` has what differs,
+    /// `ProtobufTests` the encoding, and `MachinesFuzz` runs the machine on random messages.
     static let all: [MachineScript] = [.transportWS, .graphQLWS, .appSync, .sqlConnect]
 
     static let transportWS = MachineScript(

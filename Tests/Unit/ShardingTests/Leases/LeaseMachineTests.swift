@@ -208,7 +208,7 @@ import Testing
         #expect(machine.isServing(zero, nowMs: 4_010))
     }
 
-    @Test func whoServedWhenTheServerForgotServesOn() {
+    @Test func theFormerOwnerTakesAForgottenLeaseAgain() {
         var machine = holding()
         #expect(
             machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010) == [

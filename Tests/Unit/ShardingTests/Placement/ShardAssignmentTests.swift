@@ -11,7 +11,7 @@ import Testing
         shards.map { ShardAssignment.owner(of: $0, among: workers) }
     }
 
-    @Test func nobodyOwnsWithoutWorkers() {
+    @Test func withoutWorkersThereIsNoOwner() {
         #expect(ShardAssignment.owner(of: ShardID(0), among: [NodeID]()) == nil)
     }
 
