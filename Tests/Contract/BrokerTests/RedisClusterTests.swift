@@ -40,12 +40,12 @@ struct RedisClusterTests {
         for target in [other, home] {
             try await cluster.moveSlot(of: stream, to: target) {
                 // Half-way, a lease on its own is served by whichever side has it. One that this side did not grant its
-                // holder takes anew; nobody else can.
+                // holder takes regrant; nobody else can.
                 #expect(try await broker.acquireLease(lease, owner: "b", ttlMs: 60_000) == nil)
                 if try await !broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000) {
-                    let anew = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
-                    #expect(anew.epoch > grant.epoch && anew.server != grant.server)
-                    grant = anew
+                    let regrant = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
+                    #expect(regrant.epoch > grant.epoch && regrant.server != grant.server)
+                    grant = regrant
                 }
                 #expect(try await broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000))
             }

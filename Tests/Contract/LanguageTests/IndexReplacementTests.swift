@@ -66,7 +66,7 @@ extension Language {
             ),
             ("EXCLUDE USING btree (guest WITH =)", "", "it belongs to an EXCLUDE constraint"),
         ])
-        func aRefusedReplacementNamesWhatTheIndexServes(constraint: String, further: String, reason: String)
+        func aRefusalNamesWhatTheIndexServes(constraint: String, further: String, reason: String)
             async throws
         {
             let schema = try MigrationOf.schema(Self.seat)

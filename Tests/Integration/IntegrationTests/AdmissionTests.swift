@@ -11,7 +11,7 @@ import Testing
 struct AdmissionTests {
     /// Sixty clients come to a node that takes ten at once and ten a second: all are in after a while with the last
     /// state, and who was there before sees every change meanwhile.
-    @Test func aCrowdIsLetInAsFastAsTheNodeWants() async throws {
+    @Test func connectionsAreAdmittedAtTheConfiguredRate() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
@@ -74,7 +74,7 @@ struct AdmissionTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     /// Every protocol, ended well, broken off, gone silent without an end, and out of its token's time.
-    @Test func allCountersAreZeroAfterEveryoneLeft() async throws {
+    @Test func allCountersAreZeroAfterAllSubscribersLeft() async throws {
         try await Cluster.with { cluster in
             let worker = try await cluster.start(roles: "worker,admin")
             let gateway = try await cluster.start(

@@ -95,7 +95,7 @@ struct HTTPEdgeTests {
     }
 
     /// A long-poll ends soon after its wait, and streams say that they live and what is the matter.
-    @Test func whatClientsHearWhileTheDatabaseIsAway() async throws {
+    @Test func clientsAreInformedWhileTheDatabaseIsAway() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway", settings: ["gateway.keepAliveMs=500"])
             let client = try await PythonClients.start(

@@ -94,7 +94,7 @@ struct RevocationTests {
         }
     }
 
-    @Test func everyProtocolTellsARevokedUserWithinASecond() async throws {
+    @Test func everyProtocolReportsARevocationWithinASecond() async throws {
         try await Cluster.with { cluster in
             let first = try await cluster.start(roles: "api,worker,gateway,admin", settings: Self.auth)
             let second = try await cluster.start(roles: "api,gateway", settings: Self.auth)
@@ -117,7 +117,7 @@ struct RevocationTests {
         }
     }
 
-    @Test func apiKeysLetInToWhatIsPublicWhileTheyAreInTheFile() async throws {
+    @Test func apiKeysAdmitToPublicOperationsWhileTheyAreInTheFile() async throws {
         try await Cluster.with { cluster in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -98,7 +98,7 @@ struct ToolTests: SampleProjectTests {
         }
     }
 
-    @Test func checkTellsInEveryFormatAndWatches() async throws {
+    @Test func checkReportsInEveryFormatAndWatches() async throws {
         try await withProject { project, _ in
             // The sample itself gives no reason for a lint.
             let sound = "ok: 5 tables, 15 queries, 11 mutations\n"
@@ -148,7 +148,7 @@ struct ToolTests: SampleProjectTests {
     }
 
     /// Postgres is asked how it would read: of a large table without a fitting index, of one with it, of a small one.
-    @Test func theDatabaseTellsWhichFollowedQueriesReadWholeTables() async throws {
+    @Test func plansShowWhichFollowedQueriesReadWholeTables() async throws {
         try await withProject { project, _ in
             try await Cluster.with { cluster in
                 let url = cluster.servers.postgres.connectionString

@@ -114,7 +114,7 @@ struct RolloutProgressTests {
     }
 
     /// Redis lost its data, and nodes come back into the list one by one; or a node is gone for good.
-    @Test func whoWasInTheListIsWaitedFor() {
+    @Test func listedNodesAreAwaitedUntilTheirEntriesExpire() {
         var roster = RolloutRoster(heartbeatMs: 1_000, ttlMs: 5_000)
         roster.looked(nil, nowMs: 0)
         roster.looked([], nowMs: 100)

@@ -15,7 +15,7 @@ import Testing
         #expect(pair.seen[id] == [Self.accepted, "message hello", "grpc-status=0", "end"])
     }
 
-    @Test func streamsHearTheirClient() throws {
+    @Test func streamsGetTheMessagesOfTheirClient() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/stream")

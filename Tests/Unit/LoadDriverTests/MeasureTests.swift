@@ -26,7 +26,7 @@ import Testing
         #expect(sequences(marker, "~~00000001-~00000001-7.") == [7])
     }
 
-    @Test func aWindowTellsEachSequenceOnce() {
+    @Test func aWindowAcceptsEachSequenceOnce() {
         var window = MarkerWindow()
         func insert(_ sequences: Int...) -> [Bool] {
             sequences.map { window.insert($0) }

@@ -94,9 +94,9 @@ struct IssuersTests {
         var endless = access
         endless["exp"] = JSONValue?.none
         #expect(await judged(endless, by: two) == "The token is malformed: it has no exp claim.")
-        var nobody = access
-        nobody["sub"] = JSONValue?.none
-        #expect(await judged(nobody, by: two) == "The token is malformed: it names no user (sub).")
+        var subjectless = access
+        subjectless["sub"] = JSONValue?.none
+        #expect(await judged(subjectless, by: two) == "The token is malformed: it names no user (sub).")
         cognito.issuer = "https://securetoken.google.com/demo"
         let doubled = cognito
         await #expect(throws: TokenSetupError.self) {

@@ -20,7 +20,7 @@ import Testing
         #expect(bench.finish(again.runs[0], RefreshFixture.result(1)).summary == [#"g:result {"v":1}"#])
     }
 
-    @Test func whoHasAResultIsNotToldOfAPassingFault() throws {
+    @Test func aPassingFaultIsNotReportedToHoldersOfAResult() throws {
         var bench = Bench.settled(try onM())
         let run = bench.event(RefreshFixture.event(trace: "one")).runs[0]
         #expect(bench.finish(run, Self.unavailable).isNothing)

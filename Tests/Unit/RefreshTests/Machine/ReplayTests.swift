@@ -135,7 +135,7 @@ import Testing
         #expect(rest.summary == ["g:unchanged"] && rest.runs.isEmpty)
     }
 
-    @Test func whoComesMeanwhileIsJudgedNext() {
+    @Test func announcementsDuringAReplayWaitForTheNext() {
         var bench = Self.owner()
         _ = Self.announce(0, at: 85, to: &bench)
         let page = bench.advance(50).pages[0]

@@ -65,7 +65,7 @@ import Testing
 
     // MARK: Addresses behind proxies
 
-    @Test func theClientIsTheFirstWhomNoTrustedProxyIsBefore() throws {
+    @Test func theClientIsTheLastAddressThatIsNoTrustedProxy() throws {
         let proxies = try #require(TrustedProxies(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]))
         #expect(proxies.client(peer: "198.51.100.1", forwarded: "203.0.113.5") == "198.51.100.1", "not believed")
         #expect(proxies.client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "203.0.113.5")

@@ -138,7 +138,7 @@ import Testing
     }
 
     /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
-    @Test func whoSawMoreAtTheFormerPlaceWaitsForARunThatStartsAfterwards() throws {
+    @Test func aNewerKnownPositionOfAFormerPlacementRequiresAFreshRun() throws {
         var (machine, announcement) = try moved()
         let ahead = SessionFixture.known(2, SessionFixture.position(51, epoch: 9))
         let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: ahead, nowMs: 3)

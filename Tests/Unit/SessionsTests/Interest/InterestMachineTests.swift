@@ -18,7 +18,7 @@ import Testing
             switch action {
             case .tell(_, .announce(_, _, let known, let announcement)):
                 (known.map { "announce \(name($0.digest))" } ?? "announce")
-                    + (announcement.requiresFreshRun ? " anew" : "")
+                    + (announcement.requiresFreshRun ? " fresh" : "")
             case .tell(_, .withdraw): "withdraw"
             case .tell(_, .leave): "leave"
             case .tell(_, .summary(_, let count, _, _)): "summary \(count)"
@@ -199,7 +199,7 @@ import Testing
         var machine = try holding(1, 5)
         let newer = try machine.subscribed(
             hub: 0, SessionFixture.query(), known: SessionFixture.known(2, SessionFixture.position(9)), nowMs: 2)
-        #expect(newer.immediate == nil && texts(newer.actions) == ["announce 1 anew"])
+        #expect(newer.immediate == nil && texts(newer.actions) == ["announce 1 fresh"])
         let older = try machine.subscribed(
             hub: 0, SessionFixture.query(), known: SessionFixture.known(2, SessionFixture.position(3)), nowMs: 2)
         #expect(older.immediate.map(text) == "result 1")
@@ -238,7 +238,7 @@ import Testing
         #expect(machine.awaitingCount == 2)
     }
 
-    @Test func leavingTellsEveryShardAndForgetsAll() throws {
+    @Test func leavingNotifiesEveryShardAndRemovesAll() throws {
         var machine = try holding()
         #expect(texts(machine.leave()) == ["leave"])
         #expect(machine.liveQueryCount == 0 && machine.subscriptionCount == 0)

@@ -40,7 +40,7 @@ import Testing
         return found
     }
 
-    @Test func positionsMoveOnWithoutAWordToAnybody() throws {
+    @Test func settledPositionsAdvanceWithoutDeliveries() throws {
         var machine = try holding([(1, 1), (2, 2)])
         #expect(machine.inboxArrived(settled([(1, 1), (2, 2)]), nowMs: 2).isEmpty)
         #expect(freshness(&machine) == [1: through, 2: through])
@@ -105,7 +105,7 @@ import Testing
         #expect(freshness(&machine) == [0: StreamID(ms: 200, sequence: 0)])
     }
 
-    @Test func aFormerOwnerIsNotHeard() throws {
+    @Test func messagesOfAFormerOwnerAreIgnored() throws {
         var machine = try holding([(1, 1)])
         _ = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 8), nowMs: 2)
         _ = machine.inboxArrived(settled([(1, 1)]), nowMs: 2)
