@@ -40,7 +40,7 @@ struct RedisClusterTests {
         for target in [other, home] {
             try await cluster.moveSlot(of: stream, to: target) {
                 // Half-way, a lease on its own is served by whichever side has it. One that this side did not grant its
-                // holder takes regrant; nobody else can.
+                // holder acquires again; no other worker can.
                 #expect(try await broker.acquireLease(lease, owner: "b", ttlMs: 60_000) == nil)
                 if try await !broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000) {
                     let regrant = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
@@ -161,7 +161,7 @@ struct RedisClusterTests {
         await broker.close()
     }
 
-    @Test("wrong kinds of server are told apart, with what to set")
+    @Test("wrong kinds of server are recognised, with the setting to change")
     func wrongKinds() async throws {
         let cluster = try TestCluster.shared.get()
         let single = try cluster.nodes[0].broker("single") { $0.commandTimeoutMs = 300 }

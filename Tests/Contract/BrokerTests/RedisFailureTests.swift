@@ -119,7 +119,7 @@ struct RedisFailureTests {
         await broker.close()
     }
 
-    @Test("restart without data: told, although the new ids are greater")
+    @Test("a restart without data is reported although the new ids are greater")
     func restartWithoutData() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()

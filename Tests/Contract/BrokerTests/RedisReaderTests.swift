@@ -115,7 +115,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("a reader whose connection is cut goes on without a signal")
+    @Test("a reader whose connection is cut continues without a signal")
     func cut() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -142,7 +142,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("trimming by length past a reader that is away is told, also right after a read")
+    @Test("trimming by length past a disconnected reader is reported, also right after a read")
     func overrun() async throws {
         let redis = try TestRedis(options: ["--stream-node-max-entries", "10"])
         let broker = try redis.broker()
@@ -173,7 +173,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("of many streams, too, trimming is told, of lively and quiet ones", arguments: [0, 30])
+    @Test("trimming is reported for many streams, busy and quiet ones", arguments: [0, 30])
     func overrunOfOneOfMany(stream: Int) async throws {
         let redis = try TestRedis(options: ["--stream-node-max-entries", "10"])
         let broker = try redis.broker()
@@ -209,7 +209,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("a user who may not ask for the server's name reads all streams together, without a loss told")
+    @Test("a user without permission to ask for the server's name reads all streams together; no loss is reported")
     func anonymous() async throws {
         let redis = try TestRedis(options: ["--user", "app", "on", ">secret", "~*", "+@all", "-info"])
         let broker = try redis.broker {

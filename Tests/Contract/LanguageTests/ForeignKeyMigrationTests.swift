@@ -102,7 +102,7 @@ extension Language {
                 let stray = "INSERT INTO post (author_id) VALUES (gen_random_uuid())"
                 await #expect(throws: PostgresError.self) { try await pool.script(stray) }
 
-                // Somebody may have left them on purpose: nothing that runs unasked fails on them.
+                // They may have been left on purpose: nothing that runs unasked fails on them.
                 let plain = try await MigrationOf.plan(schema, pool)
                 #expect(plain.isUpToDate && plain.notices.map(\.part) == ["post_author_id_fkey"], "\(plain)")
                 #expect(plain.drift.first?.message.contains("is NOT VALID: existing rows were never checked") == true)
@@ -161,7 +161,7 @@ extension Language {
             }
         }
 
-        /// Another delete rule is no reason to check the rows that somebody left.
+        /// Another delete rule is no reason to check rows that were left unchecked.
         @Test func uncheckedForeignKeysGoOnUnchecked() async throws {
             let key =
                 """

@@ -98,7 +98,7 @@ extension Language {
             }
         }
 
-        /// What a run with `--force` built and did not exchange waits for the next one, as long as somebody wants it.
+        /// What a run with `--force` built and did not exchange waits for the next one, as long as the schema wants it.
         @Test func finishedReplacementsWait() async throws {
             let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats("UNIQUE (row, guest)")

@@ -343,7 +343,7 @@ extension Language {
                         let after = try await MigrationOf.plan(wanted, pool)
                         #expect(after.isUpToDate && after.drift.isEmpty, "\(after)")
                     }
-                    // What somebody made of his own is not thrown away unasked.
+                    // An index that a user made is not dropped unasked.
                     try await pool.script(
                         "DROP INDEX post_search_idx; CREATE INDEX post_search_idx ON post (lower(slug))")
                     #expect(try await MigrationOf.plan(both, pool).refused.map(\.part) == ["post_search_idx"])

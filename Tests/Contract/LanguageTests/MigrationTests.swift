@@ -148,7 +148,7 @@ extension Language {
                 #expect(forced.refused.count == 2)
                 #expect(forced.steps.map(\.summary).contains("replace index note_size_idx"), "\(forced.steps)")
 
-                // Whoever came first: an index of another table is none of this one, and the name is told.
+                // An index of that name on another table is none of this one's, and the error has the name.
                 let step = try #require(
                     Migration.create(schema).first { $0.summary == "create index note_text_idx" })
                 let taken = await #expect(throws: PostgresError.self) { try await IndexBuilds.run(step, pool) }

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Crowds that come at once, and everybody's leave.
+/// Crowds that connect at once, and subscribers that all leave.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct AdmissionTests {
     /// Sixty clients come to a node that takes ten at once and ten a second: all are in after a while with the last

@@ -164,7 +164,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// An index that somebody is building is neither dropped nor built beside.
+    /// An index that another session is building is neither dropped nor built a second time.
     @Test func indexesUnderWayAreLeftAlone() async throws {
         try await withDatabase { project, url, pool in
             try await pool.script(

@@ -81,8 +81,8 @@ struct RedisFailoverTests {
         }
     }
 
-    /// Over TLS the certificates carry a name only, while masters and slots are told by their addresses: whoever is
-    /// found that way must be spoken to by TLS, too, and checked by that name.
+    /// Over TLS the certificates carry a name only, while masters and slots are given by their addresses: a server
+    /// found that way must be reached over TLS, too, and checked by that name.
     private func options(isTLS: Bool, _ cluster: Cluster) async throws -> LocalRedisOptions {
         var options = LocalRedisOptions.forTests
         guard isTLS else { return options }

@@ -106,7 +106,7 @@ struct RolloutTroubleTests {
 
     @Test func redisWithoutItsDataMakesNoClusterLookEmpty() async throws {
         try await Cluster.with { cluster in
-            // Long enough for whoever looks at the list of nodes to find it empty.
+            // Long enough for a reader of the list of nodes to find it empty.
             let slow = ["cluster.heartbeatMs=2s", "cluster.nodeTtlMs=6s"]
             let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.quick + slow)
             let late = try await cluster.start(roles: "api", settings: Self.unaware + slow + ["cluster.nodeId=late"])
@@ -167,7 +167,7 @@ struct RolloutTroubleTests {
                 try await session.rollback()
             }
 
-            // Somebody else's column that every insert would have to fill.
+            // A foreign column that every insert would have to fill.
             try await pool.script("ALTER TABLE lot ADD COLUMN audit text NOT NULL DEFAULT ''")
             try await pool.script("ALTER TABLE lot ALTER COLUMN audit DROP DEFAULT")
             let failing = try await RolloutTests.deploy(cluster, [second])

@@ -281,8 +281,8 @@ struct ToolTests: SampleProjectTests {
                 _ = try await psql("DROP VIEW public.of_memo")
                 #expect(try await migrate(["--force", "--drop-extras"]).contains("drop column memo.more"))
 
-                // A node of which the database lacks a column is not ready until somebody migrates; what the database
-                // lacks or has beside, and nobody reads, it only tells.
+                // A node whose database lacks a column is not ready until a migration adds it. What the database
+                // lacks or has besides, and no operation reads, is only reported.
                 _ = try await psql("ALTER TABLE lot DROP COLUMN tags")
                 let node = try cluster.launch(roles: "api,worker,gateway", settings: ["log.level=info"])
                 _ = try await node.line(containing: "the database lacks column \\\"lot.tags\\\": run freshet migrate")

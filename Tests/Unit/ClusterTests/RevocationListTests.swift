@@ -70,7 +70,7 @@ struct RevocationListTests {
         try await two.refresh()
         broker.restart(losingData: true)
         clock.advance(1)
-        // Another node revokes somebody before this one notices.
+        // Another node revokes a user before this one notices.
         let fresh = list("n")
         try await fresh.revoke(.uid("bob"), forMs: nil, sparesLaterTokens: false)
         #expect(try await two.refresh())

@@ -135,7 +135,7 @@ import TestSupport
         let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         #expect(batcher.submit([Self.text("b")], for: "bob", nowMs: 0).isEmpty)
         #expect(told(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(Self.full)"])
-        // What somebody waits for already takes no further place.
+        // A text that is awaited already takes no further place.
         #expect(batcher.submit([Self.text("b")], for: "dora", nowMs: 50).isEmpty)
         let late = batcher.responded(first.id, Self.good(first), nowMs: 101)
         #expect(sent(late) == [])
@@ -343,7 +343,7 @@ import TestSupport
         #expect(told(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
     }
 
-    /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at
+    /// In any order of calls: every waiter is answered once for every text; bounds hold; no text is requested twice at
     /// a time.
     @Test func everyWaiterIsAnsweredOnce() throws {
         for seed in 0..<200 * UInt64(FuzzLength.factor) { try everyWaiterIsAnsweredOnce(seed) }

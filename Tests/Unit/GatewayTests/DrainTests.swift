@@ -53,7 +53,7 @@ import Testing
         func recheckIdentity() {}
     }
 
-    @Test("a registry tells each of its sessions once, and after a deployment only those of other versions")
+    @Test("a registry informs each of its sessions once, and after a deployment only those of other versions")
     func registry() async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let registry = SessionRegistry()

@@ -12,7 +12,7 @@ final class SmallService: HTTPHandler {
         case none
         /// After so many mutations subscribers are told nothing any more.
         case fallsSilent(after: Int)
-        /// After so many mutations all connections of subscribers are broken, once; as soon as somebody waits.
+        /// After so many mutations all connections of subscribers are broken, once; as soon as a long-poll waits.
         case dropsAll(after: Int)
         /// After so many mutations requests are accepted and never answered.
         case hangs(after: Int)

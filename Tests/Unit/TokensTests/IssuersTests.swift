@@ -150,7 +150,7 @@ struct IssuersTests {
 
     // MARK: API keys
 
-    @Test("keys count by name while they are in the file; without a file nobody asks for them")
+    @Test("keys count by name while they are in the file; without a file no key is requested")
     func apiKeys() throws {
         let keys = APIKeys(isOn: true, isRequired: true)
         let first = String(repeating: "a", count: 20)

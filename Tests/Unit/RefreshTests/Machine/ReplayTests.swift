@@ -206,7 +206,7 @@ import Testing
         var bench = Self.owner()
         for number in 0..<4 { _ = Self.announce(number, at: 60, to: &bench) }
         let page = bench.advance(50).pages[0]
-        // One leaves, one is touched, two are asked for by somebody without it.
+        // One leaves, one is touched, two are announced by a gateway without their results.
         _ = bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query(Self.names[0]).key))
         _ = bench.event(Self.touching(1))
         for number in 2..<4 { _ = bench.announce(RefreshFixture.query(Self.names[number]), from: "h") }

@@ -57,7 +57,7 @@ import Testing
             _ = machine.timeReached(nowMs: nowMs)
         }
         #expect(texts(machine.linkRestored(nowMs: nowMs)) == ["announce"], "the other one has its answer")
-        // The pauses begin anew.
+        // The pauses start over.
         #expect(!texts(machine.timeReached(nowMs: nowMs + 1_500)).contains("announce"))
         #expect(texts(machine.timeReached(nowMs: nowMs + 2_000)).contains("announce"))
     }
@@ -173,7 +173,7 @@ import Testing
         #expect(texts(machine.inboxArrived(SessionFixture.unchanged(1, 6), nowMs: 1)) == ["deliver [0] unchanged 1"])
         let same = try machine.subscribed(hub: 0, SessionFixture.query(), known: known, nowMs: 2)
         #expect(same.immediate.map(text) == "unchanged 1" && same.actions.isEmpty)
-        // Somebody without it needs the body.
+        // A subscriber without it needs the body.
         let other = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 3)
         #expect(other.immediate == nil && texts(other.actions) == ["announce"])
     }

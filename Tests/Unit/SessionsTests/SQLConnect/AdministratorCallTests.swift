@@ -37,7 +37,9 @@ import Testing
             "email":"e"}}}}
             """,
             .impersonateQuery)
-        #expect(impersonated.auth == Auth(uid: "ann", token: ["sub": "ann", "email": "e"]) && impersonated.variables["n"] == 1)
+        #expect(
+            impersonated.auth == Auth(uid: "ann", token: ["sub": "ann", "email": "e"])
+                && impersonated.variables["n"] == 1)
         let signedOut = try request(
             #"{"operationName":"Q","extensions":{"impersonate":{"unauthenticated":true}}}"#, .impersonateMutation)
         #expect(signedOut.auth == nil && signedOut.isImpersonated)
