@@ -135,7 +135,7 @@ struct RedisClusterTests {
     @Test("a primary that dies: its slots wait, the others go on, nothing acknowledged is lost when it is back")
     func primaryDies() async throws {
         let cluster = try TestCluster()
-        // Others may keep working while slots are missing: that is how the rest is seen to go on.
+        // Others may keep working while slots are missing: that shows that the rest continues.
         for node in cluster.nodes { _ = try node.command("CONFIG", "SET", "cluster-require-full-coverage", "no") }
         let broker = try cluster.broker("dies") { $0.commandTimeoutMs = 500 }
         let streams = (0..<20).map { broker.keys.events(shard: $0) }

@@ -31,7 +31,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("what comes at once to several streams that had something lately is there with the first wake-up")
+    @Test("entries of several recently active streams arrive with the first wake-up")
     func severalAtOnce() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -62,7 +62,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("of many streams the lively ones are read apart, and nothing is lost, doubled or out of order")
+    @Test("busy streams are read apart from many quiet ones, and nothing is lost, doubled or out of order")
     func manyStreams() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()

@@ -88,7 +88,7 @@ extension Language {
             }
         }
 
-        /// Rows from before are checked while others write; a run that broke off goes on there.
+        /// Rows from before are checked while others write; an interrupted run continues there.
         @Test func rowsAreCheckedWhileOthersWrite() async throws {
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables) }) { pool in
                 let schema = try Self.schema()

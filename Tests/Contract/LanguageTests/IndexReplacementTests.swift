@@ -233,7 +233,7 @@ extension Language {
                 )
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
 
-                // A replacement has a name that nobody else gives.
+                // A replacement has a name that nothing else has.
                 try await pool.script("CREATE INDEX visit_page_idx_freshet_new ON ONLY visit (at)")
                 #expect(
                     try await MigrationOf.plan(schema, pool).steps.map(\.summary) == [

@@ -175,7 +175,7 @@ extension Language {
             }
         }
 
-        /// Searches go on: Postgres drops their index with a field of theirs.
+        /// Searches continue to work: Postgres drops their index with a field of theirs.
         @Test func searchesOutliveTheirColumns() async throws {
             func schema(_ further: String) throws -> Schema {
                 try MigrationOf.schema("type Post @table { slug: String @searchable \(further) }")

@@ -102,7 +102,7 @@ extension Language {
             }
         }
 
-        /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is told, not passed over.
+        /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is reported, not passed over.
         @Test func takenNamesAreReported() async throws {
             let schema = try Catalog.compile(
                 Project(

@@ -25,7 +25,7 @@ struct LocalPostgresTests {
         try await second.restart()
         #expect(try sql(second.connectionString, "SELECT answer FROM kept") == ["42"])
 
-        // While it runs nobody else gets the folder.
+        // While it runs no other process gets the folder.
         let refusal = await #expect(throws: LocalServerError.self) {
             try await LocalPostgres.start(dataDirectory: folder.path + "/pg", options: .forTests)
         }

@@ -48,7 +48,7 @@ struct AdmissionTests {
             following.cancel()
             await following.value
 
-            // The first ten, less the resident, were let in at once. Each refusal told when to come back.
+            // The first ten, less the resident, were admitted at once. Each refusal said when to come back.
             let refusals = crowd.refusals
             #expect(refusals.count >= 40)
             #expect(refusals.allSatisfy { $0 >= 1_000 && $0 < 62_000 }, "\(refusals)")

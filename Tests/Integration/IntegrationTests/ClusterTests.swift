@@ -97,7 +97,7 @@ struct ClusterTests {
         }
     }
 
-    /// `drain.delayMs`: load balancers are told before anybody else, and the node's metrics say so too.
+    /// `drain.delayMs`: load balancers learn of it before all others, and the node's metrics show it too.
     @Test func leavingNodeServesUntilTheDelayIsOver() async throws {
         try await Cluster.with { cluster in
             let adminPort = try #require(Addresses.freeLoopbackPort())

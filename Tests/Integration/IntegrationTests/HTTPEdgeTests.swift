@@ -20,7 +20,7 @@ struct HTTPEdgeTests {
             let large = try await API.get(node.address, "ListLots", ["category": "Books"])
             #expect(large.status == 413)
             #expect(try code(large.body) == "PAYLOAD_TOO_LARGE")
-            // A follower of the same is told the same.
+            // A follower of the same gets the same.
             let subscriber = try await Subscriber.connect(node.address)
             subscriber.subscribe("ListLots", ["category": "Books"])
             let told = try await subscriber.message { $0["id"]?.stringValue == "1" }

@@ -39,7 +39,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// What a concurrent migration needs a lock for waits for it in small steps: others that write go on meanwhile.
+    /// What a concurrent migration needs a lock for waits for it in small steps: other writers continue meanwhile.
     @Test func concurrentMigrationsGiveWayToWriters() async throws {
         try await withDatabase { project, url, pool in
             try await pool.script(

@@ -6,7 +6,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// Who is not let in any more, on nodes of their own.
+/// Revoked users and keys, on nodes of their own.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct RevocationTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
@@ -67,7 +67,7 @@ struct RevocationTests {
             }
             await #expect(throws: Subscriber.Closed.self) { _ = try await follow(ann) }
 
-            // Others go on.
+            // Others continue.
             let change = try await API.mutate(
                 first.address, "SaveAccount", ["name": "still here"], token: bob)
             #expect(change.status == 200)

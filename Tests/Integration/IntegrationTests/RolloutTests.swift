@@ -26,7 +26,7 @@ struct RolloutTests {
         /// Numbers acknowledged so far.
         var acknowledged: Int { count.load(ordering: .acquiring) }
 
-        /// Nil while it goes on.
+        /// The last number; nil while the writer runs.
         var last: Int? { lastNumber.withLock { $0 } }
 
         func stop() { isStopped.store(true, ordering: .releasing) }
@@ -183,7 +183,7 @@ struct RolloutTests {
             fresh.subscribe("GetLot", ["id": .string(lot)])
             #expect(try await fresh.data()["lot"]?["tagline"] == .null)
 
-            // Both go on with what happens now, each in its own shape.
+            // Both get later changes, each in its own shape.
             let mark = writer.acknowledged
             _ = try await fresh.data { Self.number($0) > mark && $0["lot"]?["tagline"] != nil }
             _ = try await old.data { Self.number($0) > mark && $0["lot"]?["tagline"] == nil }
@@ -338,7 +338,7 @@ struct RolloutTests {
             let shown = try await subscriber.data { $0["lot"]?["title"]?.stringValue == "Renamed" }
             #expect(shown["lot"]?["tagline"] == nil)
 
-            // Its time is over: who has it is told to come back, and is then told what is the matter.
+            // Its time is over: its sessions are asked to reconnect and then get the reason.
             #expect(await subscriber.closeCode() == 1001)
             for request in [byText, byDigest] {
                 let refused = try await ask(request)

@@ -17,7 +17,7 @@ struct RolloutTroubleTests {
     /// Looks at its start, and when it takes a shard; not by itself.
     private static let unaware = ["deploy.pollMs=10m"]
 
-    /// A query that EditLot refreshes, on a shard that hears of no EditLot by the sample's own rules.
+    /// A query that EditLot refreshes, on a shard that gets no EditLot by the sample's own rules.
     private static func hiddenQuery() throws -> String {
         let mutation = OperationReference(connector: "auctions", operation: "EditLot")
         func shards(_ query: OperationReference) -> [ShardID] {
@@ -72,7 +72,7 @@ struct RolloutTroubleTests {
             let query = try Self.hiddenQuery()
             let next = try RolloutTests.project(cluster, "next", Self.adding(query))
 
-            // Two are suspended: the deployment waits until their entries end, and nobody else deploys meanwhile.
+            // Two are suspended: the deployment waits until their entries end, and no other one starts meanwhile.
             lateAPI.process.signal(SIGSTOP)
             lateWorker.process.signal(SIGSTOP)
             let first = try RolloutTests.deploying(cluster, [next])
@@ -87,7 +87,7 @@ struct RolloutTroubleTests {
             subscriber.subscribe(query, ["id": .string(lot)])
             _ = try await subscriber.data()
 
-            // The API node goes on with the rules that it had. Its event reaches the new query all the same.
+            // The API node continues with the rules that it had. Its event reaches the new query all the same.
             lateAPI.process.signal(SIGCONT)
             #expect(try await API.get(lateAPI.address, query, ["id": .string(lot)]).status == 404)
             let start = ContinuousClock.now

@@ -35,7 +35,7 @@ struct ToolTests: SampleProjectTests {
             _ = try await node.line(containing: "reloaded: version")
             #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
 
-            // A mistake is told, and what is served stays.
+            // A mistake is reported, and the served version stays.
             try append("\nquery Broken @auth(level: PUBLIC) { loots { id } }", to: queries)
             _ = try await node.line(containing: "[unknown-field]")
             _ = try await node.line(containing: "not reloaded: the version before is still served")
@@ -47,7 +47,7 @@ struct ToolTests: SampleProjectTests {
             #expect(answer.status == 200)
             _ = try await subscriber.data { $0["lot"]?["description"]?.stringValue == "after the reload" }
 
-            // A column that the new version needs is there before anybody asks for it.
+            // A column that the new version needs is there before the first request for it.
             try sound.write(toFile: queries, atomically: true, encoding: .utf8)
             try append("\ntype Note @table { text: String }", to: project + "/schema/schema.gql")
             try append("\nquery Notes @auth(level: PUBLIC) { notes { text } }", to: queries)
@@ -291,7 +291,7 @@ struct ToolTests: SampleProjectTests {
                 _ = try await node.line(containing: "ready http://")
                 #expect(node.output.contains("table \\\"memo\\\" is not in the schema"))
 
-                // A database that cannot be reached is told in one line.
+                // A database that cannot be reached is reported in one line.
                 let nowhere = "postgresql://nobody@127.0.0.1:1/none"
                 let refusal = try await output(["migrate", project, "--set", "postgres.url=\(nowhere)"], code: 1)
                 #expect(refusal.hasPrefix("error: cannot connect to the database: "), "\(refusal)")

@@ -62,7 +62,7 @@ import TestSupport
         let answered = batcher.responded(request.id, Self.good(request), nowMs: 1)
         #expect(told(answered, "a") == ["bob [1.0]", "ann [1.0]"])
         #expect(told(batcher.submit([Self.text("bb")], for: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
-        // An answer to what nobody asked says nothing.
+        // An answer to an unknown request changes nothing.
         #expect(batcher.responded(request.id, Self.good(request), nowMs: 4).isEmpty)
     }
 
@@ -182,7 +182,7 @@ import TestSupport
         let message = "LIMIT_EXCEEDED: too many requests on this node are waiting for embeddings"
         #expect(told(batcher.submit([Self.text("a")], for: "3", nowMs: 0), "a") == ["3 \(message)"])
         #expect(told(batcher.submit([Self.text("b")], for: "4", nowMs: 0), "b") == ["4 \(message)"])
-        // What is known makes nobody wait.
+        // A cached text causes no wait.
         #expect(told(batcher.submit([Self.text("known")], for: "5", nowMs: 0), "known") == ["5 [5.0]"])
         #expect(told(batcher.responded(hung.id, Self.good(hung), nowMs: 1)) == ["1", "2"])
         #expect(sent(batcher.submit([Self.text("b")], for: "6", nowMs: 1)) == [["b"]])

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// The delay is told before it begins, so nothing here waits for it.
+    /// The delay is reported before it begins, so nothing here waits for it.
     @Test func aRefusedSubscriptionWaitsForRetryAfter() async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in

@@ -27,7 +27,7 @@ import Testing
         #expect(pair.seen[ids[0]]?.last == Self.reset)
         #expect(slow.events.last == "closed" && slow.call.pendingBytes == 0)
 
-        // The one that read and the one that had nothing to read go on.
+        // The one that read and the one that had nothing to read continue.
         for _ in 1...60 { try pair.pass(seconds: 1) }
         for stream in [reading, idle] {
             stream.call.send(prefix: [], shared: ByteBuffer(string: "later"))
@@ -59,7 +59,7 @@ import Testing
         #expect(pair.seen[id]?.last == Self.reset)
     }
 
-    /// Also when its peer goes on sending, which answers every ping.
+    /// Also when its peer, which answers every ping, continues to send.
     @Test func aConnectionWhoseSocketTakesNothingIsCutOff() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Counts how often it was told.
+    /// Counts how often it was informed.
     private final class Session: ManagedSession {
         let told: Atomic<Int>
         let isLast: () -> Void

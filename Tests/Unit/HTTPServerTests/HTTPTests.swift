@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// An upgrade that nobody takes: what came behind the request, before and after its answer, is read on.
+    /// An upgrade that the application declines: what came behind the request, before and after its answer, is read on.
     @Test func behindAnOfferedUpgradeThatIsAnsweredLater() async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port)

@@ -45,7 +45,7 @@ import Testing
         #expect(try refusal(text, bytesMax: bytes - 1)?.code == .payloadTooLarge)
     }
 
-    /// What nobody would send is judged without a deep recursion.
+    /// Deeply nested values are judged without a deep recursion.
     @Test func hostileDepth() throws {
         let deep = #"{"a":"# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}"
         #expect(try refusal(deep, depthMax: 16)?.code == .payloadTooLarge)

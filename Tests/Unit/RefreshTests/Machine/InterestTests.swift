@@ -3,7 +3,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// Who is registered and what each gateway is told.
+/// Which gateways are registered and what each of them is sent.
 @Suite struct InterestTests {
     private var onM: QueryRules { get throws { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) } }
 

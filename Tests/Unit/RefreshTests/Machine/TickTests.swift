@@ -2,7 +2,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// Runs of a timer that change nothing are told to gateways that want to hear of them, and to no other.
+/// Timer runs that change nothing are reported to the gateways that request this, and to no other.
 @Suite struct TickTests {
     private static let everyMs: Int64 = 10_000
 

@@ -128,7 +128,7 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
         #"{"id":"toString","type":"__proto__","payload":{"__proto__":1}}"#,
     ]
 
-    /// A machine whose client has been let in.
+    /// A machine whose client is authenticated.
     func ready(operationsMax: Int = 10) -> any SessionMachine {
         var machine = make(SessionOpening(operationsMax: operationsMax))
         var pending = machine.opened()
