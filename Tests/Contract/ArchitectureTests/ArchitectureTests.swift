@@ -35,7 +35,7 @@ import Testing
 
     @Test func pureModulesHaveNoSocketsClocksTasksOrLocks() {
         let purity = Purity()
-        for file in tree.files where ["Languages", "Core"].contains(file.folder) {
+        for file in tree.files where ["Languages", "Core"].contains(file.folder) || file.module == "Explanation" {
             if Self.exceptions.keys.contains(where: file.path.hasSuffix) { continue }
             for (index, line) in file.code.enumerated() where !line.isEmpty {
                 let isPure = purity.holds(in: line)

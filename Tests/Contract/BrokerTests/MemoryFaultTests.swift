@@ -16,7 +16,7 @@ struct MemoryFaultTests {
         [StreamAppend(stream: "s", fields: [("n", [48 + number])])]
     }
 
-    @Test("a restart is told; without data as a regress")
+    @Test("a restart is reported; without data as a regress")
     func restart() async throws {
         let (broker, _) = try make()
         let reader = broker.makeReader(name: "r")

@@ -81,7 +81,7 @@ struct ReadLanesTests {
                 switch Int.random(in: 0..<12, using: &random) {
                 case 0..<4: model.append(name)
                 case 4:
-                    // Anew from anywhere, also from before what was read.
+                    // Followed again from anywhere, also from before what was read.
                     let cursor = (model.server[name] ?? []).randomElement(using: &random) ?? .zero
                     model.follow(name, after: cursor)
                 case 5: model.followed[name] = nil
@@ -126,7 +126,7 @@ struct ReadLanesTests {
         model.sendAll()
         #expect(model.asked[Lane.hot.rawValue]?.sorted() == ["s0", "s1", "s2"])
         #expect(model.asked[Lane.cold.rawValue]?.count == 37)
-        // One that falls silent stays until the cold read is sent anew.
+        // One that falls silent stays until the cold read is sent again.
         model.followed["s0"]?.isHot = false
         model.answer(.hot, countMax: 10)
         model.followed["s0"]?.isHot = false

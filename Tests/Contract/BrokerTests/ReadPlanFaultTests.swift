@@ -192,7 +192,7 @@ struct ReadPlanFaultTests {
         }
     }
 
-    @Test("every entry comes once and in order, or a signal tells of a loss", arguments: [2, 10, 40])
+    @Test("every entry comes once and in order, or a signal reports a loss", arguments: [2, 10, 40])
     func everyEntry(streamCount: Int) {
         for seed in 0..<40 as Range<UInt64> {
             var model = Model(seed: seed, streamCount: streamCount)

@@ -2,7 +2,7 @@ import LiveModel
 import Streams
 import Testing
 
-/// Every decision of a reader, without a server: the test plays whoever performs the plan's actions.
+/// Every decision of a reader, without a server: the test performs the plan's actions.
 @Suite("Read plan")
 struct ReadPlanTests {
     typealias Lane = ReadPlan.Lane
@@ -315,7 +315,7 @@ struct ReadPlanTests {
     private let trimmed = ReadPlan.Comparison(
         info: StreamInfo(length: 4, firstID: id(6), lastID: id(9), entriesAdded: 9), cursorExists: false)
 
-    @Test("a loss is told once, before the entries that are left")
+    @Test("a loss is reported once, before the remaining entries")
     func signal() {
         var performer = Performer()
         performer.follow("a", after: 3)
@@ -332,7 +332,7 @@ struct ReadPlanTests {
         #expect(performer.delivered.isEmpty)
     }
 
-    @Test("a signal that the consumer did not take is told again")
+    @Test("a signal that the consumer did not take is reported again")
     func signalNotTaken() {
         var performer = Performer()
         performer.follow("a", after: 3)
@@ -360,7 +360,7 @@ struct ReadPlanTests {
         }
     }
 
-    @Test("streams are compared again when nobody read them for longer than 200 ms", arguments: [200, 201] as [UInt64])
+    @Test("streams are compared again after more than 200 ms without a read", arguments: [200, 201] as [UInt64])
     func away(ms: UInt64) {
         var performer = Performer(following: ["a"])
         _ = performer.run()
@@ -372,7 +372,7 @@ struct ReadPlanTests {
         #expect(compared(in: performer.run()) == (ms > 200 ? ["a"] : []))
     }
 
-    @Test("an answer that came while nobody watched covers its streams only until the watch before")
+    @Test("an answer that came without a watch covers its streams only until the watch before")
     func heardLate() {
         var performer = Performer(following: ["a"])
         _ = performer.run()
@@ -418,7 +418,7 @@ struct ReadPlanTests {
         #expect(performer.delivered.first?.entries.count == wanted)
     }
 
-    @Test("another server than the cursor's is told once")
+    @Test("another server than the cursor's is reported once")
     func serverChanged() {
         var performer = Performer()
         performer.follow("a", after: 3, server: "Z")

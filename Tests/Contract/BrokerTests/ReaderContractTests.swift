@@ -147,7 +147,7 @@ struct ReaderContractTests {
         await fixture.broker.close()
     }
 
-    @Test("trimming past the cursor is told once, then reading goes on", arguments: BrokerKind.allCases)
+    @Test("trimming past the cursor is reported once, then reading continues", arguments: BrokerKind.allCases)
     func trimmed(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let reader = fixture.broker.makeReader(name: "r")
@@ -190,7 +190,7 @@ struct ReaderContractTests {
         await fixture.broker.close()
     }
 
-    @Test("a stream that was replaced is told, with greater ids too", arguments: BrokerKind.allCases)
+    @Test("a replaced stream is reported, with greater ids too", arguments: BrokerKind.allCases)
     func regressed(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let reader = fixture.broker.makeReader(name: "r")

@@ -1,5 +1,6 @@
 import Glibc
 import LiveModel
+import TestSupport
 import Testing
 
 @testable import Broker
@@ -39,12 +40,12 @@ struct RedisClusterTests {
         for target in [other, home] {
             try await cluster.moveSlot(of: stream, to: target) {
                 // Half-way, a lease on its own is served by whichever side has it. One that this side did not grant its
-                // holder takes anew; nobody else can.
+                // holder acquires again; no other worker can.
                 #expect(try await broker.acquireLease(lease, owner: "b", ttlMs: 60_000) == nil)
                 if try await !broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000) {
-                    let anew = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
-                    #expect(anew.epoch > grant.epoch && anew.server != grant.server)
-                    grant = anew
+                    let regrant = try #require(try await broker.acquireLease(lease, owner: "a", ttlMs: 60_000))
+                    #expect(regrant.epoch > grant.epoch && regrant.server != grant.server)
+                    grant = regrant
                 }
                 #expect(try await broker.renewLease(lease, owner: "a", epoch: grant.epoch, ttlMs: 60_000))
             }
@@ -134,13 +135,15 @@ struct RedisClusterTests {
     @Test("a primary that dies: its slots wait, the others go on, nothing acknowledged is lost when it is back")
     func primaryDies() async throws {
         let cluster = try TestCluster()
-        // Others may keep working while slots are missing: that is how the rest is seen to go on.
+        // Others may keep working while slots are missing: that shows that the rest continues.
         for node in cluster.nodes { _ = try node.command("CONFIG", "SET", "cluster-require-full-coverage", "no") }
         let broker = try cluster.broker("dies") { $0.commandTimeoutMs = 500 }
         let streams = (0..<20).map { broker.keys.events(shard: $0) }
         let victim = try cluster.owner(of: streams[0])
         let safe = try #require(try streams.first { try cluster.owner(of: $0) !== victim })
-        try await eventually { await errorCode { try await publish(1...1, broker, streams[0]) } == nil }
+        try await waitUntil("an append", within: 20) {
+            await errorCode { try await publish(1...1, broker, streams[0]) } == nil
+        }
         victim.signal(SIGSTOP)
         let stuck = await errorCode {
             _ = try await broker.append([StreamAppend(stream: streams[0], fields: [("n", [49])])])
@@ -148,17 +151,23 @@ struct RedisClusterTests {
         #expect(stuck == .outcomeUnknown || stuck == .unavailable)
         // A call may outlast this short time limit on a busy machine.
         try await publish(1...1, broker, safe)
-        try await eventually { (try? await broker.length(of: safe)).map { $0 >= 1 } ?? false }
+        try await waitUntil("an append on the other shard", within: 20) {
+            (try? await broker.length(of: safe)).map { $0 >= 1 } ?? false
+        }
         victim.signal(SIGCONT)
-        try await eventually { await errorCode { try await publish(2...2, broker, streams[0]) } == nil }
+        try await waitUntil("an append after the pause", within: 20) {
+            await errorCode { try await publish(2...2, broker, streams[0]) } == nil
+        }
         await broker.close()
     }
 
-    @Test("wrong kinds of server are told apart, with what to set")
+    @Test("wrong kinds of server are recognised, with the setting to change")
     func wrongKinds() async throws {
         let cluster = try TestCluster.shared.get()
         let single = try cluster.nodes[0].broker("single") { $0.commandTimeoutMs = 300 }
-        try await eventually { single.state.lastConnectError.contains("redis.cluster.addresses") }
+        try await waitUntil("the advice", within: 20) {
+            single.state.lastConnectError.contains("redis.cluster.addresses")
+        }
         await single.close()
         let alone = try TestRedis.shared.get()
         let wrong = try alone.broker("wrong") {
@@ -166,7 +175,9 @@ struct RedisClusterTests {
             $0.commandTimeoutMs = 300
         }
         #expect(await errorCode { try await wrong.ping() } == .unavailable)
-        try await eventually { wrong.state.lastConnectError.contains("not part of a Redis Cluster") }
+        try await waitUntil("the advice", within: 20) {
+            wrong.state.lastConnectError.contains("not part of a Redis Cluster")
+        }
         #expect(wrong.state.isMisconfigured)
         await wrong.close()
         #expect(

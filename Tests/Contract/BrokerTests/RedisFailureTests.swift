@@ -1,5 +1,6 @@
 import Glibc
 import LiveModel
+import TestSupport
 import Testing
 
 @testable import Broker
@@ -63,7 +64,7 @@ struct RedisFailureTests {
         for number in numbers where !firsts.contains(number) { firsts.append(number) }
         #expect(firsts == Array(0..<400))
         #expect(!signals.isEmpty && signals.allSatisfy { $0 == .serverChanged })
-        try await eventually { broker.state.connected && broker.state.reconnects >= 4 }
+        try await waitUntil("four reconnects", within: 20) { broker.state.connected && broker.state.reconnects >= 4 }
         await broker.close()
     }
 
@@ -118,7 +119,7 @@ struct RedisFailureTests {
         await broker.close()
     }
 
-    @Test("restart without data: told, although the new ids are greater")
+    @Test("a restart without data is reported although the new ids are greater")
     func restartWithoutData() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -161,7 +162,7 @@ struct RedisFailureTests {
         redis.signal(SIGSTOP)
         let stream = broker.keys.events(shard: 0)
         let appending = Task { await errorCode { _ = try await broker.append(append(1, to: stream)) } }
-        try await eventually { broker.state.inFlightRequests == 1 }
+        try await waitUntil("the request on its way", within: 20) { broker.state.inFlightRequests == 1 }
         let reading = Task { try await broker.length(of: stream) }
         redis.kill()
         #expect(await appending.value == .outcomeUnknown)
@@ -178,12 +179,12 @@ struct RedisFailureTests {
             $0.commandTimeoutMs = 300
             $0.connectTimeoutMs = 300
         }
-        try await eventually { await errorCode { try await broker.ping() } == nil }
+        try await waitUntil("an answer", within: 20) { await errorCode { try await broker.ping() } == nil }
         redis.signal(SIGSTOP)
         #expect(await errorCode { _ = try await broker.append(append(1, to: "s")) } == .outcomeUnknown)
         #expect(await errorCode { try await broker.ping() } == .unavailable)
         redis.signal(SIGCONT)
-        try await eventually { await errorCode { try await broker.ping() } == nil }
+        try await waitUntil("an answer", within: 20) { await errorCode { try await broker.ping() } == nil }
         await broker.close()
     }
 
@@ -198,7 +199,7 @@ struct RedisFailureTests {
         redis.signal(SIGSTOP)
         let stream = broker.keys.events(shard: 0)
         let accepted = (0..<8).map { number in Task { try await broker.append(append(number, to: stream)) } }
-        try await eventually { broker.state.queuedRequests == 8 }
+        try await waitUntil("eight queued requests", within: 20) { broker.state.queuedRequests == 8 }
         #expect(await errorCode { try await broker.ping() } == .overloaded)
         #expect(broker.state.requestsOverloaded == 1)
         redis.signal(SIGCONT)
@@ -208,7 +209,7 @@ struct RedisFailureTests {
         redis.signal(SIGSTOP)
         let large = [StreamAppend(stream: stream, fields: [("n", [UInt8](repeating: 7, count: 20_000))])]
         let alone = Task { try await broker.append(large) }
-        try await eventually { broker.state.queuedRequests == 1 }
+        try await waitUntil("a queued request", within: 20) { broker.state.queuedRequests == 1 }
         #expect(await errorCode { _ = try await broker.append(large) } == .overloaded)
         redis.signal(SIGCONT)
         #expect(try await alone.value.count == 1)
@@ -241,7 +242,7 @@ struct RedisFailureTests {
         reader.follow("s", after: .zero)
         let reading = Task { await errorCode { _ = try await reader.next(maxEntries: 1) } }
         let calling = Task { await errorCode { try await broker.ping() } }
-        try await eventually { broker.state.queuedRequests == 1 }
+        try await waitUntil("a queued request", within: 20) { broker.state.queuedRequests == 1 }
         await broker.close()
         #expect(await calling.value == .closed)
         #expect(await reading.value == .closed)
@@ -255,7 +256,9 @@ struct RedisFailureTests {
         _ = try await broker.append(append(1, to: stream))
         _ = try redis.command("REPLICAOF", "127.0.0.1", "1")
         let waiting = Task { try await broker.append(append(2, to: stream)) }
-        try await eventually { broker.state.lastConnectError == "server is a replica" }
+        try await waitUntil("the refusal of a replica", within: 20) {
+            broker.state.lastConnectError == "server is a replica"
+        }
         try redis.commandOnReplica("REPLICAOF", "NO", "ONE")
         #expect(try await waiting.value.count == 1)
         #expect(try await broker.length(of: stream) == 2)
@@ -301,7 +304,7 @@ struct RedisFailureTests {
             $0.password = "wrong"
             $0.commandTimeoutMs = 500
         }
-        try await eventually { wrong.state.lastConnectError == "WRONGPASS" }
+        try await waitUntil("the refusal of the password", within: 20) { wrong.state.lastConnectError == "WRONGPASS" }
         #expect(await errorCode { try await wrong.ping() } == .unavailable)
         await wrong.close()
         let url = "unix://app:s3%3Acret%40@\(redis.socketPath)?db=3"

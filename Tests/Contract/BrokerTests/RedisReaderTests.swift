@@ -1,5 +1,6 @@
 import LiveModel
 import SeededRandom
+import TestSupport
 import Testing
 
 @testable import Broker
@@ -22,7 +23,7 @@ struct RedisReaderTests {
         _ = try await broker.append([StreamAppend(stream: "b", fields: [("n", [49])])])
         for round in 0..<20 {
             async let next = reader.next(maxEntries: 10)
-            try await eventually { try isBlocked(redis, name: "test:blocked_one") }
+            try await waitUntil("a blocked read", within: 20) { try isBlocked(redis, name: "test:blocked_one") }
             reader.follow("b", after: .zero)
             #expect(try await next.map(\.numbers) == [[1]])
             if round % 2 == 0 { reader.unfollow("b") }
@@ -30,7 +31,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("what comes at once to several streams that had something lately is there with the first wake-up")
+    @Test("entries of several recently active streams arrive with the first wake-up")
     func severalAtOnce() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -40,15 +41,17 @@ struct RedisReaderTests {
             for stream in streams { reader.follow(stream, after: .zero) }
             for stream in streams {
                 async let next = reader.next(maxEntries: 10)
-                try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
+                try await waitUntil("a blocked read", within: 20) {
+                    try isBlocked(redis, name: "test:waiting-\(number)")
+                }
                 // For so long that there is little to read.
                 let start = ContinuousClock.now
-                try await eventually { ContinuousClock.now - start > .milliseconds(10) }
+                try await waitUntil("10 ms", within: 20) { ContinuousClock.now - start > .milliseconds(10) }
                 _ = try await broker.append([StreamAppend(stream: stream, fields: [("n", [49])])])
                 #expect(try await next.map(\.stream) == [stream])
             }
             async let next = reader.next(maxEntries: 10)
-            try await eventually { try isBlocked(redis, name: "test:waiting-\(number)") }
+            try await waitUntil("a blocked read", within: 20) { try isBlocked(redis, name: "test:waiting-\(number)") }
             let value = Array(String(number).utf8)
             _ = try await broker.append([0, 2].map { StreamAppend(stream: streams[$0], fields: [("n", value)]) })
             let batches = try await next.sorted { $0.stream < $1.stream }
@@ -59,7 +62,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("of many streams the lively ones are read apart, and nothing is lost, doubled or out of order")
+    @Test("busy streams are read apart from many quiet ones, and nothing is lost, doubled or out of order")
     func manyStreams() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -112,7 +115,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("a reader whose connection is cut goes on without a signal")
+    @Test("a reader whose connection is cut continues without a signal")
     func cut() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()
@@ -121,7 +124,7 @@ struct RedisReaderTests {
         var numbers: [Int] = []
         for number in 1...20 {
             async let next = reader.next(maxEntries: 10)
-            try await eventually { try isBlocked(redis, name: "test:r") }
+            try await waitUntil("a blocked read", within: 20) { try isBlocked(redis, name: "test:r") }
             #expect(try redis.command("CLIENT", "KILL", "TYPE", "normal") != .null)
             while true {
                 let append = StreamAppend(stream: "s", fields: [("n", Array(String(number).utf8))])
@@ -139,7 +142,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("trimming by length past a reader that is away is told, also right after a read")
+    @Test("trimming by length past a disconnected reader is reported, also right after a read")
     func overrun() async throws {
         let redis = try TestRedis(options: ["--stream-node-max-entries", "10"])
         let broker = try redis.broker()
@@ -170,7 +173,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("of many streams, too, trimming is told, of lively and quiet ones", arguments: [0, 30])
+    @Test("trimming is reported for many streams, busy and quiet ones", arguments: [0, 30])
     func overrunOfOneOfMany(stream: Int) async throws {
         let redis = try TestRedis(options: ["--stream-node-max-entries", "10"])
         let broker = try redis.broker()
@@ -206,7 +209,7 @@ struct RedisReaderTests {
         await broker.close()
     }
 
-    @Test("a user who may not ask for the server's name reads all streams together, without a loss told")
+    @Test("a user without permission to ask for the server's name reads all streams together; no loss is reported")
     func anonymous() async throws {
         let redis = try TestRedis(options: ["--user", "app", "on", ">secret", "~*", "+@all", "-info"])
         let broker = try redis.broker {

@@ -1,4 +1,5 @@
 import LiveModel
+import TestSupport
 import Testing
 
 @testable import Broker
@@ -15,7 +16,9 @@ struct RedisTLSTests {
             $0.tls = tls
         }
         let calling = Task { await errorCode { try await broker.ping() } }
-        try await eventually { broker.state.connected || !broker.state.lastConnectError.isEmpty }
+        try await waitUntil("a connection or its refusal", within: 20) {
+            broker.state.connected || !broker.state.lastConnectError.isEmpty
+        }
         let reason = broker.state.lastConnectError
         await broker.close()
         _ = await calling.value
@@ -40,7 +43,9 @@ struct RedisTLSTests {
     @Test("a certificate without the address needs the name")
     func name() async throws {
         let redis = try TestRedis(port: .tls(asksClients: false, certificate: "named"))
-        try await eventually { try await refusal(redis) { $0.serverName = "redis.test" } == "" }
+        try await waitUntil("a connection", within: 20) {
+            try await refusal(redis) { $0.serverName = "redis.test" } == ""
+        }
         #expect(try await refusal(redis) { $0.serverName = "elsewhere.test" }.contains("TLS"))
         #expect(try await refusal(redis) { _ in }.contains("TLS"))
     }
@@ -48,7 +53,7 @@ struct RedisTLSTests {
     @Test("a server that asks for it gets our certificate")
     func client() async throws {
         let redis = try TestRedis(port: .tls(asksClients: true))
-        try await eventually {
+        try await waitUntil("a connection with our certificate", within: 20) {
             try await refusal(redis) {
                 $0.certificateFile = redis.directory + "/client.crt"
                 $0.keyFile = redis.directory + "/client.key"
@@ -81,9 +86,11 @@ struct RedisTLSTests {
             "s", before: .max, limit: 1)
         #expect(entries == [StreamEntry(id: ids[0], fields: [("n", large)])])
         redis.kill()
-        try await eventually { !broker.state.connected }
+        try await waitUntil("the loss of the connection", within: 20) { !broker.state.connected }
         try redis.start()
-        try await eventually { await errorCode { try await broker.ping() } == nil }
+        try await waitUntil("an answer after the restart", within: 20) {
+            await errorCode { try await broker.ping() } == nil
+        }
         #expect(broker.state.serverChanges == 1)
         await broker.close()
     }

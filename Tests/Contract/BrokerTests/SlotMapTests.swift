@@ -57,7 +57,7 @@ struct SlotMapTests {
         for reply in bad { #expect(SlotMap(reply, asked: asked) == nil, "\(reply)") }
     }
 
-    @Test("a reader that is refused goes where it was told, without waiting for the next map")
+    @Test("a redirected reader follows the redirection without waiting for the next map")
     func refusedReader() throws {
         let configuration = RedisConfiguration(endpoint: asked)
         let map = try ClusterMap(configuration, seeds: [asked], name: "test", logger: Logger(label: "test"))

@@ -29,7 +29,7 @@ struct StreamContractTests {
         await broker.close()
     }
 
-    @Test("info tells length, ends and what was removed", arguments: BrokerKind.allCases)
+    @Test("info has length, first and last id and what was removed", arguments: BrokerKind.allCases)
     func info(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let broker = fixture.broker

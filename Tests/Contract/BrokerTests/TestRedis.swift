@@ -231,11 +231,3 @@ final class TestRedis: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 }
-
-struct ConditionNotMet: Error {}
-
-/// Waits until the condition holds.
-/// - Throws: `ConditionNotMet` after 20 s.
-func eventually(_ condition: () async throws -> Bool) async throws {
-    guard try await TestSupport.eventually(condition) else { throw ConditionNotMet() }
-}

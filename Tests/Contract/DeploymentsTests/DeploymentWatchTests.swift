@@ -216,7 +216,7 @@ struct DeploymentWatchTests {
         }
     }
 
-    @Test func ofTooManyVersionsTheOldestAreNotServed() async throws {
+    @Test func theOldestOfTooManyVersionsAreNotServed() async throws {
         try await with { fixture in
             let watch = try await fixture.watch(othersMax: 1)
             try await fixture.deploy(Self.first)

@@ -48,7 +48,7 @@ extension Language {
         private static let indexesOfOne =
             "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'visit_one'::regclass ORDER BY indexrelid"
 
-        /// Finished parts of a run that broke off are taken; what is unfinished or of another definition is built anew.
+        /// Finished parts of a run that broke off are taken; what is unfinished or differs is built again.
         @Test func partitionsGetTheirIndexesOneByOne() async throws {
             let schema = try Self.visitSchema(#"@unique(fields: ["site", "at", "page"])"#)
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits) }) { pool in
@@ -118,7 +118,7 @@ extension Language {
             }
         }
 
-        /// Postgres makes the first index that fits a part, whoever built it: so none is built beside it, and what an
+        /// Postgres attaches the first index that fits, whatever its origin: so no second one is built, and what an
         /// earlier run built is dropped.
         @Test func indexesThatPartitionsHadAreTaken() async throws {
             let schema = try Self.visitSchema()

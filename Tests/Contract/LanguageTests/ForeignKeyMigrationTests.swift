@@ -57,7 +57,7 @@ extension Language {
 
         /// A second one beside it does not end what the first one says.
         @Test(arguments: [("RESTRICT", "deletes fail"), ("NO ACTION", "deletes may fail")])
-        func othersOfTheSameColumnsAreTold(rule: String, effect: String) async throws {
+        func otherKeysOfTheSameColumnsAreReported(rule: String, effect: String) async throws {
             let key =
                 "ALTER TABLE post ADD CONSTRAINT old_key FOREIGN KEY (author_id) REFERENCES author ON DELETE \(rule)"
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables + key) }) { pool in
@@ -88,7 +88,7 @@ extension Language {
             }
         }
 
-        /// Rows from before are checked while others write; a run that broke off goes on there.
+        /// Rows from before are checked while others write; an interrupted run continues there.
         @Test func rowsAreCheckedWhileOthersWrite() async throws {
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.tables) }) { pool in
                 let schema = try Self.schema()
@@ -102,7 +102,7 @@ extension Language {
                 let stray = "INSERT INTO post (author_id) VALUES (gen_random_uuid())"
                 await #expect(throws: PostgresError.self) { try await pool.script(stray) }
 
-                // Somebody may have left them on purpose: nothing that runs unasked fails on them.
+                // They may have been left on purpose: nothing that runs unasked fails on them.
                 let plain = try await MigrationOf.plan(schema, pool)
                 #expect(plain.isUpToDate && plain.notices.map(\.part) == ["post_author_id_fkey"], "\(plain)")
                 #expect(plain.drift.first?.message.contains("is NOT VALID: existing rows were never checked") == true)
@@ -161,7 +161,7 @@ extension Language {
             }
         }
 
-        /// Another delete rule is no reason to check the rows that somebody left.
+        /// Another delete rule is no reason to check rows that were left unchecked.
         @Test func uncheckedForeignKeysGoOnUnchecked() async throws {
             let key =
                 """

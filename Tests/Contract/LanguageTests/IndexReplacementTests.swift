@@ -66,7 +66,9 @@ extension Language {
             ),
             ("EXCLUDE USING btree (guest WITH =)", "", "it belongs to an EXCLUDE constraint"),
         ])
-        func whatIndexesServeIsToldBefore(constraint: String, further: String, reason: String) async throws {
+        func aRefusalNamesWhatTheIndexServes(constraint: String, further: String, reason: String)
+            async throws
+        {
             let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats(constraint, further: further)
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in
@@ -96,7 +98,7 @@ extension Language {
             }
         }
 
-        /// What a run with `--force` built and did not exchange waits for the next one, as long as somebody wants it.
+        /// What a run with `--force` built and did not exchange waits for the next one, as long as the schema wants it.
         @Test func finishedReplacementsWait() async throws {
             let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats("UNIQUE (row, guest)")
@@ -167,7 +169,7 @@ extension Language {
         }
 
         /// Parts are for the next build of their index, while there may be one.
-        @Test func partsOfReplacementsThatNobodyWants() async throws {
+        @Test func partsOfUnwantedReplacementsAreDropped() async throws {
             let wanted = try Self.visit("@index(name: \"visit_idx\")")
             let former = "CREATE INDEX visit_idx ON visit (at)"
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits + former) }) { pool in
@@ -231,7 +233,7 @@ extension Language {
                 )
                 #expect(try await MigrationOf.plan(schema, pool).isUpToDate)
 
-                // A replacement has a name that nobody else gives.
+                // A replacement has a name that nothing else has.
                 try await pool.script("CREATE INDEX visit_page_idx_freshet_new ON ONLY visit (at)")
                 #expect(
                     try await MigrationOf.plan(schema, pool).steps.map(\.summary) == [

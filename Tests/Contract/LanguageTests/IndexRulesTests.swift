@@ -62,7 +62,7 @@ extension Language {
         }
 
         /// What takes the lock that readers wait for comes when all is built.
-        @Test func readersGoOnWhileIndexesAreBuiltAnew() async throws {
+        @Test func readersContinueWhileIndexesAreRebuilt() async throws {
             let schema = try MigrationOf.schema(
                 #"""
                 type Post @table @index(name: "post_idx", fields: ["slug", "author"])
@@ -175,7 +175,7 @@ extension Language {
             }
         }
 
-        /// Searches go on: Postgres drops their index with a field of theirs.
+        /// Searches continue to work: Postgres drops their index with a field of theirs.
         @Test func searchesOutliveTheirColumns() async throws {
             func schema(_ further: String) throws -> Schema {
                 try MigrationOf.schema("type Post @table { slug: String @searchable \(further) }")
@@ -343,7 +343,7 @@ extension Language {
                         let after = try await MigrationOf.plan(wanted, pool)
                         #expect(after.isUpToDate && after.drift.isEmpty, "\(after)")
                     }
-                    // What somebody made of his own is not thrown away unasked.
+                    // An index that a user made is not dropped unasked.
                     try await pool.script(
                         "DROP INDEX post_search_idx; CREATE INDEX post_search_idx ON post (lower(slug))")
                     #expect(try await MigrationOf.plan(both, pool).refused.map(\.part) == ["post_search_idx"])

@@ -102,8 +102,8 @@ extension Language {
             }
         }
 
-        /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is told, not passed over.
-        @Test func takenNamesAreTold() async throws {
+        /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is reported, not passed over.
+        @Test func takenNamesAreReported() async throws {
             let schema = try Catalog.compile(
                 Project(
                     serviceID: "test",
@@ -148,7 +148,7 @@ extension Language {
                 #expect(forced.refused.count == 2)
                 #expect(forced.steps.map(\.summary).contains("replace index note_size_idx"), "\(forced.steps)")
 
-                // Whoever came first: an index of another table is none of this one, and the name is told.
+                // An index of that name on another table is none of this one's, and the error has the name.
                 let step = try #require(
                     Migration.create(schema).first { $0.summary == "create index note_text_idx" })
                 let taken = await #expect(throws: PostgresError.self) { try await IndexBuilds.run(step, pool) }

@@ -215,7 +215,7 @@ extension Language {
         @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("queries") }
 
         /// Planning would take longer than the lookup.
-        @Test func theStatementForManyIsNotPlannedAnewForAFew() async throws {
+        @Test func theStatementForManyIsNotPlannedAgainForAFew() async throws {
             let pool = try #require(LanguageServer.current).pool
             let stored = try LanguageSchema.operation("query Q($id: UUID!) { novel(id: $id) { title views } }")
             let variables = try stored.coerced(LanguageSchema.expand(#"{"id": "<m1>"}"#))

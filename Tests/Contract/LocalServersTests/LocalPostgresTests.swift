@@ -25,7 +25,7 @@ struct LocalPostgresTests {
         try await second.restart()
         #expect(try sql(second.connectionString, "SELECT answer FROM kept") == ["42"])
 
-        // While it runs nobody else gets the folder.
+        // While it runs no other process gets the folder.
         let refusal = await #expect(throws: LocalServerError.self) {
             try await LocalPostgres.start(dataDirectory: folder.path + "/pg", options: .forTests)
         }
@@ -35,7 +35,7 @@ struct LocalPostgresTests {
         await second.stop()
         await #expect(throws: LocalServerError.self) { try await second.restart() }
 
-        // What is left of a run that nobody ended, with a number that belongs to somebody else by now.
+        // What a killed run left, with a process id that belongs to another process by now.
         try Files.write(folder.path + "/pg/cluster/postmaster.pid", "\(getpid())\n/nowhere\n", mode: 0o600)
         let third = try await LocalPostgres.start(dataDirectory: folder.path + "/pg", options: .forTests)
         #expect(try sql(third.connectionString, "SELECT answer FROM kept") == ["42"])

@@ -3,7 +3,7 @@ import Testing
 @testable import LocalServers
 
 @Suite struct RestartScheduleTests {
-    @Test("pauses grow up to a bound, then it ends; a long run begins anew")
+    @Test("pauses grow up to a bound, then restarts end; a long run resets them")
     func pauses() {
         var schedule = RestartSchedule()
         schedule.started(nowMs: 0)

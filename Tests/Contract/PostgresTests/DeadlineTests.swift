@@ -34,7 +34,7 @@ extension OneServer {
                         await code { () async throws(PostgresError) in
                             try await session.execute("SELECT pg_sleep(60)")
                         } == .timeout(outcomeUnknown: false))
-                    // The same connection goes on.
+                    // The same connection continues to work.
                     try await session.rollback()
                     #expect(try await session.execute("SELECT 1").rows[0].int(0) == 1)
                 }

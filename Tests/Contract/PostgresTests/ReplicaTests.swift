@@ -97,7 +97,7 @@ import Testing
 
             // What a replica cannot do is the primary's business.
             #expect(await patient.query("SELECT 1/0", []) == nil)
-            // Promoted, it is nobody's replica.
+            // Promoted, it is no replica any more.
             try await pair.standby.promote()
             #expect(await hasty.query(count, []) == nil)
             for pool in [primary, operatorPool] { await pool.stop() }

@@ -25,7 +25,7 @@ extension OneServer {
                     #expect(path.rows.first?.string(0) == "public")
                 }
             }
-            // A path that somebody chose stays.
+            // A path that the user chose stays.
             let chosen = server.connectionString + " user=namesake options='-c search_path=namesake,public'"
             try await withPool({ $0.connectionString = chosen }) { pool in
                 let path = try await pool.query("SHOW search_path")

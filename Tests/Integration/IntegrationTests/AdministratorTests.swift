@@ -4,7 +4,7 @@ import JSON
 import NIOHTTP1
 import Testing
 
-/// Texts of administrators and stored operations as somebody else, on the admin port.
+/// Texts of administrators and impersonated stored operations, on the admin port.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct AdministratorTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
@@ -59,7 +59,7 @@ struct AdministratorTests {
             let missing = try await run("query ($n: Int!) { lots(limit: $n) { id } }")
             #expect(missing.status == 200 && missing.body["errors"]?.arrayValue?.isEmpty == false)
 
-            // A stored operation as somebody else.
+            // An impersonated stored operation.
             func account(_ impersonate: JSONObject) async throws -> (status: Int, body: JSONValue) {
                 try await call(
                     admin, "/connectors/auctions:impersonateQuery",

@@ -6,12 +6,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Crowds that come at once, and everybody's leave.
+/// Crowds that connect at once, and subscribers that all leave.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct AdmissionTests {
     /// Sixty clients come to a node that takes ten at once and ten a second: all are in after a while with the last
     /// state, and who was there before sees every change meanwhile.
-    @Test func aCrowdIsLetInAsFastAsTheNodeWants() async throws {
+    @Test func connectionsAreAdmittedAtTheConfiguredRate() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
@@ -48,7 +48,7 @@ struct AdmissionTests {
             following.cancel()
             await following.value
 
-            // The first ten, less the resident, were let in at once. Each refusal told when to come back.
+            // The first ten, less the resident, were admitted at once. Each refusal said when to come back.
             let refusals = crowd.refusals
             #expect(refusals.count >= 40)
             #expect(refusals.allSatisfy { $0 >= 1_000 && $0 < 62_000 }, "\(refusals)")
@@ -66,14 +66,15 @@ struct AdmissionTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway", settings: ["gateway.acceptPerSecond=1", "gateway.acceptBurst=1"])
             let url = "http://\(node.address.host):\(node.address.port)"
-            #expect(try await PythonClients.run("admission_client.py", ["refused", url]).contains("passed"))
+            let output = try await PythonClients.run("admission_client.py", ["refused", url])
+            #expect(output.contains("passed"), "\(output)")
         }
     }
 
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     /// Every protocol, ended well, broken off, gone silent without an end, and out of its token's time.
-    @Test func allCountersAreZeroAfterEveryoneLeft() async throws {
+    @Test func allCountersAreZeroAfterAllSubscribersLeft() async throws {
         try await Cluster.with { cluster in
             let worker = try await cluster.start(roles: "worker,admin")
             let gateway = try await cluster.start(

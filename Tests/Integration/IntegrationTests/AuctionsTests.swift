@@ -44,7 +44,7 @@ struct AuctionsTests {
         return try JSONParser.parse(body)["data"]?["lot"] ?? .null
     }
 
-    @Test func ofEqualBidsAtOneInstantOneWins() async throws {
+    @Test func oneOfSeveralEqualBidsWins() async throws {
         try await withLot { address, lot in
             let before = try #require(try await read(address, lot)["bidCount"]?.intValue)
             let accepted = try await withThrowingTaskGroup(of: Int.self) { group in

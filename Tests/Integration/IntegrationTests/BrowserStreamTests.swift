@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct BrowserStreamTests {
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
-    func eventSourceFollowsAndHearsTheEnd() async throws {
+    func eventSourceFollowsAndGetsTheEnd() async throws {
         let temporary = try TemporaryFolder()
         defer { temporary.remove() }
         let folder = temporary.path + "/data"

@@ -97,7 +97,7 @@ struct ClusterTests {
         }
     }
 
-    /// `drain.delayMs`: load balancers are told before anybody else, and the node's metrics say so too.
+    /// `drain.delayMs`: load balancers learn of it before all others, and the node's metrics show it too.
     @Test func leavingNodeServesUntilTheDelayIsOver() async throws {
         try await Cluster.with { cluster in
             let adminPort = try #require(Addresses.freeLoopbackPort())
@@ -125,7 +125,7 @@ struct ClusterTests {
             node.process.signal(SIGTERM)
             while try await HTTPCall.send(.GET, node.address, path: "/readyz").status == 200 { await Task.yield() }
             #expect(try await metrics().contains("\nfreshet_ready 0\n"))
-            // Whoever has not heard of it yet is served like before.
+            // A client that does not know of the drain yet is served as before.
             #expect(try await API.get(node.address, "ListLots", ["category": "Books"]).status == 200)
             let late = try await Subscriber.connect(node.address)
             late.subscribe("ListLots", ["category": "Books"])

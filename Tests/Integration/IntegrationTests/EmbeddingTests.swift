@@ -233,8 +233,7 @@ struct EmbeddingTests {
         }
     }
 
-    /// Whoever has a result is not told of an outage and gets the new one after it, though nothing is kept of what was
-    /// known.
+    /// A subscriber with a result is not told of an outage and gets the new one after it, though nothing is cached.
     @Test func aLiveQueryOutlastsTheServer() async throws {
         try await withNode({ Self.settings("openai", $0) + ["embeddings.cacheEntriesMax=0"] }) { running in
             _ = try await running.add("Beach", "the sea")
@@ -253,7 +252,7 @@ struct EmbeddingTests {
             let removed = try await API.mutate(running.address, "Remove", ["name": "Beach"])
             #expect(removed.body["data"] == ["place_delete": ["name": "Beach"]], "\(removed)")
             _ = try await running.node.line(containing: "embeddings failed")
-            // Nor of a token that it refuses until somebody mends it.
+            // Nor of a token that it refuses until the token is right again.
             try await running.server.restart(token: "other")
             _ = try await running.node.line(containing: "responded with HTTP status 401")
             await running.server.process.crash()

@@ -20,7 +20,7 @@ struct HTTPEdgeTests {
             let large = try await API.get(node.address, "ListLots", ["category": "Books"])
             #expect(large.status == 413)
             #expect(try code(large.body) == "PAYLOAD_TOO_LARGE")
-            // A follower of the same is told the same.
+            // A follower of the same gets the same.
             let subscriber = try await Subscriber.connect(node.address)
             subscriber.subscribe("ListLots", ["category": "Books"])
             let told = try await subscriber.message { $0["id"]?.stringValue == "1" }
@@ -51,7 +51,7 @@ struct HTTPEdgeTests {
         }
     }
 
-    @Test func theWrongKindIsToldBeforeVariablesAreLookedAt() async throws {
+    @Test func theWrongKindIsRefusedBeforeVariablesAreRead() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway")
             let read = try await API.get(node.address, "EditLot", ["id": 7])
@@ -95,7 +95,7 @@ struct HTTPEdgeTests {
     }
 
     /// A long-poll ends soon after its wait, and streams say that they live and what is the matter.
-    @Test func whatClientsHearWhileTheDatabaseIsAway() async throws {
+    @Test func clientsAreInformedWhileTheDatabaseIsAway() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway", settings: ["gateway.keepAliveMs=500"])
             let client = try await PythonClients.start(
@@ -106,7 +106,8 @@ struct HTTPEdgeTests {
             _ = try await client.line(containing: "away")
             try await cluster.servers.postgres.restart()
             client.signal(SIGUSR1)
-            #expect(try await PythonClients.output(of: client, "outage").contains("passed"))
+            let output = try await PythonClients.output(of: client, "outage")
+            #expect(output.contains("passed"), "\(output)")
         }
     }
 }

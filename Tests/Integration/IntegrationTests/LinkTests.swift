@@ -35,7 +35,7 @@ struct LinkTests {
 
             await link.set(impairment)
             _ = try await worker.line(containing: "gateway gone")
-            // Of live queries that nobody followed before, too.
+            // Also for live queries without followers until now.
             let second = try #require(list["data"]?["lots"]?[1]?["id"]?.stringValue)
             let newcomer = try await Subscriber.connect(gateway)
             newcomer.subscribe("GetLot", ["id": .string(second)], id: "two")

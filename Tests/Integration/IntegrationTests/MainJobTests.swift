@@ -24,7 +24,7 @@ struct MainJobTests {
             try await graphQLOverHTTP(address, lot)
             try await authorization(address)
             try await badInput(address, lot)
-            try await malformedWebSocketTouchesNobody(address, lot)
+            try await malformedWebSocketAffectsNoOtherSession(address, lot)
         }
     }
 
@@ -215,7 +215,7 @@ struct MainJobTests {
             "\(violated.body)")
     }
 
-    private func malformedWebSocketTouchesNobody(_ address: ServerAddress, _ id: String) async throws {
+    private func malformedWebSocketAffectsNoOtherSession(_ address: ServerAddress, _ id: String) async throws {
         let good = try await Subscriber.connect(address)
         good.subscribe("GetLot", ["id": .string(id)])
         _ = try await good.data()

@@ -39,7 +39,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// What a concurrent migration needs a lock for waits for it in small steps: others that write go on meanwhile.
+    /// What a concurrent migration needs a lock for waits for it in small steps: other writers continue meanwhile.
     @Test func concurrentMigrationsGiveWayToWriters() async throws {
         try await withDatabase { project, url, pool in
             try await pool.script(
@@ -164,7 +164,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// An index that somebody is building is neither dropped nor built beside.
+    /// An index that another session is building is neither dropped nor built a second time.
     @Test func indexesUnderWayAreLeftAlone() async throws {
         try await withDatabase { project, url, pool in
             try await pool.script(

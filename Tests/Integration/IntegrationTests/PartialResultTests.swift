@@ -48,7 +48,7 @@ struct PartialResultTests: SampleProjectTests {
                 return message["payload"] ?? .null
             }
             #expect(try await payload { _ in true } == partial)
-            // What stands before the check goes on to be followed.
+            // The steps before the check continue to be followed.
             try await update(open, "Toys", "first")
             let first = try await payload { $0["data"]?["open"]?["description"] == "first" }
             #expect(first["data"]?["locked"] == .null && first["errors"] == partial["errors"])

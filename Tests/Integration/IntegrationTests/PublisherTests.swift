@@ -112,7 +112,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func whoBecameResponsibleBeforeTheRowIsRemovedHearsOfIt() async throws {
+    @Test func shardsThatBecameResponsibleBeforeTheRowIsRemovedGetTheEvent() async throws {
         try await with { parts in
             let row = try await parts.commit()
             let split = try await parts.split(to: 8)
@@ -128,7 +128,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func theRowStaysWhileNobodyCanTellWhoIsResponsible() async throws {
+    @Test func theRowStaysWhileTheResponsibleShardsAreUnknown() async throws {
         try await with { parts in
             let row = try await parts.commit()
             parts.broker.setAvailable(false)
@@ -169,7 +169,7 @@ struct PublisherTests {
 
     /// What the former server acknowledged last may be lost though its rows are gone: every shard is told, once for
     /// each change, and also when the first attempt fails.
-    @Test func everyShardIsToldOfAnotherServer() async throws {
+    @Test func everyShardGetsAMarkerForAnotherServer() async throws {
         try await with { parts in
             func doubts() async throws -> [Int] {
                 var counts: [Int] = []
@@ -213,7 +213,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func tooManyRowsAreFoldedIntoOneThatEveryShardHears() async throws {
+    @Test func tooManyRowsAreFoldedIntoOneForEveryShard() async throws {
         try await with(rowsMax: 50) { parts in
             for _ in 0..<70 { _ = try await parts.commit() }
             parts.broker.setAvailable(false)

@@ -15,7 +15,8 @@ struct PythonClientTests {
                     #expect(output.contains(step), "\(name): \(step) is missing in \(output)")
                 }
             }
-            #expect(try await PythonClients.run("gql_client.py", ["http", url, token]).contains("passed"))
+            let output = try await PythonClients.run("gql_client.py", ["http", url, token])
+            #expect(output.contains("passed"), "http: \(output)")
         }
     }
 
@@ -26,10 +27,10 @@ struct PythonClientTests {
         }
     }
 
-    @Test func whoClosesTheirSideGetsTheAnswerAtOnce() async throws {
+    @Test func aHalfClosedConnectionGetsTheAnswerAtOnce() async throws {
         try await withNode { _, url, _ in
             let output = try await PythonClients.run("half_close_client.py", [url])
-            #expect(output.contains("passed"))
+            #expect(output.contains("passed"), "\(output)")
         }
     }
 

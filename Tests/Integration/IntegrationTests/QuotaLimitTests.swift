@@ -78,13 +78,13 @@ struct QuotaLimitTests {
             let locker = try await lockLots(cluster)
 
             // Nobody is signed in: as many as one session may have, however often it gives them up.
-            let nobody = try await Subscriber.connect(node.address)
+            let signedOut = try await Subscriber.connect(node.address)
             for id in ["1", "2", "3"] {
-                nobody.subscribe("EditLot", change, id: id)
-                nobody.send(["id": .string(id), "type": "complete"])
+                signedOut.subscribe("EditLot", change, id: id)
+                signedOut.send(["id": .string(id), "type": "complete"])
             }
-            nobody.subscribe("EditLot", change, id: "4")
-            let fourth = try await nobody.message { $0["id"] == "4" }
+            signedOut.subscribe("EditLot", change, id: "4")
+            let fourth = try await signedOut.message { $0["id"] == "4" }
             #expect(fourth["type"] == "error" && fourth.description.contains("3 operations"), "\(fourth)")
 
             let ann = try await connect(node.address, "ann")
@@ -96,7 +96,7 @@ struct QuotaLimitTests {
             for id in ["1", "2"] { ann.subscribe("EditLot", change, id: id) }
             #expect(try await refusal("3"))
             ann.send(["id": "1", "type": "complete"])
-            #expect(try await refusal("4"), "nobody waits for the first one, but it runs")
+            #expect(try await refusal("4"), "the client gave the first one up, but it runs")
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
             #expect(try await API.mutate(node.address, "EditLot", change, token: token).status == 429)
 
@@ -171,7 +171,7 @@ struct QuotaLimitTests {
         }
     }
 
-    /// Its client is killed: nobody ends the call, and nothing of it is left once its mutation has run.
+    /// Its client is killed without ending the call; nothing of it is left once its mutation has run.
     @Test func aLostStreamOfGRPCLeavesNothingBehind() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
@@ -267,7 +267,7 @@ struct QuotaLimitTests {
         }
     }
 
-    @Test func whoDoesNothingIsToldToGo() async throws {
+    @Test func anIdleSessionIsClosed() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway", settings: ["gateway.idleTimeoutMs=700"])

@@ -5,7 +5,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// What load balancers are told when Postgres or Redis stays away, and what becomes of those who are connected.
+/// What load balancers get when Postgres or Redis stays away, and what happens to connected clients.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ReadinessTests {
     private func ready(_ address: ServerAddress) async throws -> (status: Int, reason: String?) {
@@ -52,7 +52,7 @@ struct ReadinessTests {
                 _ = try await subscriber.data(id: "one") { $0["lot"]?["description"]?.stringValue == description }
             }
 
-            // Redis: mutations go on, so their node stays ready.
+            // Redis: mutations continue, so their node stays ready.
             await cluster.servers.redis.crash()
             let reason = try #require(try await until(gateway.address, 503))
             #expect(reason.hasPrefix("Redis has not answered for "))
@@ -76,7 +76,7 @@ struct ReadinessTests {
                 try await metric(admin, "freshet_worker_behind_seconds") ?? 10 <= 5
             }
 
-            // Postgres: nobody can change anything there, gateways keep what they have.
+            // Postgres: no mutation is possible, gateways keep what they have.
             await cluster.servers.postgres.crash()
             #expect(try await until(api.address, 503)?.hasPrefix("Postgres has not answered for ") == true)
             #expect(try await until(worker.address, 503)?.contains("Postgres has") == true)

@@ -81,8 +81,8 @@ struct RedisFailoverTests {
         }
     }
 
-    /// Over TLS the certificates carry a name only, while masters and slots are told by their addresses: whoever is
-    /// found that way must be spoken to by TLS, too, and checked by that name.
+    /// Over TLS the certificates carry a name only, while masters and slots are given by their addresses: a server
+    /// found that way must be reached over TLS, too, and checked by that name.
     private func options(isTLS: Bool, _ cluster: Cluster) async throws -> LocalRedisOptions {
         var options = LocalRedisOptions.forTests
         guard isTLS else { return options }
@@ -124,7 +124,7 @@ struct RedisFailoverTests {
                 let third = try #require(redis.servers.first { $0 !== second && $0 !== redis.servers[0] })
                 try await until("the replica that is left follows", state: redis.report) {
                     let info = await third.command("INFO replication") ?? ""
-                    // Two sentinels may have led a failover each, and then nobody tells the master that lost.
+                    // Two sentinels may have led a failover each, and then neither informs the master that lost.
                     if info.contains("role:master"), await redis.master() === second {
                         _ = await third.command("REPLICAOF \(second.host) \(second.port)")
                     }

@@ -26,7 +26,7 @@ struct RolloutTests {
         /// Numbers acknowledged so far.
         var acknowledged: Int { count.load(ordering: .acquiring) }
 
-        /// Nil while it goes on.
+        /// The last number; nil while the writer runs.
         var last: Int? { lastNumber.withLock { $0 } }
 
         func stop() { isStopped.store(true, ordering: .releasing) }
@@ -34,7 +34,7 @@ struct RolloutTests {
         /// - Returns: the last number.
         func run() async -> Int {
             while !isStopped.load(ordering: .acquiring) { await write() }
-            // Once more: whoever was told of the others must see this one, too.
+            // Once more: a follower that got the others must get this one, too.
             let last = acknowledged + 1
             lastNumber.withLock { $0 = last }
             await write()
@@ -183,7 +183,7 @@ struct RolloutTests {
             fresh.subscribe("GetLot", ["id": .string(lot)])
             #expect(try await fresh.data()["lot"]?["tagline"] == .null)
 
-            // Both go on with what happens now, each in its own shape.
+            // Both get later changes, each in its own shape.
             let mark = writer.acknowledged
             _ = try await fresh.data { Self.number($0) > mark && $0["lot"]?["tagline"] != nil }
             _ = try await old.data { Self.number($0) > mark && $0["lot"]?["tagline"] == nil }
@@ -196,7 +196,7 @@ struct RolloutTests {
             let shown = try await old.data { $0["lot"]?["title"]?.stringValue == "Renamed" }
             #expect(shown["lot"]?["tagline"] == nil)
 
-            // Every node is started anew, with the first version's folder; what is deployed goes before it.
+            // Every node is restarted with the first version's folder; what is deployed takes precedence.
             for index in workers.indices {
                 #expect(await workers[index].terminate() == 0)
                 workers[index] = try await cluster.start(roles: "worker", settings: quick).process
@@ -214,7 +214,7 @@ struct RolloutTests {
                 try await API.get(addresses[0], "GetLot", ["id": .string(lot)]).body)
             #expect(read["data"]?["lot"]?["tagline"]?.stringValue == "New")
 
-            // The verdict: whoever followed ends with the last acknowledged number.
+            // The verdict: every follower ends with the last acknowledged number.
             writer.stop()
             let final = await written
             var connects = 0
@@ -255,7 +255,7 @@ struct RolloutTests {
             #expect(dry.output.contains("could be deployed"), "\(dry.output)")
             #expect(!(try await Self.deploy(cluster, ["--list"])).output.contains("  deploy  "))
 
-            // Whoever insists gets it, and back.
+            // With --allow-breaking it is deployed, and so is the way back.
             let insisted = try await Self.deploy(cluster, [less, "--allow-breaking"])
             #expect(insisted.code == 0, "\(insisted.output)")
             let lot = try await Self.aLot(node.address)
@@ -273,7 +273,7 @@ struct RolloutTests {
         }
     }
 
-    @Test func sessionsOfAFormerVersionAreToldToComeBack() async throws {
+    @Test func sessionsOfAFormerVersionAreAskedToReconnect() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
@@ -338,7 +338,7 @@ struct RolloutTests {
             let shown = try await subscriber.data { $0["lot"]?["title"]?.stringValue == "Renamed" }
             #expect(shown["lot"]?["tagline"] == nil)
 
-            // Its time is over: who has it is told to come back, and is then told what is the matter.
+            // Its time is over: its sessions are asked to reconnect and then get the reason.
             #expect(await subscriber.closeCode() == 1001)
             for request in [byText, byDigest] {
                 let refused = try await ask(request)

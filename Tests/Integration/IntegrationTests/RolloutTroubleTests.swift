@@ -17,7 +17,7 @@ struct RolloutTroubleTests {
     /// Looks at its start, and when it takes a shard; not by itself.
     private static let unaware = ["deploy.pollMs=10m"]
 
-    /// A query that EditLot refreshes, on a shard that hears of no EditLot by the sample's own rules.
+    /// A query that EditLot refreshes, on a shard that gets no EditLot by the sample's own rules.
     private static func hiddenQuery() throws -> String {
         let mutation = OperationReference(connector: "auctions", operation: "EditLot")
         func shards(_ query: OperationReference) -> [ShardID] {
@@ -72,7 +72,7 @@ struct RolloutTroubleTests {
             let query = try Self.hiddenQuery()
             let next = try RolloutTests.project(cluster, "next", Self.adding(query))
 
-            // Two are suspended: the deployment waits until their entries end, and nobody else deploys meanwhile.
+            // Two are suspended: the deployment waits until their entries end, and no other one starts meanwhile.
             lateAPI.process.signal(SIGSTOP)
             lateWorker.process.signal(SIGSTOP)
             let first = try RolloutTests.deploying(cluster, [next])
@@ -87,7 +87,7 @@ struct RolloutTroubleTests {
             subscriber.subscribe(query, ["id": .string(lot)])
             _ = try await subscriber.data()
 
-            // The API node goes on with the rules that it had. Its event reaches the new query all the same.
+            // The API node continues with the rules that it had. Its event reaches the new query all the same.
             lateAPI.process.signal(SIGCONT)
             #expect(try await API.get(lateAPI.address, query, ["id": .string(lot)]).status == 404)
             let start = ContinuousClock.now
@@ -106,7 +106,7 @@ struct RolloutTroubleTests {
 
     @Test func redisWithoutItsDataMakesNoClusterLookEmpty() async throws {
         try await Cluster.with { cluster in
-            // Long enough for whoever looks at the list of nodes to find it empty.
+            // Long enough for a reader of the list of nodes to find it empty.
             let slow = ["cluster.heartbeatMs=2s", "cluster.nodeTtlMs=6s"]
             let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.quick + slow)
             let late = try await cluster.start(roles: "api", settings: Self.unaware + slow + ["cluster.nodeId=late"])
@@ -167,7 +167,7 @@ struct RolloutTroubleTests {
                 try await session.rollback()
             }
 
-            // Somebody else's column that every insert would have to fill.
+            // A foreign column that every insert would have to fill.
             try await pool.script("ALTER TABLE lot ADD COLUMN audit text NOT NULL DEFAULT ''")
             try await pool.script("ALTER TABLE lot ALTER COLUMN audit DROP DEFAULT")
             let failing = try await RolloutTests.deploy(cluster, [second])

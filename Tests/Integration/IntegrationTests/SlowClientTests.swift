@@ -35,8 +35,8 @@ struct SlowClientTests {
         try await run("closed", ["gateway.sessionBytesMax=200KiB"])
     }
 
-    /// Of a gRPC connection the call alone that is not read.
-    @Test func whoTakesNothingIsCutOffInTime() async throws {
+    /// On a gRPC connection only the call that is not read is cut off.
+    @Test func aClientThatReadsNothingIsCutOffInTime() async throws {
         try await run("stalled", ["http.writeStallTimeoutMs=3s"])
     }
 }

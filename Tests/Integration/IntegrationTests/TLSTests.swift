@@ -7,7 +7,7 @@ import Testing
 /// TLS on the public port, with clients of PyPI.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct TLSTests {
-    /// An authority, and a certificate of its for localhost that is made anew with another number.
+    /// An authority, and its certificate for localhost, which can be issued again with another serial number.
     private struct Files {
         private let temporary: TemporaryFolder
         var folder: URL { URL(filePath: temporary.path) }
@@ -144,7 +144,7 @@ struct TLSTests {
         }
     }
 
-    @Test func aConnectionTooManyIsToldSoAtOnce() async throws {
+    @Test func aConnectionTooManyIsRefusedAtOnce() async throws {
         try await withNode(["http.connectionsMax=16"]) { node, files in
             let output = try await PythonClients.run(
                 "full_client.py", [String(node.address.port), files.authority, "16"])

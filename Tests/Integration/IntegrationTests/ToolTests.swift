@@ -35,7 +35,7 @@ struct ToolTests: SampleProjectTests {
             _ = try await node.line(containing: "reloaded: version")
             #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
 
-            // A mistake is told, and what is served stays.
+            // A mistake is reported, and the served version stays.
             try append("\nquery Broken @auth(level: PUBLIC) { loots { id } }", to: queries)
             _ = try await node.line(containing: "[unknown-field]")
             _ = try await node.line(containing: "not reloaded: the version before is still served")
@@ -47,7 +47,7 @@ struct ToolTests: SampleProjectTests {
             #expect(answer.status == 200)
             _ = try await subscriber.data { $0["lot"]?["description"]?.stringValue == "after the reload" }
 
-            // A column that the new version needs is there before anybody asks for it.
+            // A column that the new version needs is there before the first request for it.
             try sound.write(toFile: queries, atomically: true, encoding: .utf8)
             try append("\ntype Note @table { text: String }", to: project + "/schema/schema.gql")
             try append("\nquery Notes @auth(level: PUBLIC) { notes { text } }", to: queries)
@@ -98,7 +98,7 @@ struct ToolTests: SampleProjectTests {
         }
     }
 
-    @Test func checkTellsInEveryFormatAndWatches() async throws {
+    @Test func checkReportsInEveryFormatAndWatches() async throws {
         try await withProject { project, _ in
             // The sample itself gives no reason for a lint.
             let sound = "ok: 5 tables, 15 queries, 11 mutations\n"
@@ -148,7 +148,7 @@ struct ToolTests: SampleProjectTests {
     }
 
     /// Postgres is asked how it would read: of a large table without a fitting index, of one with it, of a small one.
-    @Test func theDatabaseTellsWhichFollowedQueriesReadWholeTables() async throws {
+    @Test func plansShowWhichFollowedQueriesReadWholeTables() async throws {
         try await withProject { project, _ in
             try await Cluster.with { cluster in
                 let url = cluster.servers.postgres.connectionString
@@ -195,7 +195,7 @@ struct ToolTests: SampleProjectTests {
         }
     }
 
-    @Test func migrationsBuildIndexesWhileOthersWriteAndDriftIsTold() async throws {
+    @Test func migrationsBuildIndexesWhileOthersWriteAndDriftIsReported() async throws {
         try await withProject { project, _ in
             try await Cluster.with { cluster in
                 let url = cluster.servers.postgres.connectionString
@@ -281,8 +281,8 @@ struct ToolTests: SampleProjectTests {
                 _ = try await psql("DROP VIEW public.of_memo")
                 #expect(try await migrate(["--force", "--drop-extras"]).contains("drop column memo.more"))
 
-                // A node of which the database lacks a column is not ready until somebody migrates; what the database
-                // lacks or has beside, and nobody reads, it only tells.
+                // A node whose database lacks a column is not ready until a migration adds it. What the database
+                // lacks or has besides, and no operation reads, is only reported.
                 _ = try await psql("ALTER TABLE lot DROP COLUMN tags")
                 let node = try cluster.launch(roles: "api,worker,gateway", settings: ["log.level=info"])
                 _ = try await node.line(containing: "the database lacks column \\\"lot.tags\\\": run freshet migrate")
@@ -291,7 +291,7 @@ struct ToolTests: SampleProjectTests {
                 _ = try await node.line(containing: "ready http://")
                 #expect(node.output.contains("table \\\"memo\\\" is not in the schema"))
 
-                // A database that cannot be reached is told in one line.
+                // A database that cannot be reached is reported in one line.
                 let nowhere = "postgresql://nobody@127.0.0.1:1/none"
                 let refusal = try await output(["migrate", project, "--set", "postgres.url=\(nowhere)"], code: 1)
                 #expect(refusal.hasPrefix("error: cannot connect to the database: "), "\(refusal)")

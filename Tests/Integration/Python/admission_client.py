@@ -98,7 +98,7 @@ async def refused(base):
 
 async def everyone(base):
     told = asyncio.Event()
-    # Whoever started this may have the signal blocked, and children inherit that.
+    # The parent may have the signal blocked, and children inherit that.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
     messages, services = connector_stubs()
@@ -110,7 +110,7 @@ async def everyone(base):
     reading = []
 
     async def read(receive):
-        # Pings are answered by whoever reads.
+        # Reading answers pings.
         while True:
             await receive()
 

@@ -56,7 +56,7 @@ async def main(url):
 
         start = time.monotonic()
         during = Stream(session, url + OTHER)
-        # Nobody has asked for this one before: only the database could tell.
+        # The first request for this one: only the database has its result.
         headers = {"prefer": "wait=2", "if-none-match": '"unknown"'}
         async with session.get(url + OTHER, headers=headers) as answer:
             body = await answer.json()

@@ -1,4 +1,4 @@
-"""A custom resolver as somebody else would write it: graphql-core behind the standard library's HTTP server.
+"""A custom resolver as a user would write it: graphql-core behind the standard library's HTTP server.
 
 Prints its port. Names are kept in memory; the id decides what goes wrong: "slow" takes two seconds, "broken" raises,
 "html" answers with a page and status 500, "large" with two megabytes, "dripping" with a head at once and then a byte

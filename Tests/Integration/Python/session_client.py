@@ -1,5 +1,5 @@
-"""What every session protocol does when a token runs out, a node leaves, nobody introduces himself, or a client is
-hostile; message by message.
+"""What every session protocol does when a token runs out, a node leaves, a client does not introduce
+itself, or a client is hostile; message by message.
 
     session_client.py expiry|leaving|limits|hostile|timeout|appsync http://HOST:PORT TOKEN
 

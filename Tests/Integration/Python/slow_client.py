@@ -191,7 +191,7 @@ async def main(mode, base):
                     assert ended.rcvd.code == 1013, (follower.name, ended)
                 elif follower.name == "grpc":
                     assert "RESOURCE_EXHAUSTED" in repr(ended), ended
-        # Nobody's reading or not reading did anything to the one that reads.
+        # The clients that do not read did not affect the one that reads.
         await change(session, base, lots[0], "after " + PADDING)
         await read_until(fast, "after")
         if mode == "stalled":
@@ -200,7 +200,7 @@ async def main(mode, base):
             assert await quiet.next() == "asked"
             print("on the same connection", beside.name, "read", beside.seen, "and", quiet.name, quiet.seen)
     print("passed", flush=True)
-    # Sockets that nobody reads would be closed in order, one after the other.
+    # Unread sockets would be closed in order, one after the other.
     os._exit(0)
 
 

@@ -198,7 +198,7 @@ async def stream(base, token, secret):
                     answers[answer["requestId"]] = answer
                 expect(answers["3|0"]["data"]["lot_update"]["id"], lot, "mutation")
                 expect(answers["1"]["data"]["lot"]["description"], "by socket", "push of the own mutation")
-                # Each bad one is told under its id; nobody is closed.
+                # Each bad one gets an error under its id; no stream is closed.
                 await web.send(requestId="4", subscribe={"operationName": "Nothing"})
                 await web.send(requestId="5", execute={"operationName": "GetLot"})
                 await web.send(requestId="6", resume={})
@@ -387,7 +387,7 @@ async def grpc_client(base, token, secret):
                     break
             expect(await call.code(), grpc.StatusCode.UNAUTHENTICATED, "expiry, with %s" % await call.details())
 
-        # A client that does not read holds up nobody, and then gets the newest.
+        # A client that does not read delays no other, and then gets the newest.
         narrow = grpc.aio.insecure_channel(
             address, options=[("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 65_536)])
         calls = Calls()
@@ -417,7 +417,7 @@ async def grpc_client(base, token, secret):
 
 
 async def hostile(base, token, secret):
-    """Whoever speaks HTTP/2 badly harms nobody else."""
+    """A client that breaks the rules of HTTP/2 harms no other."""
     import grpc
     messages, services = connector_stubs()
     address = base.split("://")[1]
@@ -524,14 +524,14 @@ async def limits(base, token, secret):
             await web.send(requestId="1", cancel={})
             await web.send(requestId="4", subscribe=request)
             expect("errors" in await web.next(), False, "room after a cancel")
-            # Variables that nobody needs, a message that is too large.
+            # Variables that are too deep, a message that is too large.
             deep = {"category": json.loads("[" * 80 + "]" * 80)}
             await web.send(requestId="5", execute={"operationName": "ListLots", "variables": deep})
             expect((await web.next())["requestId"], "5", "depth")
             await socket.send_str("{" + " " * 400_000 + "}")
             message = await asyncio.wait_for(socket.receive(), 10)
             expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1009), "a large message")
-        # Nobody is waited for.
+        # The server waits for no client.
         async with session.ws_connect(base + OLD_PATH) as socket:
             message = await asyncio.wait_for(socket.receive(), 10)
             expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 1008), "silence")

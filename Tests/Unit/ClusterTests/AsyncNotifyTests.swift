@@ -12,7 +12,7 @@ import Testing
         #expect(await waiting.value)
     }
 
-    @Test func severalRingsThatNobodyHeardAreOne() async {
+    @Test func severalRingsBeforeAWaitAreOne() async {
         let bell = AsyncNotify()
         bell.ring()
         bell.ring()

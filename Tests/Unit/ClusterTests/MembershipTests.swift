@@ -77,7 +77,7 @@ struct MembershipTests {
         try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
     }
 
-    @Test func theFirstRoundAnnouncesTheNodeAndTellsItsWorker() async throws {
+    @Test func theFirstRoundAnnouncesTheNodeAndInformsItsWorker() async throws {
         let membership = membership(one)
         try await running(membership) { () async throws in
             #expect(try await records().map(\.id) == [one])
@@ -124,7 +124,7 @@ struct MembershipTests {
         }
     }
 
-    @Test func aBrokerThatIsAwayKeepsNobodyWaiting() async throws {
+    @Test func anUnavailableBrokerDoesNotDelayARefresh() async throws {
         broker.setAvailable(false)
         let membership = membership(one)
         try await running(membership) { () async throws in

@@ -64,13 +64,13 @@ struct RevocationListTests {
         #expect(!isRevoked("ann", in: two) && isRevoked("bob", in: two))
     }
 
-    @Test func aBrokerThatLosesItsDataLetsNobodyBackIn() async throws {
+    @Test func revocationsOutliveTheBrokersData() async throws {
         let (one, two) = (list(), list())
         try await one.revoke(.uid("ann"), forMs: nil, sparesLaterTokens: false)
         try await two.refresh()
         broker.restart(losingData: true)
         clock.advance(1)
-        // Another node revokes somebody before this one notices.
+        // Another node revokes a user before this one notices.
         let fresh = list("n")
         try await fresh.revoke(.uid("bob"), forMs: nil, sparesLaterTokens: false)
         #expect(try await two.refresh())

@@ -39,7 +39,7 @@ struct DeploymentScheduleTests {
         #expect(announced.others == [first])
         #expect(announced.moving.isEmpty)
         #expect(announced.generation == 2)
-        // Forgotten by whoever announced it.
+        // The tool that announced it never finished.
         #expect(schedule(rows, at: 10 + DeploymentSchedule.announcedMaxMs, folder: folder).others == [])
     }
 
@@ -84,7 +84,7 @@ struct DeploymentScheduleTests {
         #expect(schedule(rows, at: 220).others == [first])
     }
 
-    /// A cluster started anew with another folder, node after node.
+    /// A cluster restarted with another folder, node after node.
     @Test func foldersOfLivingNodesAreServedTogether() {
         let rows = [noted(1, folder, seen: 0), noted(2, first, seen: 900)]
         #expect(schedule(rows, at: 950, folder: first).others == [folder])
@@ -114,7 +114,7 @@ struct RolloutProgressTests {
     }
 
     /// Redis lost its data, and nodes come back into the list one by one; or a node is gone for good.
-    @Test func whoWasInTheListIsWaitedFor() {
+    @Test func listedNodesAreAwaitedUntilTheirEntriesExpire() {
         var roster = RolloutRoster(heartbeatMs: 1_000, ttlMs: 5_000)
         roster.looked(nil, nowMs: 0)
         roster.looked([], nowMs: 100)

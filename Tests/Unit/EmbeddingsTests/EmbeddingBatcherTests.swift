@@ -62,7 +62,7 @@ import TestSupport
         let answered = batcher.responded(request.id, Self.good(request), nowMs: 1)
         #expect(told(answered, "a") == ["bob [1.0]", "ann [1.0]"])
         #expect(told(batcher.submit([Self.text("bb")], for: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
-        // An answer to what nobody asked says nothing.
+        // An answer to an unknown request changes nothing.
         #expect(batcher.responded(request.id, Self.good(request), nowMs: 4).isEmpty)
     }
 
@@ -112,7 +112,7 @@ import TestSupport
         #expect(finished.filter { $0.value.hasSuffix(" [1.0]") }.keys.sorted() == ["a", "b", "c", "d"])
     }
 
-    @Test func aFailureIsToldToAllAndNotKept() throws {
+    @Test func aFailureGoesToAllWaitersAndIsNotCached() throws {
         var batcher = batcher()
         let request = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         _ = batcher.submit([Self.text("a")], for: "bob", nowMs: 0)
@@ -135,7 +135,7 @@ import TestSupport
         let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         #expect(batcher.submit([Self.text("b")], for: "bob", nowMs: 0).isEmpty)
         #expect(told(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(Self.full)"])
-        // What somebody waits for already takes no further place.
+        // A text that is awaited already takes no further place.
         #expect(batcher.submit([Self.text("b")], for: "dora", nowMs: 50).isEmpty)
         let late = batcher.responded(first.id, Self.good(first), nowMs: 101)
         #expect(sent(late) == [])
@@ -173,7 +173,7 @@ import TestSupport
         #expect(batcher.submit([Self.text("short")], for: "3", nowMs: 0).isEmpty)
     }
 
-    @Test func waitersAreBoundedWhoeverWantsTheText() throws {
+    @Test func waitersAreBoundedOverAllClients() throws {
         var batcher = batcher { $0.waitersMax = 2 }
         let known = requests(batcher.submit([Self.text("known")], for: "0", nowMs: 0))[0]
         _ = batcher.responded(known.id, Self.good(known), nowMs: 0)
@@ -182,7 +182,7 @@ import TestSupport
         let message = "LIMIT_EXCEEDED: too many requests on this node are waiting for embeddings"
         #expect(told(batcher.submit([Self.text("a")], for: "3", nowMs: 0), "a") == ["3 \(message)"])
         #expect(told(batcher.submit([Self.text("b")], for: "4", nowMs: 0), "b") == ["4 \(message)"])
-        // What is known makes nobody wait.
+        // A cached text causes no wait.
         #expect(told(batcher.submit([Self.text("known")], for: "5", nowMs: 0), "known") == ["5 [5.0]"])
         #expect(told(batcher.responded(hung.id, Self.good(hung), nowMs: 1)) == ["1", "2"])
         #expect(sent(batcher.submit([Self.text("b")], for: "6", nowMs: 1)) == [["b"]])
@@ -343,13 +343,13 @@ import TestSupport
         #expect(told(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
     }
 
-    /// Whatever comes in which order: everybody is told once, of every text; bounds hold; no text is asked for twice at
+    /// In any order of calls: every waiter is answered once for every text; bounds hold; no text is requested twice at
     /// a time.
-    @Test func everybodyIsToldOnce() throws {
-        for seed in 0..<200 * UInt64(FuzzLength.factor) { try everybodyIsToldOnce(seed) }
+    @Test func everyWaiterIsAnsweredOnce() throws {
+        for seed in 0..<200 * UInt64(FuzzLength.factor) { try everyWaiterIsAnsweredOnce(seed) }
     }
 
-    private func everybodyIsToldOnce(_ seed: UInt64) throws {
+    private func everyWaiterIsAnsweredOnce(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var settings = EmbeddingSettings()
         settings.inFlightMax = Int.random(in: 1...3, using: &random)

@@ -119,7 +119,7 @@ import Testing
 
     private static let server = #"the embedding server for "gecko@003""#
 
-    /// Of what the server says nothing is for clients: it names hosts, projects, keys, or the text of somebody else.
+    /// Clients get nothing of what the server says, which may name hosts, projects, keys, or another user's text.
     @Test(arguments: [
         (200, "<html>", "failed UNAVAILABLE \(server) sent a response that is not JSON"),
         (

@@ -37,7 +37,7 @@ import Testing
         #expect(Self.text(round.outcomes[7]) == "seven")
     }
 
-    @Test("A round begins where it is told and goes around", arguments: [0, 3, 4, 5, 11, Int.max])
+    @Test("A round begins at the given place and wraps around", arguments: [0, 3, 4, 5, 11, Int.max])
     func order(first: Int) {
         var round = RemoteRound(Self.results(4), first: first)
         let start = first % 4
@@ -55,7 +55,7 @@ import Testing
         #expect(round.next() == nil)
     }
 
-    @Test("After a late one nobody asks any more, and those that did not ask fail like it")
+    @Test("After a late response no further call asks, and those that did not ask fail like it")
     func lateness() {
         var round = RemoteRound(Self.results(20), first: 18)
         #expect(Self.started(&round) == [18, 19] + Array(0..<14))

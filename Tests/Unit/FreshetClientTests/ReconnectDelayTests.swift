@@ -48,8 +48,8 @@ import Testing
         }
     }
 
-    /// The delay is told before it begins, so nothing here waits for it.
-    @Test func aRefusedSubscriptionWaitsAsLongAsItIsTold() async throws {
+    /// The delay is reported before it begins, so nothing here waits for it.
+    @Test func aRefusedSubscriptionWaitsForRetryAfter() async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

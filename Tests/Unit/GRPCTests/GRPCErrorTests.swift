@@ -64,7 +64,7 @@ import Testing
         #expect(pair.seen[id]?.last == "reset \(mistake.code.networkCode)")
         #expect(calls.streams[1].events.last == "closed")
         #expect(pair.goAways == [] && pair.server.isActive)
-        // The other call goes on in both directions, and so do new ones.
+        // The other call continues in both directions, and so do new ones.
         try pair.send("still", on: other)
         calls.streams[0].call.send(prefix: [], shared: ByteBuffer(string: "here"))
         try pair.carry()
@@ -192,7 +192,7 @@ import Testing
     }
 
     /// Also mistakes of streams have their bound.
-    @Test func whoGoesOnMakingMistakesIsCutOff() throws {
+    @Test func aClientThatKeepsMakingMistakesIsCutOff() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/echo")

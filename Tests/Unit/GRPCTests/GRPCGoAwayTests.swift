@@ -62,7 +62,7 @@ import Testing
         }
         #expect(try pair.writtenFrames() == [.goAway(last: second, .noError)])
 
-        // What comes later nobody looks at; what runs goes on, and the last one that ends closes the connection.
+        // Later calls are ignored; running ones continue, and the end of the last one closes the connection.
         let late = try pair.rawCall(GRPCPair.streamFields)
         #expect(try pair.writtenFrames() == [.reset(late, .refusedStream)])
         Self.receiveMessage(pair, on: late)
@@ -101,7 +101,7 @@ import Testing
         #expect(idle.lastStreamIDs == [.maxID, .rootStream] && !idle.server.isActive, "none was looked at")
     }
 
-    /// Frames of calls that nobody looks at count all the same: by the window of the connection and by the header
+    /// Frames of ignored calls count all the same: by the window of the connection and by the header
     /// table.
     @Test func whatIsRefusedLeavesTheConnectionInOrder() throws {
         let calls = TestCalls()

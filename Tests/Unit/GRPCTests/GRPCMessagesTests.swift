@@ -34,7 +34,7 @@ import Testing
         #expect(found == texts && messages.heldBytes == 0, "seed \(seed)")
     }
 
-    @Test func whatIsNotReadIsToldBeforeItHasCome() {
+    @Test func aTooLongMessageIsRefusedByItsLength() {
         var messages = GRPCMessages(bytesMax: 3)
         messages.append(Self.bytes("abc"))
         messages.append(ByteBuffer(bytes: [0, 0, 0, 0]))

@@ -278,7 +278,7 @@ final class TestCalls: GRPCHandler, @unchecked Sendable {
         func closed() { events.append("closed") }
     }
 
-    /// Of the test's one thread.
+    /// Used by the test's one thread only.
     var streams: [Stream] = []
 
     func accept(_ head: GRPCCallHead) -> GRPCAcceptance {

@@ -15,7 +15,7 @@ import Testing
         #expect(pair.seen[id] == [Self.accepted, "message hello", "grpc-status=0", "end"])
     }
 
-    @Test func streamsHearTheirClient() throws {
+    @Test func streamsGetTheMessagesOfTheirClient() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/stream")
@@ -132,7 +132,7 @@ import Testing
         #expect(pair.windowIncrements.count > 1 && calls.streams[0].events.count == 104)
     }
 
-    @Test func whoDoesNotReadIsWaitedForAndNotReadFrom() throws {
+    @Test func aClientThatDoesNotReadIsNotReadFrom() throws {
         let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 200_000)
         let call = stream.call
         #expect(call.pendingBytes > 100_000)
@@ -225,7 +225,7 @@ import Testing
     }
 
     /// The stream is given up only when its client takes nothing for a while.
-    @Test func anEndThatNobodyReadsIsGivenUp() throws {
+    @Test func anEndThatIsNotReadIsGivenUp() throws {
         let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 200_000, ends: true)
         let call = stream.call
         call.finish(.ok)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct GRPCStallTests {
     private static let reset = "reset \(HTTP2ErrorCode.enhanceYourCalm.networkCode)"
 
-    @Test func aStreamThatNobodyReadsIsResetAlone() throws {
+    @Test func aStreamThatIsNotReadIsResetAlone() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let ids = try (0..<3).map { _ in try pair.call("/stream") }
@@ -27,7 +27,7 @@ import Testing
         #expect(pair.seen[ids[0]]?.last == Self.reset)
         #expect(slow.events.last == "closed" && slow.call.pendingBytes == 0)
 
-        // The one that read and the one that had nothing to read go on.
+        // The one that read and the one that had nothing to read continue.
         for _ in 1...60 { try pair.pass(seconds: 1) }
         for stream in [reading, idle] {
             stream.call.send(prefix: [], shared: ByteBuffer(string: "later"))
@@ -40,7 +40,7 @@ import Testing
         #expect(pair.cutOffCount == 1)
     }
 
-    @Test func whoReadsNowAndThenIsNotStalled() throws {
+    @Test func aClientThatReadsSlowlyIsNotStalled() throws {
         let (pair, id, stream) = try GRPCPair.withUnreadCall(of: 400_000)
         let call = stream.call
         for _ in 0..<6 {
@@ -59,7 +59,7 @@ import Testing
         #expect(pair.seen[id]?.last == Self.reset)
     }
 
-    /// Also when its peer goes on sending, which answers every ping.
+    /// Also when its peer, which answers every ping, continues to send.
     @Test func aConnectionWhoseSocketTakesNothingIsCutOff() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Counts how often it was told.
+    /// Counts how often it was informed.
     private final class Session: ManagedSession {
         let told: Atomic<Int>
         let isLast: () -> Void
@@ -53,7 +53,7 @@ import Testing
         func recheckIdentity() {}
     }
 
-    @Test("a registry tells each of its sessions once, and after a deployment only those of other versions")
+    @Test("a registry informs each of its sessions once, and after a deployment only those of other versions")
     func registry() async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let registry = SessionRegistry()

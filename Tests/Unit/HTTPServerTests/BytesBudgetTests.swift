@@ -15,7 +15,7 @@ import Testing
         #expect(!budget.acquire(.max))
     }
 
-    @Test func whatIsRefusedTakesNobodysRoom() async {
+    @Test func aRefusedAcquisitionTakesNoBytes() async {
         let budget = BytesBudget(bytesMax: 100)
         let refused = await withTaskGroup(of: Int.self) { group in
             for bytes in [101, 10] {

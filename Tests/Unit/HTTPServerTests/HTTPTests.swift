@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// An upgrade that nobody takes: what came behind the request, before and after its answer, is read on.
+    /// An upgrade that the application declines: what came behind the request, before and after its answer, is read on.
     @Test func behindAnOfferedUpgradeThatIsAnsweredLater() async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port)
@@ -213,7 +213,7 @@ import Testing
         #expect(try idle?.rest() == [])
     }
 
-    /// Of an answer that began before, the head has promised to keep the connection.
+    /// The answer began before the drain, so its head has promised to keep the connection.
     @Test func anAnswerThatEndsInADrainIsTheLastOfItsConnection() async throws {
         try await withServer { port, application, server in
             let client = try RawClient(port: port)

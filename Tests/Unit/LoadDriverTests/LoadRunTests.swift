@@ -152,8 +152,8 @@ import Testing
         #expect(error.description == "run.yaml:6: the rows have no field \"nope\"")
     }
 
-    @Test func nobodyThereIsNotTheScenariosFault() async throws {
-        // Port 1 of this machine: nobody listens there.
+    @Test func anUnreachableGatewayIsAnErrorOfTheEnvironment() async throws {
+        // Port 1 of this machine has no listener.
         let run = LoadRun(try scenario(.sse), options: .init(gateways: [ServerAddress(host: "127.0.0.1", port: 1)]))
         await #expect {
             _ = try await run.run { _ in }

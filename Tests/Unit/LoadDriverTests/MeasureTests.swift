@@ -26,7 +26,7 @@ import Testing
         #expect(sequences(marker, "~~00000001-~00000001-7.") == [7])
     }
 
-    @Test func aWindowTellsEachSequenceOnce() {
+    @Test func aWindowAcceptsEachSequenceOnce() {
         var window = MarkerWindow()
         func insert(_ sequences: Int...) -> [Bool] {
             sequences.map { window.insert($0) }
@@ -163,7 +163,7 @@ import Testing
         #expect(ReportFormat.milliseconds(123_456) == "123")
     }
 
-    @Test func theReportTellsTheVerdict() {
+    @Test func theReportContainsTheVerdict() {
         let difference = Verdict.Difference(
             operation: "Get", variables: "{}", subscribers: 2, reason: "2 with a different result")
         let verdict = Verdict(

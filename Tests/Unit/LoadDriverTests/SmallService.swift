@@ -10,9 +10,9 @@ final class SmallService: HTTPHandler {
     /// What it does wrong.
     enum Fault: Sendable {
         case none
-        /// After so many mutations subscribers are told nothing any more.
+        /// After so many mutations subscribers get nothing any more.
         case fallsSilent(after: Int)
-        /// After so many mutations all connections of subscribers are broken, once; as soon as somebody waits.
+        /// After so many mutations all connections of subscribers are broken, once; as soon as a long-poll waits.
         case dropsAll(after: Int)
         /// After so many mutations requests are accepted and never answered.
         case hangs(after: Int)
@@ -123,7 +123,7 @@ final class SmallService: HTTPHandler {
             state.notes[id] = (text, (state.notes[id]?.version ?? 0) + 1)
             state.mutations += 1
             let all = Array(state.followers.values)
-            // Long-polls that were just answered come back in a moment: with nobody waiting nothing would break.
+            // Long-polls that were just answered come back in a moment: without a waiting one nothing would break.
             guard case .dropsAll(let after) = fault, state.mutations >= after, !state.hasDropped, !all.isEmpty else {
                 return (all, state.mutations, false)
             }

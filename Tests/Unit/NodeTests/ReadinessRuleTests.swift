@@ -32,7 +32,7 @@ import Testing
         #expect(dependencies.problem(nowMs: 20_500) == "Postgres has not answered for 5 s")
     }
 
-    @Test("0: ready, whoever is away") func never() {
+    @Test("0: ready, whichever worker is away") func never() {
         #expect(ReadinessRule(roles: [.worker], limitMs: 0, nowMs: 0).problem(nowMs: .max) == nil)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OutboundHTTP
 
-/// What becomes of a request that cannot be sent: the cause is told, the request's own words are not.
+/// What becomes of a request that cannot be sent: the cause is reported, the request's own text is not.
 @Suite struct HTTPSenderTests {
     private func post(_ url: String, token: String = "secret") async -> Result<HTTPSender.Response, HTTPSender.Failure>
     {
@@ -38,7 +38,7 @@ import Testing
         #expect(cause.contains("refused"), "\(cause)")
     }
 
-    @Test func aFaultOfTLSIsTold() async throws {
+    @Test func aFaultOfTLSIsReported() async throws {
         let port = try await port(answering: "HTTP/1.1 400 Bad Request\r\n\r\n")
         let cause = try #require(unreachable(await post("https://127.0.0.1:\(port)/v1")))
         #expect(cause.contains("SSL") || cause.contains("TLS"), "\(cause)")

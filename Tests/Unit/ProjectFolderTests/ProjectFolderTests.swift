@@ -96,7 +96,7 @@ struct ProjectFolderTests {
         #expect(error?.diagnostics.map(\.rule) == ["no-folder"])
     }
 
-    @Test func whatCannotBeReadIsTold() throws {
+    @Test func unreadableFilesAreReported() throws {
         let folder = try folder(of: sound)
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/schema/gone.gql", withDestinationPath: folder.path + "/nowhere")

@@ -26,7 +26,7 @@ import Testing
         #expect(isFine || refusal?.code == .payloadTooLarge && refusal?.message.contains("\(depthMax)") == true)
     }
 
-    /// Of the text that is kept, whatever blanks the client sent.
+    /// Counts the bytes of the text that is kept, without the blanks that the client sent.
     @Test func bytes() throws {
         #expect(try refusal(#"{ "a" :   "12345" }"#, bytesMax: 13) == nil)
         #expect(try refusal(#"{"a":"123456"}"#, bytesMax: 13)?.code == .payloadTooLarge)
@@ -45,7 +45,7 @@ import Testing
         #expect(try refusal(text, bytesMax: bytes - 1)?.code == .payloadTooLarge)
     }
 
-    /// What nobody would send is judged without a deep recursion.
+    /// Deeply nested values are judged without a deep recursion.
     @Test func hostileDepth() throws {
         let deep = #"{"a":"# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}"
         #expect(try refusal(deep, depthMax: 16)?.code == .payloadTooLarge)

@@ -249,7 +249,7 @@ struct SettingsLoadTests {
         #expect(problems(overrides: overrides) == [expected])
     }
 
-    @Test("the file is read from disk, or its absence told")
+    @Test("the file is read from disk, or its absence reported")
     func fromDisk() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

@@ -49,7 +49,7 @@ struct CallerRunsExecutorTests {
         for await place in stream.prefix(2) { #expect(!place) }
     }
 
-    @Test("one piece of work at a time, whoever brings it, and all of it is done")
+    @Test("jobs of all callers run one at a time, and all of them run")
     func serial() async {
         let actor = Carried()
         let (stream, done) = AsyncStream.makeStream(of: Bool.self)

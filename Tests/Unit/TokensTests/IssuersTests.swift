@@ -94,9 +94,9 @@ struct IssuersTests {
         var endless = access
         endless["exp"] = JSONValue?.none
         #expect(await judged(endless, by: two) == "The token is malformed: it has no exp claim.")
-        var nobody = access
-        nobody["sub"] = JSONValue?.none
-        #expect(await judged(nobody, by: two) == "The token is malformed: it names no user (sub).")
+        var subjectless = access
+        subjectless["sub"] = JSONValue?.none
+        #expect(await judged(subjectless, by: two) == "The token is malformed: it names no user (sub).")
         cognito.issuer = "https://securetoken.google.com/demo"
         let doubled = cognito
         await #expect(throws: TokenSetupError.self) {
@@ -150,7 +150,7 @@ struct IssuersTests {
 
     // MARK: API keys
 
-    @Test("keys count by name while they are in the file; without a file nobody asks for them")
+    @Test("keys count by name while they are in the file; without a file no key is requested")
     func apiKeys() throws {
         let keys = APIKeys(isOn: true, isRequired: true)
         let first = String(repeating: "a", count: 20)

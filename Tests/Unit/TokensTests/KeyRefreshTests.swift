@@ -55,7 +55,7 @@ struct KeyRefreshTests {
         #expect(stub.fetches == 2)
     }
 
-    @Test("an old set is fetched anew; if that fails the old keys stay and it is tried again later")
+    @Test("an old set is fetched again; if that fails the old keys stay and another attempt follows later")
     func refresh() async throws {
         try await verifier.loadKeys(nowMs: start)
         stub.set(nil)

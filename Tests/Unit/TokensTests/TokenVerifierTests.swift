@@ -232,7 +232,7 @@ struct TokenVerifierTests {
         #expect(error?.code == .secretTooShort)
     }
 
-    @Test("with nobody trusted every signed token is refused")
+    @Test("without a trusted issuer every signed token is refused")
     func nobody() async throws {
         let verifier = try await TokenVerifier(TokenPolicy(trust: .nothing))
         #expect(

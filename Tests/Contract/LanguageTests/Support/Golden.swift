@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// The SQL that each row of the language becomes, recorded beside the tests so that a change of it is seen and read.
-/// `UPDATE_GOLDEN=1` writes the files anew.
+/// `UPDATE_GOLDEN=1` writes the files again.
 enum Golden {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Golden")

@@ -63,7 +63,7 @@ struct LanguageServer: SuiteTrait, TestScoping {
         let running = try #require(current)
         let name = "own_\(UInt32.random(in: .min ... .max))"
         let pool = pool(running.server.connectionString(database: name))
-        // A copy needs a source without connections, so the rows are written anew.
+        // A copy needs a source without connections, so the rows are written again.
         try await running.pool.script("CREATE DATABASE \(name)")
         do {
             try await pool.start()
@@ -90,7 +90,7 @@ let requestMs: Int64 = 1_709_210_096_789
 
 let fixedClock = ServiceClock { requestMs }
 
-/// Somebody signed in.
+/// A signed-in user.
 func signedIn(_ uid: String, _ claims: String = "{}") -> Auth {
     Auth(uid: uid, token: (try? JSONParser.parse(claims).objectValue) ?? JSONObject())
 }

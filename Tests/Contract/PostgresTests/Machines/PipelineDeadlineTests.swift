@@ -20,7 +20,7 @@ import Testing
         #expect(pipeline.actions() == ["done A", "D0 named s1", "sync", "flush"])
     }
 
-    @Test func whoeverWaitsForAConnectionHearsWhyThereIsNone() {
+    @Test func aStatementThatWaitsForAConnectionFailsWithItsError() {
         var pipeline = PipelineHarness(isConnected: false)
         pipeline.reads("A")
         pipeline.machine.connectFailed(PostgresError(.connectionFailed, "refused"))
@@ -92,7 +92,7 @@ import Testing
         #expect(pipeline.actions() == ["done A", "B0 named s1", "sync", "flush"])
     }
 
-    @Test func somebodyElsesCancellationIsReportedAsItIs() {
+    @Test func aForeignCancellationIsReportedAsItIs() {
         var pipeline = PipelineHarness(.write)
         pipeline.transactions("A")
         _ = pipeline.actions()

@@ -72,7 +72,7 @@ import Testing
             pipeline.actions() == ["done A", "B0 prepare s2", "sync", "deallocate s1", "flush"])
         pipeline.succeed(2)
         pipeline.sync()
-        // Its error touches nobody.
+        // Its error affects no other statement.
         pipeline.fail("26000")
         pipeline.sync()
         #expect(pipeline.actions() == ["done B"] && !pipeline.machine.expectsAnswer)

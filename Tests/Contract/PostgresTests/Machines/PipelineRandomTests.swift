@@ -161,7 +161,7 @@ private struct RandomRun {
             nowMs += Int.random(in: 0..<40, using: &random)
             machine.timeReached(nowMs)
         case 40..<42:
-            // The server may still execute what the client never hears of.
+            // The server may still execute what the client gets no answer to.
             for _ in 0..<Int.random(in: 0..<6, using: &random) { server.executeNext(&random) }
             if machine.isConnected { machine.connectionLost("gone") }
         case 42..<50:

@@ -24,7 +24,7 @@ import Testing
         #expect(!pipeline.machine.hasWork)
     }
 
-    @Test func slowReadStaysWhileNobodyWaits() {
+    @Test func slowReadStaysWhileNoStatementWaits() {
         var pipeline = PipelineHarness()
         pipeline.laneReads("A")
         _ = pipeline.actions()

@@ -8,7 +8,7 @@ final class FreshetProcess: Sendable {
         var lines: [String] = []
         var partial = ""
         var waiters: [(id: Int, needle: String, continuation: CheckedContinuation<String?, Never>)] = []
-        /// The end is told when both are there: the last lines can arrive after the process has gone.
+        /// The end is reported when both are there: the last lines can arrive after the process has gone.
         var hasOutputEnded = false
         var terminationStatus: Int32?
         var hasEnded: Bool { hasOutputEnded && terminationStatus != nil }

@@ -35,7 +35,7 @@ struct CompatibilityCheckTests {
         #expect(try findings(replacing: "query List", by: "query  List") == [])
     }
 
-    @Test func additionsBreakNobody() throws {
+    @Test func additionsBreakNoClient() throws {
         let added = """
             query More @auth(level: PUBLIC, insecureReason: "test") { novels { id } }
             query One

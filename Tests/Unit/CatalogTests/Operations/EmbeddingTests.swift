@@ -27,7 +27,7 @@ import Testing
             .map { "\($0.model)/\($0.size.map(String.init) ?? "any") \($0.text)" }
     }
 
-    /// Of every text the vector that has its length for a number.
+    /// Embeds every text as a vector that begins with the text's length.
     private func embeddings(_ operation: StoredOperation, _ variables: JSONObject) throws -> Embeddings {
         Embeddings(
             Dictionary(

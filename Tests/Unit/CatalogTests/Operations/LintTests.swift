@@ -12,7 +12,7 @@ import Testing
 
     // MARK: auth-missing
 
-    @Test func anOperationThatNobodyMayRunIsTold() throws {
+    @Test func anOperationThatNobodyMayRunIsReported() throws {
         let text = """
             query Q { novels { id } }
             mutation M { novel_deleteMany(all: true) }

@@ -105,7 +105,7 @@ import Testing
         #expect(variable.count == 2 && variable.contains { $0.contains("did you mean \"name\"?") }, "\(variable)")
     }
 
-    @Test func whoRefreshesWhomAndWhatIsRead() throws {
+    @Test func refreshesAndTheAttributesTheyRead() throws {
         let catalog = try CatalogHarness.compile(
             [
                 "main": """

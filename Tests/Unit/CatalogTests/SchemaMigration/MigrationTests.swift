@@ -294,7 +294,7 @@ struct MigrationPlanTests {
         #expect(plan.isUpToDate)
         #expect(plan.drift.map(\.object) == ["mood", "novel", "novel", "binder"])
         #expect(plan.drift.map(\.part) == [nil, "title", "binder_id", nil])
-        // A required column nobody fills is more than untidy.
+        // A required column that the schema lacks makes inserts fail; an optional one is only untidy.
         #expect(plan.drift[1].message.contains("inserts will fail") && plan.drift[1].suggestion != nil)
         #expect(!plan.drift[2].message.contains("inserts will fail"))
         #expect(plan.drift.map(\.isHarmful) == [false, true, false, false])

@@ -2,7 +2,7 @@ import Testing
 @testable import Catalog
 @testable import SchemaModel
 
-/// Rules that no other table of fixtures has: the text, and between `«` and `»` the place that is told.
+/// Rules that no other table of fixtures has: the text, and between `«` and `»` the place that is reported.
 @Suite struct RuleFixtureTests {
     static let schema =
         CatalogHarness.schema + """
@@ -126,7 +126,7 @@ import Testing
             try Catalog.compile(project).warnings.map { "\($0.severity) \($0.rule)" } == ["warning resolver-schema"])
     }
 
-    @Test func ofEachSeveritySoManyAreShown() {
+    @Test func diagnosticsOfEachSeverityAreBounded() {
         let text = (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { noovels { id } }" }.joined(separator: "\n")
         let found = diagnostics(text)
         #expect(found.count == DiagnosticSink.perSeverityMax + 1)
@@ -182,7 +182,7 @@ import Testing
                 schema: [Self.schema, "type Film @table { name: String"]) == ["syntax schema1.gql"])
     }
 
-    /// What stands in a field that nobody knows was not looked at: it only seems unused.
+    /// What is used only below an unknown field is not reported as unused, because that field was not resolved.
     @Test func whatAMistakeHidesIsNotUnused() {
         let found = diagnostics(
             "query Q($t: String) { novles(where: {title: {eq: $t}}) { ...F } } fragment F on Novel { id }")

@@ -289,7 +289,7 @@ struct SchemaRefusalTests {
         #expect(sink.diagnostics.map(\.file) == ["a.gql", "b.gql"])
     }
 
-    @Test func whatIsWrongInAnExtensionIsToldInItsFile() {
+    @Test func anErrorInAnExtensionIsReportedInItsFile() {
         var sink = DiagnosticSink()
         _ = SchemaCompiler.compile(
             files: [

@@ -33,7 +33,7 @@ struct SchemaTableTests {
         #expect(table.name == "Users" && table.singular == "person" && table.plural == "people")
     }
 
-    /// As a key that is not declared has it; what is somebody else's key or no key has none.
+    /// The same default as an undeclared key's; a foreign key, or a field that is no key, has none.
     @Test func declaredKeyOfUUIDHasTheDefaultOfKeys() throws {
         let schema = compileSchema(
             """

@@ -168,7 +168,7 @@ import Testing
         ("{ __schema }", #""__schema" needs a selection"#),
         ("{ __schema { ...Nobody } }", #"unknown fragment "Nobody""#),
     ])
-    func mistakesAreTold(text: String, message: String) throws {
+    func mistakesAreErrors(text: String, message: String) throws {
         let document = try Parser.parseDocument(Source(text: text))
         let operation = try #require(Introspection.operation(in: document, named: nil))
         let introspection = Introspection(try Self.schema())

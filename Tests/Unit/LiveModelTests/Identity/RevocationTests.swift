@@ -27,7 +27,7 @@ import Testing
         #expect(list.revocation(of: auth("ann"), apiKey: nil, nowMs: nowMs + 1_000) == nil)
     }
 
-    @Test func whoSignsInAnewIsLetInWhereThatWasSaid() throws {
+    @Test func laterTokensAreAdmittedIfTheRevocationSparesThem() throws {
         let list = Revocations([Revocation(.uid("ann"), atMs: nowMs + 500, sparesLaterTokens: true)])
         func isRevoked(_ iat: JSONValue?) -> Bool {
             var claims = JSONObject()

@@ -15,7 +15,7 @@ import Testing
         #expect(try MutationEvent(encoded: signedOut.encoded) == signedOut)
     }
 
-    @Test func whatStandsInSeveralStreamsIsToldApartByAllOfIt() throws {
+    @Test func eventsThatDifferInOneFieldAreDecodedApart() throws {
         var decoder = EventDecoder()
         var later = Self.event
         // Everything up to here is the same.

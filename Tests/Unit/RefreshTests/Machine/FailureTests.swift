@@ -11,7 +11,7 @@ import Testing
 
     private func onM() throws -> QueryRules { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) }
 
-    @Test func whoWaitsIsToldOfAPassingFaultAndGetsTheResultLater() throws {
+    @Test func aWaiterGetsAPassingFaultAndTheResultLater() throws {
         var bench = Bench(["Q": try onM()])
         let run = bench.announce().runs[0]
         #expect(bench.finish(run, Self.unavailable).summary == ["g:failed UNAVAILABLE"])
@@ -20,7 +20,7 @@ import Testing
         #expect(bench.finish(again.runs[0], RefreshFixture.result(1)).summary == [#"g:result {"v":1}"#])
     }
 
-    @Test func whoHasAResultIsNotToldOfAPassingFault() throws {
+    @Test func aPassingFaultIsNotReportedToHoldersOfAResult() throws {
         var bench = Bench.settled(try onM())
         let run = bench.event(RefreshFixture.event(trace: "one")).runs[0]
         #expect(bench.finish(run, Self.unavailable).isNothing)
@@ -50,7 +50,7 @@ import Testing
         #expect(try #require(bench.machine.nextDeadlineMs) - bench.nowMs == 100, "a success ends the back-off")
     }
 
-    @Test func aLastingFaultIsToldToAllOnceAndTriedAgainSeldom() throws {
+    @Test func aLastingFaultIsReportedOnceAndRetriedSeldom() throws {
         var bench = Bench.settled(try onM())
         let run = bench.event().runs[0]
         #expect(bench.finish(run, Self.broken).summary == ["g:failed DATABASE_ERROR"])
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.finish(next, RefreshFixture.result(1)).summary == [#"g:result {"v":1}"#])
     }
 
-    @Test func afterALastingFaultNobodyIsToldThatTheOldResultHolds() throws {
+    @Test func afterALastingFaultTheOldResultIsNotConfirmed() throws {
         var bench = Bench.settled(try onM())
         _ = bench.finish(bench.event().runs[0], Self.broken)
         bench.nowMs += 1_000
@@ -95,7 +95,7 @@ import Testing
         #expect(bench.machine.shardLost(Bench.shard) == 0)
     }
 
-    @Test func aShardThatComesBackStartsAnewAboveItsOldPositions() throws {
+    @Test func aShardThatComesBackStartsAboveItsOldPositions() throws {
         var bench = Bench.settled(try onM())
         let old = bench.event().runs[0]
         bench.machine.shardLost(Bench.shard)

@@ -3,7 +3,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// Who is registered and what each gateway is told.
+/// Which gateways are registered and what each of them is sent.
 @Suite struct InterestTests {
     private var onM: QueryRules { get throws { RefreshFixture.rules([try RefreshFixture.trigger(nil)]) } }
 
@@ -48,7 +48,7 @@ import Testing
         #expect(!bench.machine.hasLiveQueries(other) && bench.event().runs.count == 1)
     }
 
-    @Test func whoComesDuringARunThatBringsNoBodyGetsOneMore() throws {
+    @Test func aGatewayAnnouncedDuringAnUnchangedRunCausesAnother() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]
         #expect(run.items[0].knownDigest == RefreshFixture.digest(1))
@@ -107,7 +107,7 @@ import Testing
         #expect(bench.machine.liveQueryCount == 0)
     }
 
-    @Test func whoWasNotInTheListBeforeIsNew() throws {
+    @Test func aGatewayThatReturnsToTheListIsNew() throws {
         var bench = Bench.settled(try onM)
         let (g, other) = (NodeID("g"), NodeID("other"))
         #expect(bench.machine.gatewaysListed([g, other]).new == [g, other])
@@ -145,7 +145,7 @@ import Testing
         #expect(bench.machine.ownedShards.isEmpty)
     }
 
-    @Test func aMessageThatWasNotSentIsSentAnew() throws {
+    @Test func aMessageThatWasNotSentIsSentAgain() throws {
         var bench = Bench.settled(try onM)
         let run = bench.event().runs[0]
         _ = bench.finish(run, RefreshFixture.result(2))

@@ -159,7 +159,7 @@ import Testing
         #expect(asked.runs.map(\.items.count) == [4])
         #expect(bench.machine.takeOver.losses == 1 && bench.machine.pacedCount == 16)
         #expect(bench.machine.nextDeadlineMs != nil)
-        // Everybody leaves: nothing is left behind.
+        // All live queries are withdrawn: nothing is left behind.
         for number in 0..<20 { _ = bench.tell(.withdraw(gateway: NodeID("g"), key: query(number).key)) }
         #expect(bench.machine.liveQueryCount == 0 && bench.machine.pacedCount == 0)
         let status = bench.machine.shardStatuses[0]

@@ -135,7 +135,7 @@ import Testing
         #expect(rest.summary == ["g:unchanged"] && rest.runs.isEmpty)
     }
 
-    @Test func whoComesMeanwhileIsJudgedNext() {
+    @Test func announcementsDuringAReplayWaitForTheNext() {
         var bench = Self.owner()
         _ = Self.announce(0, at: 85, to: &bench)
         let page = bench.advance(50).pages[0]
@@ -188,7 +188,7 @@ import Testing
         #expect(Self.announce(2, at: 85, to: &bench).runs.count == 1)
     }
 
-    @Test func whoLeavesMeanwhileIsForgotten() {
+    @Test func aLiveQueryWithdrawnDuringTheReplayIsForgotten() {
         var bench = Self.owner()
         for number in 0..<2 { _ = Self.announce(number, at: 85, to: &bench) }
         let page = bench.advance(50).pages[0]
@@ -206,7 +206,7 @@ import Testing
         var bench = Self.owner()
         for number in 0..<4 { _ = Self.announce(number, at: 60, to: &bench) }
         let page = bench.advance(50).pages[0]
-        // One leaves, one is touched, two are asked for by somebody without it.
+        // One leaves, one is touched, two are announced by a gateway without their results.
         _ = bench.tell(.withdraw(gateway: NodeID("g"), key: RefreshFixture.query(Self.names[0]).key))
         _ = bench.event(Self.touching(1))
         for number in 2..<4 { _ = bench.announce(RefreshFixture.query(Self.names[number]), from: "h") }
@@ -238,7 +238,7 @@ import Testing
     }
 
     /// Beside a model that looks at every event.
-    @Test(arguments: 0..<40) func whatRunsIsWhatWasTouched(_ seed: UInt64) {
+    @Test(arguments: 0..<40) func exactlyTheTouchedLiveQueriesRun(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let first = UInt64.random(in: 30...75, using: &random)
         var events: [UInt64: MutationEvent?] = [:]

@@ -141,7 +141,7 @@ import Testing
         #expect(late.runs.count == 1)
     }
 
-    @Test func aStreamThatBeginsAnewEndsTheHistory() throws {
+    @Test func aStreamThatStartsOverEndsTheHistory() throws {
         var bench = try owner()
         _ = bench.machine.eventsLost(Bench.shard, lastEventID: .zero, nowMs: bench.nowMs)
         bench.lastID = RefreshFixture.id(200)

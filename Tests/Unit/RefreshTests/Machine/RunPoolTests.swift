@@ -24,7 +24,7 @@ import Testing
         RefreshFixture.query(name, ["n": .int(Int64(number))])
     }
 
-    @Test func othersGoOnWhileAllRunsThatWaitForServersAreTaken() throws {
+    @Test func otherQueriesRunWhileAllRunsThatWaitForServersAreTaken() throws {
         var bench = try bench()
         // Newcomers during a hang: each is a run, up to the limit.
         let stuck = (0..<5).flatMap { bench.announce(query("Near", $0)).runs }

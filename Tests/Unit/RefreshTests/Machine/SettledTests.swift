@@ -37,7 +37,7 @@ import Testing
         #expect(bench.tell(summary([query])).summary == ["g:settled \(bench.lastID) except 0"])
     }
 
-    @Test func aSummaryThatDoesNotFitAsksAndTellsNothing() throws {
+    @Test func aSummaryThatDiffersRequestsAnnouncementsOnly() throws {
         var bench = Bench.settled(try onM())
         _ = bench.event(Self.other)
         #expect(bench.tell(summary([])).summary == ["g:announceAll \(Bench.epoch)"])
@@ -70,7 +70,7 @@ import Testing
         #expect(bench.tell(summary([query, quiet])).summary == ["g:settled \(bench.lastID) except 1"])
     }
 
-    @Test func nothingIsToldWhereNothingIsSettled() throws {
+    @Test func unsettledLiveQueriesAreNotReportedAsSettled() throws {
         var bench = Bench(["Q": try onM()])
         let run = bench.announce().runs[0]
         _ = bench.event(Self.other)

@@ -2,7 +2,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// Runs of a timer that change nothing are told to gateways that want to hear of them, and to no other.
+/// Timer runs that change nothing are reported to the gateways that request this, and to no other.
 @Suite struct TickTests {
     private static let everyMs: Int64 = 10_000
 
@@ -17,7 +17,7 @@ import Testing
         bench.advance(Self.everyMs).runs
     }
 
-    @Test func anUnchangedTickIsTold() throws {
+    @Test func anUnchangedTimerRunIsReported() throws {
         var bench = bench(reportsTimerRuns: true)
         for _ in 0..<3 {
             let runs = tick(&bench)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func nobodyElseHearsOfIt() throws {
+    @Test func onlySubscribersThatAskGetTimerRuns() throws {
         var bench = bench(reportsTimerRuns: false)
         bench.nowMs += 1_000
         let second = bench.announce(from: "h", announcement: AnnouncementID(number: 1, reportsTimerRuns: true))

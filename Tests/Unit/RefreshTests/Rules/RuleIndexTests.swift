@@ -104,7 +104,7 @@ import Testing
         #expect(matched(index, RefreshFixture.event("M", ["x": false])).isEmpty)
     }
 
-    @Test func implicitAndExplicitCausesAreTold() throws {
+    @Test func matchesNameImplicitAndExplicitCauses() throws {
         var index = RuleIndex()
         let rules = RefreshFixture.rules(
             [try RefreshFixture.trigger(nil)],

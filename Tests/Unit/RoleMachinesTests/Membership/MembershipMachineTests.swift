@@ -56,7 +56,7 @@ import Testing
         #expect(machine.waitEnded(4) == [.readOverrides(5)])
     }
 
-    @Test func aKnownNodeWakesNobody() {
+    @Test func aKnownNodeDoesNotWakeWorkers() {
         var (machine, wait) = settled()
         _ = machine.waitEnded(wait)
         _ = machine.overridesRead(5, .success(ClusterOverrides()))
@@ -202,7 +202,7 @@ import Testing
             machine.announced(6, .failure(StepFailure("away"))).suffix(2) == [.endRound(2), .readOverrides(7)])
     }
 
-    @Test func answersThatNobodyAwaitsChangeNothing() {
+    @Test func unexpectedAnswersChangeNothing() {
         var (machine, wait) = settled()
         _ = machine.waitEnded(wait)
         let announcement = machine.overridesRead(5, .success(ClusterOverrides()))

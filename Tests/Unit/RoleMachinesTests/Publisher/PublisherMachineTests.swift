@@ -120,7 +120,7 @@ import Testing
 
     // MARK: Confirmation
 
-    @Test func shardsOfASplitHearOfItBeforeTheRowIsRemoved() throws {
+    @Test func shardsOfASplitGetTheEventBeforeTheRowIsRemoved() throws {
         var machine = machine()
         try published(["a"], by: &machine)
         let split = machine.overridesConfirmed(
@@ -135,7 +135,7 @@ import Testing
         #expect(try #require(removal(in: done)) == (["a"], 1))
     }
 
-    @Test func queriesOfANewVersionHearOfItBeforeTheRowIsRemoved() throws {
+    @Test func queriesOfANewVersionGetTheEventBeforeTheRowIsRemoved() throws {
         var machine = machine()
         try published(["a"], by: &machine)
         let loaded = machine.overridesConfirmed(
@@ -146,7 +146,7 @@ import Testing
         #expect(try #require(removal(in: machine.appended(call, .success(())))) == (["a"], 2))
     }
 
-    @Test func aRowStaysWhileNobodyCanTellWhichShardsAreResponsible() throws {
+    @Test func aRowStaysWhileTheResponsibleShardsAreUnknown() throws {
         var machine = machine()
         try published(["a", "b"], by: &machine)
         let unknown = machine.overridesConfirmed(

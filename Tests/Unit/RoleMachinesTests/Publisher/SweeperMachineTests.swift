@@ -124,7 +124,7 @@ import Testing
         #expect(names(machine.removed(.success(0))) == ["measure 30"])
     }
 
-    @Test func whatFailsIsToldWithTheBacklog() {
+    @Test func aFailureIsReportedWithTheBacklog() {
         var machine = machine()
         _ = machine.roundDue(serverChanges: 0, hasPublished: false)
         _ = machine.taken(taken(["a"]))
@@ -178,7 +178,7 @@ import Testing
         #expect(round(3) == ["resync 4", "resynced 3", "take 2000 2"])
     }
 
-    @Test func whoSentNothingHasNothingToLose() {
+    @Test func aNodeThatPublishedNothingSendsNoMarker() {
         var machine = machine()
         #expect(names(machine.roundDue(serverChanges: 1, hasPublished: false)) == ["take 2000 2"])
         _ = machine.taken(taken([]))

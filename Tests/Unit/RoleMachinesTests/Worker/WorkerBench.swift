@@ -63,7 +63,7 @@ struct WorkerBench {
         take(machine.ticked(serverChanges: serverChanges, nowMs: nowMs))
     }
 
-    /// Time goes on to the machine's own deadline.
+    /// Advances the time to the machine's own deadline.
     mutating func reachDeadline() {
         guard let deadlineMs = machine.nextDeadlineMs else { return }
         nowMs = max(nowMs, deadlineMs)

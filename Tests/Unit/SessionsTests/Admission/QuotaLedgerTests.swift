@@ -49,7 +49,7 @@ import Testing
         #expect(ledger.count(.subscription, of: .address("192.0.2.2")) == 0)
     }
 
-    @Test func nobodyIsInItWhoHasNothing() {
+    @Test func subjectsWithoutUsageAreRemoved() {
         var ledger = ledger {
             $0.requests = .init(perUser: 3, perAddress: 3)
             $0.sessions.perUser = 1
@@ -65,7 +65,7 @@ import Testing
 
     // MARK: Addresses behind proxies
 
-    @Test func theClientIsTheFirstWhomNoTrustedProxyIsBefore() throws {
+    @Test func theClientIsTheLastAddressThatIsNoTrustedProxy() throws {
         let proxies = try #require(TrustedProxies(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]))
         #expect(proxies.client(peer: "198.51.100.1", forwarded: "203.0.113.5") == "198.51.100.1", "not believed")
         #expect(proxies.client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "203.0.113.5")

@@ -30,7 +30,7 @@ import Testing
         #expect(count(30, &admission, at: 100_000).count == 10)
     }
 
-    @Test func offAdmitsEverybody() {
+    @Test func zeroAdmitsEveryClient() {
         var admission = SessionAdmission(perSecond: 0, burst: 1)
         #expect(count(10_000, &admission, at: 0).isEmpty)
     }
@@ -57,7 +57,7 @@ import Testing
 
     /// Clients that follow the advice, each at some instant of the second it was told, are all in after about as long
     /// as the rate needs; hardly any is refused three times.
-    @Test func whoFollowsTheAdviceGetsIn() {
+    @Test func clientsThatFollowTheAdviceAreAdmitted() {
         var admission = SessionAdmission(perSecond: 200, burst: 100)
         var numbers = numbers
         var due = [Int64: Int](minimumCapacity: 0)

@@ -112,7 +112,7 @@ import Testing
         _ = receive(&machine, start("1", token: "a"))
         let sent = actionTexts(machine.expired(ids: ["1"], .tokenExpired))
         #expect(sent.count == 1 && sent[0].contains("UnauthorizedException"))
-        #expect(receive(&machine, start("2", token: "a")) == ["authenticate a"], "it is judged anew")
+        #expect(receive(&machine, start("2", token: "a")) == ["authenticate a"], "it is verified again")
     }
 
     @Test func errorTypesAreThoseThatAmplifyKnows() {

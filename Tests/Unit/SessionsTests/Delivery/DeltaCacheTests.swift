@@ -16,7 +16,7 @@ import Testing
 
     private func digest(_ number: Int) -> Digest { Digest(of: body(number)) }
 
-    @Test func aPatchIsComputedOnceForEverybody() {
+    @Test func aPatchIsComputedOnceForAllSubscribers() {
         var cache = DeltaCache(bytesMax: 1 << 20, resultBytesMax: 1 << 16)
         #expect(patch(&cache, from: digest(1), to: digest(2), body(2)) == nil, "1 was never seen")
         cache.remember(digest(1), OperationAnswer(body: body(1)))
@@ -47,7 +47,7 @@ import Testing
         #expect(self.patch(&cache, from: partial.digest, to: digest(3), body(3)) == nil)
     }
 
-    @Test func itIsBoundedAndForgetsWhatNobodyUses() {
+    @Test func theCacheIsBoundedAndDropsUnusedResults() {
         var cache = DeltaCache(bytesMax: 8_192, resultBytesMax: 1_000)
         for number in 0..<100 {
             cache.remember(digest(number), OperationAnswer(body: body(number)))

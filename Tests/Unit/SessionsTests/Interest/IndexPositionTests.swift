@@ -119,7 +119,7 @@ import Testing
         var machine = machine()
         let first = try announced(try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions)
         _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
-        // Seen at another place, with a smaller and with a greater position: nobody can tell which is newer.
+        // Seen at another place, with a smaller and with a greater position: which is newer is unknown.
         for run in [UInt64(1), 99] {
             let seen = SessionFixture.known(2, SessionFixture.position(run, epoch: 9).at(placement: 77))
             let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: seen, nowMs: 2)
@@ -130,7 +130,7 @@ import Testing
         }
         // Without anything seen, what is here is handed over at once, also meanwhile.
         #expect(try machine.subscribed(hub: 1, SessionFixture.query(), known: nil, nowMs: 3).immediate != nil)
-        // The first tag of a live query nobody follows here travels without its position, and wants a run.
+        // The first tag of a live query without followers here travels without its position, and requires a run.
         var other = self.machine()
         let seen = SessionFixture.known(2, SessionFixture.position(1, epoch: 9).at(placement: 77))
         let started = try announced(try other.subscribed(hub: 0, SessionFixture.query(), known: seen, nowMs: 2).actions)
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
-    @Test func whoSawMoreAtTheFormerPlaceWaitsForARunThatStartsAfterwards() throws {
+    @Test func aNewerKnownPositionOfAFormerPlacementRequiresAFreshRun() throws {
         var (machine, announcement) = try moved()
         let ahead = SessionFixture.known(2, SessionFixture.position(51, epoch: 9))
         let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: ahead, nowMs: 3)

@@ -18,7 +18,7 @@ import Testing
             switch action {
             case .tell(_, .announce(_, _, let known, let announcement)):
                 (known.map { "announce \(name($0.digest))" } ?? "announce")
-                    + (announcement.requiresFreshRun ? " anew" : "")
+                    + (announcement.requiresFreshRun ? " fresh" : "")
             case .tell(_, .withdraw): "withdraw"
             case .tell(_, .leave): "leave"
             case .tell(_, .summary(_, let count, _, _)): "summary \(count)"
@@ -57,7 +57,7 @@ import Testing
             _ = machine.timeReached(nowMs: nowMs)
         }
         #expect(texts(machine.linkRestored(nowMs: nowMs)) == ["announce"], "the other one has its answer")
-        // The pauses begin anew.
+        // The pauses start over.
         #expect(!texts(machine.timeReached(nowMs: nowMs + 1_500)).contains("announce"))
         #expect(texts(machine.timeReached(nowMs: nowMs + 2_000)).contains("announce"))
     }
@@ -173,12 +173,12 @@ import Testing
         #expect(texts(machine.inboxArrived(SessionFixture.unchanged(1, 6), nowMs: 1)) == ["deliver [0] unchanged 1"])
         let same = try machine.subscribed(hub: 0, SessionFixture.query(), known: known, nowMs: 2)
         #expect(same.immediate.map(text) == "unchanged 1" && same.actions.isEmpty)
-        // Somebody without it needs the body.
+        // A subscriber without it needs the body.
         let other = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 3)
         #expect(other.immediate == nil && texts(other.actions) == ["announce"])
     }
 
-    @Test func aForgedClaimSilencesNobody() throws {
+    @Test func aForgedClaimDoesNotStopDelivery() throws {
         var machine = machine()
         let forged = SessionFixture.known(1, Position(epoch: .max, run: .max, id: .max))
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: forged, nowMs: 0)
@@ -199,7 +199,7 @@ import Testing
         var machine = try holding(1, 5)
         let newer = try machine.subscribed(
             hub: 0, SessionFixture.query(), known: SessionFixture.known(2, SessionFixture.position(9)), nowMs: 2)
-        #expect(newer.immediate == nil && texts(newer.actions) == ["announce 1 anew"])
+        #expect(newer.immediate == nil && texts(newer.actions) == ["announce 1 fresh"])
         let older = try machine.subscribed(
             hub: 0, SessionFixture.query(), known: SessionFixture.known(2, SessionFixture.position(3)), nowMs: 2)
         #expect(older.immediate.map(text) == "result 1")
@@ -208,7 +208,7 @@ import Testing
         #expect(same.immediate.map(text) == "unchanged 1")
     }
 
-    @Test func anOwnerThatBelievesInAnotherResultIsToldAgain() throws {
+    @Test func anUnchangedAnswerForAnotherResultCausesAnAnnouncement() throws {
         var machine = try holding(1, 5)
         #expect(texts(machine.inboxArrived(SessionFixture.unchanged(3, 7), nowMs: 2)) == ["announce 1"])
         // While that announcement is under way there is no need for another.
@@ -238,7 +238,7 @@ import Testing
         #expect(machine.awaitingCount == 2)
     }
 
-    @Test func leavingTellsEveryShardAndForgetsAll() throws {
+    @Test func leavingNotifiesEveryShardAndRemovesAll() throws {
         var machine = try holding()
         #expect(texts(machine.leave()) == ["leave"])
         #expect(machine.liveQueryCount == 0 && machine.subscriptionCount == 0)

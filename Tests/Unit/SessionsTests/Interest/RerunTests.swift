@@ -30,8 +30,8 @@ import Testing
 
     @Test func aRunThatIsAskedForIsAFreshOne() throws {
         var machine = machine()
-        let nobodys = machine.rerun(key, nowMs: 0)
-        #expect(nobodys == nil)
+        let unfollowed = machine.rerun(key, nowMs: 0)
+        #expect(unfollowed == nil)
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
         _ = machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 1)
         let rerun = machine.rerun(key, nowMs: 2)
@@ -81,7 +81,7 @@ import Testing
         #expect(table.take(.unchangedTick(SessionFixture.live(1, 1)), key: key).isEmpty, "older than what was shown")
     }
 
-    @Test func theOwnerIsToldWhoWantsTicksOnceSomebodyDoes() throws {
+    @Test func aSubscriberThatWantsTimerRunsIsAnnouncedToTheOwner() throws {
         var machine = machine()
         let plain = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
         #expect(announcements(plain.actions).map(\.reportsTimerRuns) == [false])

@@ -40,7 +40,7 @@ import Testing
         return found
     }
 
-    @Test func positionsMoveOnWithoutAWordToAnybody() throws {
+    @Test func settledPositionsAdvanceWithoutDeliveries() throws {
         var machine = try holding([(1, 1), (2, 2)])
         #expect(machine.inboxArrived(settled([(1, 1), (2, 2)]), nowMs: 2).isEmpty)
         #expect(freshness(&machine) == [1: through, 2: through])
@@ -66,7 +66,7 @@ import Testing
         #expect(freshness(&machine) == [1: SessionFixture.position(5).id, 2: through])
     }
 
-    @Test func whoHoldsSomethingElseBelievesNothing() throws {
+    @Test func aSettledMessageForOtherResultsIsIgnored() throws {
         for claimed in [[(1, 1), (2, 3)], [(1, 2), (2, 1)], [(1, 1)], [(1, 1), (2, 2), (3, 3)], []] {
             var machine = try holding([(1, 1), (2, 2)])
             _ = machine.inboxArrived(settled(claimed.map { (query: $0.0, result: $0.1) }), nowMs: 2)
@@ -105,7 +105,7 @@ import Testing
         #expect(freshness(&machine) == [0: StreamID(ms: 200, sequence: 0)])
     }
 
-    @Test func aFormerOwnerIsNotHeard() throws {
+    @Test func messagesOfAFormerOwnerAreIgnored() throws {
         var machine = try holding([(1, 1)])
         _ = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 8), nowMs: 2)
         _ = machine.inboxArrived(settled([(1, 1)]), nowMs: 2)

@@ -28,19 +28,21 @@ import Testing
         return try AdministratorRequest(body, method)
     }
 
-    @Test func asWhomItRuns() throws {
+    @Test func callsRunAsTheImpersonatedUser() throws {
         let plain = try request(#"{"query":"{ a }"}"#, .executeGraphql)
         #expect(plain.query == "{ a }" && plain.auth == nil && !plain.isImpersonated && plain.variables.isEmpty)
-        let somebody = try request(
+        let impersonated = try request(
             """
             {"operationName":"Q","variables":{"n":1},"extensions":{"impersonate":{"authClaims":{"sub":"ann",\
             "email":"e"}}}}
             """,
             .impersonateQuery)
-        #expect(somebody.auth == Auth(uid: "ann", token: ["sub": "ann", "email": "e"]) && somebody.variables["n"] == 1)
-        let nobody = try request(
+        #expect(
+            impersonated.auth == Auth(uid: "ann", token: ["sub": "ann", "email": "e"])
+                && impersonated.variables["n"] == 1)
+        let signedOut = try request(
             #"{"operationName":"Q","extensions":{"impersonate":{"unauthenticated":true}}}"#, .impersonateMutation)
-        #expect(nobody.auth == nil && nobody.isImpersonated)
+        #expect(signedOut.auth == nil && signedOut.isImpersonated)
     }
 
     @Test(arguments: [

@@ -24,7 +24,7 @@ import Testing
         #expect(ConnectorCall(path: path) == nil)
     }
 
-    @Test func aWrongNameIsToldWhatIsRight() {
+    @Test func theRefusalOfAWrongNameListsTheRightOnes() {
         let here = ServiceIdentity(service: "auctions", location: "us-central1", connectors: ["a", "b"])
         func refusal(_ location: String, _ service: String, _ connector: String) -> String? {
             here.refusal(of: ConnectorName(location: location, service: service, connector: connector))?.message

@@ -74,7 +74,7 @@ import Testing
         #expect(machine.received(text: Array(subscribe("2", "B").utf8)) == [.start(id: "2", request, .follow)])
     }
 
-    @Test func aWrongNameIsToldUnderEachID() {
+    @Test func aWrongNameIsAnErrorUnderEachID() {
         for (name, message) in [
             ("projects/p/locations/us-central1/services/auctions/connectors/x", "no connector \\\"x\\\""),
             ("projects/p/locations/eu/services/auctions/connectors/default", "not in \\\"eu\\\""),
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func theSameIDOnTheSameSocketSubscribesAnew() {
+    @Test func theSameIDOnTheSameSocketReplacesTheSubscription() {
         var machine = bound()
         _ = receive(&machine, subscribe("1"))
         #expect(receive(&machine, subscribe("1", "Other")) == ["stop 1", "start 1 Other follow"])
@@ -223,7 +223,7 @@ import Testing
         #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow"])
     }
 
-    @Test func aRefusedTokenIsToldUnderEachIDUntilABetterOne() {
+    @Test func aRefusedTokenIsAnErrorUnderEachIDUntilABetterOne() {
         var machine = bound()
         _ = receive(&machine, subscribe("live"))
         let frame = #"{"requestId":"2","execute":{"operationName":"A"},"headers":{"x-firebase-auth-token":"bad"}}"#
@@ -244,7 +244,7 @@ import Testing
         #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"t"}}"#) == ["authenticate t"])
     }
 
-    @Test func anExpiredTokenIsToldPerIDAndANewOneBringsTheSubscriptionsBack() {
+    @Test func anExpiredTokenIsAnErrorPerIDAndANewOneResumesTheSubscriptions() {
         var machine = bound()
         for id in ["1", "2"] { _ = receive(&machine, subscribe(id)) }
         #expect(

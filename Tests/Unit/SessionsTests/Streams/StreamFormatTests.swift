@@ -55,7 +55,7 @@ import Testing
         let failed = text(format.failed([RequestError(.operationNotFound, "none")]))
         #expect(
             failed.hasPrefix("event: next\ndata: {\"errors\":[{\"message\":\"none\"") && failed.hasSuffix("data: \n\n"))
-        #expect(format.leaving.isEmpty, "clients connect anew when there was no complete")
+        #expect(format.leaving.isEmpty, "clients reconnect when there was no complete")
     }
 
     @Test func thePlainResourceHasTheEntityTagAsId() {

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Of whom nothing is known yet little is kept.
+    /// Little is kept for a client that is not authenticated yet.
     @Test(arguments: Waiter.allCases) func messagesThatWaitForAVerdictAreBoundedInBytes(_ waiter: Waiter) {
         var machine = waiter.machine(
             SessionOpening(credentials: Credentials(bearer: "t"), operationsMax: 100, waitingBytesMax: 3_000))
@@ -130,7 +130,7 @@ import Testing
         #expect(starts(receive(&machine, script.start("3"))) == ["3"])
     }
 
-    @Test(arguments: MachineScript.all) func nobodyIsWaitedForForEver(_ script: MachineScript) {
+    @Test(arguments: MachineScript.all) func aClientThatDoesNotIntroduceItselfIsClosed(_ script: MachineScript) {
         guard !script.introduction.isEmpty else { return }
         var machine = script.make(SessionOpening(operationsMax: 10))
         #expect(machine.initTimedOut().filter(isClose).count == 1)

@@ -208,7 +208,7 @@ import Testing
         #expect(machine.isServing(zero, nowMs: 4_010))
     }
 
-    @Test func whoServedWhenTheServerForgotServesOn() {
+    @Test func theFormerOwnerTakesAForgottenLeaseAgain() {
         var machine = holding()
         #expect(
             machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010) == [
@@ -220,7 +220,7 @@ import Testing
             ])
     }
 
-    @Test func whoWasTooLateToServeOnRests() {
+    @Test func anOwnerThatLearnsTooLateLetsTheShardRest() {
         var machine = holding()
         #expect(
             machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 5_000, nowMs: 5_600) == [
@@ -232,7 +232,7 @@ import Testing
 
     /// It asked in time and stood still: meanwhile another one could serve, of whom the next server knows nothing.
     @Test(arguments: [(5_499, true), (5_500, false), (9_900, false)])
-    func whoIsAnsweredTooLateToServeOnRests(answeredMs: Int64, servesOn: Bool) {
+    func anOwnerThatIsAnsweredTooLateLetsTheShardRest(answeredMs: Int64, servesOn: Bool) {
         var machine = holding()
         _ = machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010)
         let actions = machine.leaseAnswered(

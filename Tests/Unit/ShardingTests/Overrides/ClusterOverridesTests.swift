@@ -31,7 +31,7 @@ import Testing
                 && ClusterOverrides.drain(NodeID("g"), false).value == nil)
     }
 
-    @Test func theMostSplitsInUseLatelyAreHeardOn() {
+    @Test func eventsGoToTheMostSplitsInRecentUse() {
         let four = stored([ClusterOverrides().settingSplits(of: operation, to: 4, nowMs: 1_000)])
         let one = stored([four.settingSplits(of: operation, to: 1, nowMs: 2_000)])
         #expect(one.splits[operation]?.heard(nowMs: 2_000 + ClusterOverrides.formerSplitsMs - 1) == 4)

@@ -11,7 +11,7 @@ import Testing
         shards.map { ShardAssignment.owner(of: $0, among: workers) }
     }
 
-    @Test func nobodyOwnsWithoutWorkers() {
+    @Test func withoutWorkersThereIsNoOwner() {
         #expect(ShardAssignment.owner(of: ShardID(0), among: [NodeID]()) == nil)
     }
 
@@ -49,14 +49,34 @@ import Testing
         #expect(counts.count == 4 && counts.values.allSatisfy { (40...90).contains($0) }, "\(counts)")
     }
 
-    @Test func shardsOfOperationsAreStableNumbersInRange() {
+    @Test func shardsOfOperationsAreDistinctAndInRange() {
         let operations = (0..<200).map { OperationReference(connector: "c", operation: "Op\($0)") }
         let found = ShardRouting.shards(of: operations + operations, shardCount: 16)
         #expect(found == found.sorted() && Set(found).count == found.count)
         #expect(found.allSatisfy { (0..<16).contains($0.number) } && found.count == 16)
-        // Every process of every release must agree, so the number itself is fixed here.
-        #expect(
-            ShardRouting.shard(of: OperationReference(connector: "a", operation: "bc"), shardCount: 1 << 20)
-                != ShardRouting.shard(of: OperationReference(connector: "ab", operation: "c"), shardCount: 1 << 20))
+    }
+
+    /// Nodes of all releases of one `ClusterFormat` compute the same numbers. A change of these is a change of format.
+    @Test(arguments: [
+        ("a", "bc", 609_174, [150, 107, 64, 21]), ("ab", "c", 557_593, [25, 240, 199, 158]),
+        ("auctions", "Lot", 347_267, [131, 156, 181, 206]),
+    ])
+    func theShardsOfAnOperationAreTheseNumbers(connector: String, name: String, shard: Int, splits: [Int]) {
+        let operation = OperationReference(connector: connector, operation: name)
+        #expect(ShardRouting.shard(of: operation, shardCount: 1 << 20).number == shard)
+        #expect(ShardRouting.shards(of: operation, splits: 4, shardCount: 256).map(\.number) == splits)
+    }
+
+    /// Likewise; the keys are SHA-256 of the texts.
+    @Test(arguments: [("0", [0, 3, 3, 33]), ("1", [1, 2, 4, 63]), ("7", [1, 1, 4, 4])])
+    func theSplitsOfALiveQueryAreTheseNumbers(text: String, splits: [Int]) {
+        let key = LiveQueryKey(digest: Digest(of: text.utf8))
+        #expect([2, 4, 8, 64].map { ShardRouting.split(of: key, splits: $0) } == splits)
+    }
+
+    /// Likewise.
+    @Test(arguments: [(0, "worker-2"), (1, "worker-5"), (200, "worker-0")])
+    func theOwnerOfAShardIsThisWorker(shard: Int, worker: String) {
+        #expect(ShardAssignment.owner(of: ShardID(shard), among: workers(7)) == NodeID(worker))
     }
 }
