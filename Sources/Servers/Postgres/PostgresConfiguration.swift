@@ -16,13 +16,13 @@ package struct PostgresConfiguration: Sendable {
     package var slowRefreshConnections = 0
     package var slowWriteConnections = 0
     /// The running time after which a query that delays others counts as slow.
-    package var slowAfterMs = 50
+    package var slowAfterMs = 100
     /// The running time after which a transaction that delays others counts as slow; it may wait for locks.
     package var slowTransactionAfterMs = 1_000
     /// The most slow statements of one kind that wait for a connection, and the most of one caller. Beyond that:
     /// `queueFull`.
     package var slowQueueMax = 256
-    package var slowQueuePerSourceMax = 16
+    package var slowQueuePerSourceMax = 64
     /// Shared, pipelined connections for `transaction`.
     package var writeConnections = 12
     /// Exclusive connections for `withSession` and `script`.

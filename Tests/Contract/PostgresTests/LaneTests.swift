@@ -79,18 +79,31 @@ extension OneServer {
 
         @Test func tooManySlowStatementsAreRefused() async throws {
             try await withLanes({ $0.slowQueuePerSourceMax = 1 }) { (pool) async throws in
-                let statement: Statement = "SELECT pg_sleep(0.5), 1"
+                let statement: Statement = "SELECT pg_sleep($1::float8), 1"
                 statement.isSlowAgain()
-                async let running = pool.query(statement, for: .caller(1))
+                async let running = pool.query(statement, ["1"], for: .caller(1))
                 _ = await eventually { pool.requests.counts.running == 1 }
-                async let waiting = pool.query(statement, for: .caller(1))
+                async let waiting = pool.query(statement, ["1"], for: .caller(1))
                 _ = await eventually { pool.requests.counts.waiting == 1 }
-                let refused = await error { () async throws(PostgresError) in
-                    try await pool.query(statement, for: .caller(1))
+                // A fast execution is not refused, although its statement is known to be slow.
+                _ = try await pool.query(statement, ["0"], for: .caller(1))
+                #expect(pool.requests.counts.refused == 0)
+                // A slow one is, once others wait for it; after that the caller's are refused at once.
+                let slow = Task {
+                    await error { () async throws(PostgresError) in
+                        try await pool.query(statement, ["30"], for: .caller(1))
+                    }
                 }
+                _ = await eventually { pool.metrics.read.inFlight == 2 }
+                _ = try await pool.query("SELECT 1", for: .caller(2))
+                let refused = await slow.value
                 #expect(refused?.code == .queueFull && refused?.isRetryable == true)
+                #expect(
+                    await code { () async throws(PostgresError) in
+                        try await pool.query(statement, ["0"], for: .caller(1))
+                    } == .queueFull)
                 _ = try await (running, waiting)
-                #expect(pool.requests.counts.refused == 1)
+                #expect(pool.requests.counts.refused == 2)
             }
         }
 

@@ -17,13 +17,13 @@ struct SlowStatementTests: SampleProjectTests {
         """
 
     private func withNode(
-        _ body: (_ address: ServerAddress, _ admin: AdminClient) async throws -> Void
+        settings: [String] = [], _ body: (_ address: ServerAddress, _ admin: AdminClient) async throws -> Void
     ) async throws {
         try await withProject { project, _ in
             try append(Self.slowOperations, to: project + "/connector/queries.gql")
             try await Cluster.with(project: project) { cluster in
                 let node = try await cluster.start(
-                    roles: "api,worker,gateway,admin", settings: ["postgres.statementTimeoutMs=6000"])
+                    roles: "api,worker,gateway,admin", settings: ["postgres.statementTimeoutMs=6000"] + settings)
                 try await body(node.address, try await AdminClient(node.process))
             }
         }
@@ -73,13 +73,13 @@ struct SlowStatementTests: SampleProjectTests {
     }
 
     @Test func oneCallerHasABoundOfSlowStatements() async throws {
-        try await withNode { address, admin in
+        try await withNode(settings: ["postgres.slowQueuePerCallerMax=16"]) { address, admin in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<40 {
                     group.addTask { try await API.get(address, "Sleep", ["seconds": 2]).status }
                 }
                 var statuses: [Int: Int] = [:]
-                // Once the operation is known to be slow, 16 of them wait and the others are refused at once.
+                // Once the operation is known to be slow, 16 of them wait; the others are refused.
                 while statuses[503, default: 0] < 10, let status = try await group.next() {
                     statuses[status, default: 0] += 1
                 }

@@ -18,11 +18,14 @@ final class SlowStatementQueue: Sendable {
         var rerouted = 0
         var refused = 0
         var isClosed = false
+        /// The sources of slow jobs that were refused. At most `waitingMax`.
+        var refusedUntilMs: [UInt64: Int] = [:]
     }
 
     private let limits: FairQueue<Job>.Limits
     private let state: Mutex<State>
     private static let sweepIntervalMs = 10
+    private static let refusalMs = 10_000
 
     init(connections: Int, _ configuration: PostgresConfiguration) {
         limits = .init(
@@ -41,23 +44,40 @@ final class SlowStatementQueue: Sendable {
 
     func countRerouted() { state.withLock { $0.rerouted += 1 } }
 
-    /// Queues the job or refuses it.
-    func add(_ job: Job) {
+    /// Queues the job, or answers it when too many wait.
+    /// - Parameter isRerouted: the job itself was slow. Otherwise its statement was, and the job may yet be fast: where
+    ///   too many wait, it goes among the others, unless a slow job of its source was refused recently.
+    /// - Returns: false when the job is to go among the others.
+    func add(_ job: Job, isRerouted: Bool, nowMs: Int) -> Bool {
         job.willWait()
-        let error: PostgresError? = state.withLock { state in
-            if state.isClosed { return .poolStopped }
-            switch state.queue.add(job, of: job.source) {
-            case nil: return nil
-            case .full:
-                state.refused += 1
-                return PostgresError(.queueFull, "\(limits.waitingMax) slow statements wait")
+        enum Outcome {
+            case queued, fast
+            case refused(PostgresError)
+        }
+        let outcome: Outcome = state.withLock { state in
+            if state.isClosed { return .refused(.poolStopped) }
+            guard let refusal = state.queue.add(job, of: job.source) else { return .queued }
+            if isRerouted {
+                if state.refusedUntilMs.count >= limits.waitingMax { state.refusedUntilMs = [:] }
+                state.refusedUntilMs[job.source] = nowMs + Self.refusalMs
+            } else if nowMs >= state.refusedUntilMs[job.source, default: .min] {
+                return .fast
+            }
+            state.refused += 1
+            switch refusal {
+            case .full: return .refused(PostgresError(.queueFull, "\(limits.waitingMax) slow statements wait"))
             case .sourceFull:
-                state.refused += 1
-                return PostgresError(
-                    .queueFull, "\(limits.waitingPerSourceMax) slow statements of the same caller wait")
+                let count = limits.waitingPerSourceMax
+                return .refused(PostgresError(.queueFull, "\(count) slow statements of the same caller wait"))
             }
         }
-        if let error { job.finish(.failure(error)) }
+        switch outcome {
+        case .queued: return true
+        case .fast: return false
+        case .refused(let error):
+            job.finish(.failure(error))
+            return true
+        }
     }
 
     func start() -> (element: Job, place: Int)? { state.withLock { $0.queue.start() } }

@@ -1,3 +1,4 @@
+import Clocks
 import Synchronization
 
 /// The connections for one kind of work: some pipelined for many callers, others for slow statements, one at a time.
@@ -39,22 +40,20 @@ final class StatementLane: Sendable {
     }
 
     func submit(_ job: Job) {
-        if job.lane != nil, job.judgedStatement?.isSlow == true {
-            enqueue(job)
-        } else {
-            fast.leastLoaded.submit(job)
-        }
+        if job.lane != nil, job.judgedStatement?.isSlow == true, enqueue(job, isRerouted: false) { return }
+        fast.leastLoaded.submit(job)
     }
 
     /// Queues a job that a connection handed back after cancelling it on the server.
     func reroute(_ job: Job) {
         queue.countRerouted()
-        enqueue(job)
+        _ = enqueue(job, isRerouted: true)
     }
 
-    private func enqueue(_ job: Job) {
-        queue.add(job)
+    private func enqueue(_ job: Job, isRerouted: Bool) -> Bool {
+        let isTaken = queue.add(job, isRerouted: isRerouted, nowMs: Int(MonotonicClock.nowMs()))
         startWaiting()
+        return isTaken
     }
 
     private func startWaiting() {

@@ -23,12 +23,12 @@ package struct PostgresSection: SettingSection {
         "postgres.slowConnections", 2, in: 0...64,
         "Connections for slow queries, and as many for slow re-runs, where the node's roles run them; 0: none.")
     package let slowAfterMs = Setting.duration(
-        "postgres.slowAfterMs", 50, in: 1...hour,
+        "postgres.slowAfterMs", 100, in: 1...hour,
         "Running time after which a query that others wait for moves to a slow connection.")
     package let slowQueueMax = Setting.int(
         "postgres.slowQueueMax", 256, in: 1...100_000, "Slow statements waiting, per kind; more are refused.")
     package let slowQueuePerCallerMax = Setting.int(
-        "postgres.slowQueuePerCallerMax", 16, in: 1...100_000,
+        "postgres.slowQueuePerCallerMax", 64, in: 1...100_000,
         "Slow statements of one user or address waiting; more are refused.")
     package let writeConnections = Setting.int(
         "postgres.writeConnections", 12, in: 1...256,
