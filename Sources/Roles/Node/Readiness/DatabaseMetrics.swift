@@ -16,13 +16,17 @@ struct DatabaseMetrics {
 
     /// Installs the gauges, which are read at every scrape.
     static func observe(_ pool: PostgresPool, in metrics: PrometheusMetrics) {
+        // The registry outlives the pool, which holds threads and descriptors.
+        let counts: @Sendable (PostgresPool.SlowStatementKind) -> SlowStatementCounts = { [weak pool] kind in
+            pool?.slowStatements(kind) ?? SlowStatementCounts()
+        }
         let gauges = DatabaseMetrics()
         for kind in PostgresPool.SlowStatementKind.allCases {
             let labels = [("kind", kind.rawValue)]
-            gauges.running.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).running) }
-            gauges.waiting.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).waiting) }
-            gauges.rerouted.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).rerouted) }
-            gauges.refused.observe(in: metrics, labels: labels) { Double(pool.slowStatements(kind).refused) }
+            gauges.running.observe(in: metrics, labels: labels) { Double(counts(kind).running) }
+            gauges.waiting.observe(in: metrics, labels: labels) { Double(counts(kind).waiting) }
+            gauges.rerouted.observe(in: metrics, labels: labels) { Double(counts(kind).rerouted) }
+            gauges.refused.observe(in: metrics, labels: labels) { Double(counts(kind).refused) }
         }
     }
 }

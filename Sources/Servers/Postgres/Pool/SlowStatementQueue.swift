@@ -8,6 +8,12 @@ package struct SlowStatementCounts: Sendable, Hashable {
     package var rerouted = 0
     /// Slow statements refused since the start because too many waited.
     package var refused = 0
+
+    package init() {}
+
+    init(running: Int, waiting: Int, rerouted: Int, refused: Int) {
+        (self.running, self.waiting, self.rerouted, self.refused) = (running, waiting, rerouted, refused)
+    }
 }
 
 /// The slow statements of a lane that wait for one of its slow connections.
