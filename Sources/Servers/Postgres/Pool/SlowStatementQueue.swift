@@ -19,76 +19,57 @@ package struct SlowStatementCounts: Sendable, Hashable {
 /// The slow statements of a lane that wait for one of its slow connections.
 final class SlowStatementQueue: Sendable {
     private struct State {
-        var queue: FairQueue<Job>
+        var admission: SlowStatementAdmission<Job>
         var nextSweepMs = 0
         var rerouted = 0
-        var refused = 0
         var isClosed = false
-        /// The sources of slow jobs that were refused. At most `waitingMax`.
-        var refusedUntilMs: [UInt64: Int] = [:]
     }
 
     private let limits: FairQueue<Job>.Limits
     private let state: Mutex<State>
     private static let sweepIntervalMs = 10
-    private static let refusalMs = 10_000
 
     init(connections: Int, _ configuration: PostgresConfiguration) {
         limits = .init(
             places: connections, placesPerSource: max(1, connections - 1), waitingMax: configuration.slowQueueMax,
             waitingPerSourceMax: configuration.slowQueuePerSourceMax)
-        state = Mutex(State(queue: FairQueue(limits: limits)))
+        state = Mutex(State(admission: SlowStatementAdmission(limits: limits)))
     }
 
     var counts: SlowStatementCounts {
         state.withLock {
             SlowStatementCounts(
-                running: $0.queue.runningCount, waiting: $0.queue.waitingCount, rerouted: $0.rerouted,
-                refused: $0.refused)
+                running: $0.admission.queue.runningCount, waiting: $0.admission.queue.waitingCount,
+                rerouted: $0.rerouted, refused: $0.admission.refusedCount)
         }
     }
 
     func countRerouted() { state.withLock { $0.rerouted += 1 } }
 
-    /// Queues the job, or answers it when too many wait.
-    /// - Parameter isRerouted: the job itself was slow. Otherwise its statement was, and the job may yet be fast: where
-    ///   too many wait, it goes among the others, unless a slow job of its source was refused recently.
-    /// - Returns: false when the job is to go among the others.
+    /// Queues the job, or answers it when too many wait (`SlowStatementAdmission.add`).
+    /// - Returns: false when the job is to go to a fast connection.
     func add(_ job: Job, isRerouted: Bool, nowMs: Int) -> Bool {
         job.willWait()
-        enum Outcome {
-            case queued, fast
-            case refused(PostgresError)
+        let decision: SlowStatementAdmission<Job>.Decision? = state.withLock { state in
+            state.isClosed
+                ? nil : state.admission.add(job, of: job.source, isRerouted: isRerouted, nowMs: nowMs)
         }
-        let outcome: Outcome = state.withLock { state in
-            if state.isClosed { return .refused(.poolStopped) }
-            guard let refusal = state.queue.add(job, of: job.source) else { return .queued }
-            if isRerouted {
-                if state.refusedUntilMs.count >= limits.waitingMax { state.refusedUntilMs = [:] }
-                state.refusedUntilMs[job.source] = nowMs + Self.refusalMs
-            } else if nowMs >= state.refusedUntilMs[job.source, default: .min] {
-                return .fast
-            }
-            state.refused += 1
-            switch refusal {
-            case .full: return .refused(PostgresError(.queueFull, "\(limits.waitingMax) slow statements wait"))
-            case .sourceFull:
-                let count = limits.waitingPerSourceMax
-                return .refused(PostgresError(.queueFull, "\(count) slow statements of the same caller wait"))
-            }
-        }
-        switch outcome {
+        switch decision {
         case .queued: return true
         case .fast: return false
-        case .refused(let error):
-            job.finish(.failure(error))
-            return true
+        case .refused(.full): refuse(job, "\(limits.waitingMax) slow statements wait")
+        case .refused(.sourceFull):
+            refuse(job, "\(limits.waitingPerSourceMax) slow statements of the same caller wait")
+        case nil: job.finish(.failure(.poolStopped))
         }
+        return true
     }
 
-    func start() -> (element: Job, place: Int)? { state.withLock { $0.queue.start() } }
+    private func refuse(_ job: Job, _ reason: String) { job.finish(.failure(PostgresError(.queueFull, reason))) }
 
-    func ended(_ job: Job, place: Int) { state.withLock { $0.queue.ended(place: place, of: job.source) } }
+    func start() -> (element: Job, place: Int)? { state.withLock { $0.admission.start() } }
+
+    func ended(_ job: Job, place: Int) { state.withLock { $0.admission.ended(place: place, of: job.source) } }
 
     /// Answers the jobs that have waited too long or whose callers gave up. Called often while a slow statement runs;
     /// nothing waits otherwise.
@@ -96,7 +77,7 @@ final class SlowStatementQueue: Sendable {
         let removed = state.withLock { state in
             guard nowMs >= state.nextSweepMs else { return [Job]() }
             state.nextSweepMs = nowMs + Self.sweepIntervalMs
-            return state.queue.remove { $0.deadlineMs <= nowMs || $0.cancelRequested.load(ordering: .relaxed) }
+            return state.admission.remove { $0.deadlineMs <= nowMs || $0.cancelRequested.load(ordering: .relaxed) }
         }
         for job in removed {
             let isCancelled = job.cancelRequested.load(ordering: .relaxed)
@@ -108,7 +89,7 @@ final class SlowStatementQueue: Sendable {
     func close() {
         let removed = state.withLock { state in
             state.isClosed = true
-            return state.queue.remove { _ in true }
+            return state.admission.remove { _ in true }
         }
         for job in removed { job.finish(.failure(.poolStopped)) }
     }

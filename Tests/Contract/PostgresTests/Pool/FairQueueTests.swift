@@ -88,3 +88,31 @@ import Testing
         }
     }
 }
+
+@Suite struct SlowStatementAdmissionTests {
+    private var admission = SlowStatementAdmission<String>(
+        limits: .init(places: 1, placesPerSource: 1, waitingMax: 4, waitingPerSourceMax: 1))
+
+    private mutating func add(
+        _ name: String, of source: UInt64 = 1, isRerouted: Bool = false, atMs nowMs: Int = 0
+    ) -> SlowStatementAdmission<String>.Decision {
+        admission.add(name, of: source, isRerouted: isRerouted, nowMs: nowMs)
+    }
+
+    @Test func statementThatMayBeFastRunsAmongTheOthersWhenTooManyWait() {
+        var test = self
+        #expect(test.add("a") == .queued)
+        #expect(test.add("b") == .fast)
+        #expect(test.admission.refusedCount == 0)
+    }
+
+    @Test func statementThatProvedSlowIsRefusedAndItsSourcesNextOnesToo() {
+        var test = self
+        #expect(test.add("a") == .queued)
+        #expect(test.add("b", isRerouted: true) == .refused(.sourceFull))
+        #expect(test.add("c", atMs: 9_999) == .refused(.sourceFull))
+        #expect(test.add("d", of: 2, atMs: 9_999) == .queued, "others are not refused")
+        #expect(test.add("e", atMs: 10_000) == .fast)
+        #expect(test.admission.refusedCount == 2)
+    }
+}
