@@ -35,7 +35,8 @@ package final class AdminEndpoint: HTTPHandler {
     package static let liveQueriesMax = 1_000
     package static let sessionsMax = 10_000
 
-    /// - Parameter token: nil admits anyone who can reach the port; settings allow that on loopback only.
+    /// - Parameter token: nil admits programs that can reach the port, but no web pages (`CrossSiteCheck`); settings
+    ///   allow that on loopback only.
     package init(
         inspector: NodeInspector, operator: NodeOperator, operations: AdministratorOperations? = nil, token: String?,
         nowMs: @escaping @Sendable () -> Int64, logger: Logger
@@ -72,6 +73,10 @@ package final class AdminEndpoint: HTTPHandler {
         }
         guard isAllowed(request) else {
             return refuse(request, exchange, RequestError(.unauthenticated, "the admin token is missing or invalid"))
+        }
+        // The token is proof enough: no page of another site has it.
+        if token == nil, let error = CrossSiteCheck.refusal(of: request, hosts: .loopback) {
+            return refuse(request, exchange, error)
         }
         if let operations, AdministratorOperations.owns(request.path) {
             audit.notice(

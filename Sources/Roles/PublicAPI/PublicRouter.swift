@@ -72,12 +72,20 @@ package final class PublicRouter: HTTPHandler {
         case (2, "emulator") where settings.emulator != nil: emulator(call, parts[1])
         case (7, "v1") where settings.emulator != nil && AdministratorOperations.owns(request.path),
             (9, "v1") where settings.emulator != nil && AdministratorOperations.owns(request.path):
-            administrator.handle(request, exchange, headers: call.headers)
+            administer(call)
         case (9, "v1"):
             guard let connectorCall = ConnectorCall(path: request.path) else { fallthrough }
             sqlConnect(call, connectorCall)
         default: call.fail(RequestError(.notFound, "not found"))
         }
+    }
+
+    /// Performs an administrator's operation under `freshet dev`, where no token guards it.
+    private func administer(_ call: Call) {
+        var call = call
+        call.failureForm = .sqlConnect
+        if let error = CrossSiteCheck.refusal(of: call.request, hosts: .local) { return call.fail(error) }
+        administrator.handle(call.request, call.exchange, headers: call.headers)
     }
 
     private func page(_ call: Call) {
@@ -94,6 +102,11 @@ package final class PublicRouter: HTTPHandler {
 
     private func corsHeaders(for request: HTTPRequest) -> HTTPHeaders {
         guard let origin = request.header("origin") else { return [:] }
+        if settings.emulator != nil, AdministratorOperations.owns(request.path),
+            !CrossSiteCheck.isLoopback(origin: origin)
+        {
+            return ["vary": "Origin"]
+        }
         if settings.corsOrigins.contains("*") {
             return [
                 "access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after, x-trace-id",

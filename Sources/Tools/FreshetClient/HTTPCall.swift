@@ -39,7 +39,7 @@ package enum HTTPCall {
             throw ClientError(.cannotConnect, "no server responds at \(address)")
         }
         var headers = headers
-        headers.replaceOrAdd(name: "host", value: "\(address.host):\(address.port)")
+        if !headers.contains(name: "host") { headers.add(name: "host", value: "\(address.host):\(address.port)") }
         headers.replaceOrAdd(name: "connection", value: "close")
         if !body.isEmpty || method == .POST || method == .PUT {
             headers.replaceOrAdd(name: "content-length", value: String(body.count))

@@ -11,7 +11,7 @@ struct Bench: AsyncParsableCommand {
             "Requires Postgres (with pgbench) and Redis; starts private ones. Run nothing else on the machine.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations
+        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations, neighbours
     }
 
     @Option(help: "Comma-separated: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -100,6 +100,7 @@ struct Bench: AsyncParsableCommand {
         case .lookups: try await LookupsBenchmark.run(project: project, isQuick: quick)
         case .reruns: try await RerunsBenchmark.run(project: project, isQuick: quick)
         case .latency: try await LatencyBenchmark.run(project: project, isQuick: quick)
+        case .neighbours: try await NeighboursBenchmark.run(project: project, isQuick: quick)
         case .mutations: try await MutationsBenchmark.run(project: project, isQuick: quick)
         }
     }

@@ -86,4 +86,29 @@ struct AdministratorTests {
             #expect(node.process.output.contains(":executeGraphql"), "audit")
         }
     }
+
+    @Test func pagesOfOtherSitesReachNeitherTheAdminPortNorAdministratorRoutes() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway,admin")
+            let admin = try #require(node.admin)
+            func send(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders) async throws -> Int {
+                try await HTTPCall.send(method, admin, path: path, headers: headers).status
+            }
+            let json: HTTPHeaders = ["content-type": "application/json"]
+            let revoke = "/admin/revocations?uid=ann"
+            #expect(try await send(.POST, revoke, ["origin": "https://attacker.example"]) == 403)
+            #expect(try await send(.POST, revoke, ["content-type": "text/plain"]) == 415)
+            #expect(try await send(.POST, revoke, [:]) == 415)
+            #expect(try await send(.GET, "/admin/status", ["host": "attacker.example"]) == 403)
+            #expect(try await send(.GET, "/metrics", ["host": "attacker.example"]) == 403)
+            #expect(try await send(.GET, "/readyz", ["host": "10.1.2.3"]) == 200, "probes")
+            let text = Self.service + ":executeGraphql"
+            var foreign = json
+            foreign.add(name: "origin", value: "null")
+            #expect(try await send(.POST, text, foreign) == 403)
+            #expect(try await AdminClient(node.process).get("revocations").rows("revocations").isEmpty)
+            #expect(try await send(.POST, revoke, json) == 200)
+            #expect(try await AdminClient(node.process).get("revocations").rows("revocations").count == 1)
+        }
+    }
 }

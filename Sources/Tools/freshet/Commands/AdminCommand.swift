@@ -61,6 +61,7 @@ struct AdminCommand: AsyncParsableCommand {
         private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
             // For the audit log: the operator's claimed name. Only the token grants access.
             var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
+            if method == .POST { headers.append(("content-type", "application/json")) }
             if let token = token ?? Self.tokenOfEnvironment() {
                 headers.append(("authorization", "Bearer \(token)"))
             }

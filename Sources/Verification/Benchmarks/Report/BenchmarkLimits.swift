@@ -23,4 +23,6 @@ package enum BenchmarkLimits {
     package static let lookupsOverPgbenchMin = 0.6
     /// CPU of the server for one delivery over the fastest WebSocket protocol, against each of the others.
     package static let protocolOverFastestMin = 0.8
+    /// Slowest percentile of reads and deliveries beside clients with slow statements, against the same when quiet.
+    package static let besideSlowClientsMax = 3.0
 }

@@ -32,11 +32,14 @@ struct PrivateServers: Sendable {
         return metrics
     }()
 
+    /// - Parameter operations: further operations of the project's first connector.
     static func with<T: Sendable>(
-        project: String, isDurable: Bool = true, _ body: (PrivateServers) async throws -> T
+        project: String, adding operations: SourceFile? = nil, isDurable: Bool = true,
+        _ body: (PrivateServers) async throws -> T
     ) async throws -> T {
         _ = metrics
-        let loaded = try ProjectFolder.load(project)
+        var loaded = try ProjectFolder.load(project)
+        if let operations { loaded.connectors[0].files.append(operations) }
         let catalog = try Catalog.compile(loaded)
         let folder =
             FileManager.default.currentDirectoryPath + "/.freshet/bench-\(getpid())-\(UInt16.random(in: .min ... .max))"

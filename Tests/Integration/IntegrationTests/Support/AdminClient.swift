@@ -25,7 +25,8 @@ struct AdminClient: Sendable {
     @discardableResult
     func post(_ path: String) async throws -> (status: Int, body: JSONValue) {
         let response = try await HTTPCall.send(
-            .POST, address, path: "/admin/" + path, headers: ["x-freshet-operator": "the test"])
+            .POST, address, path: "/admin/" + path,
+            headers: ["x-freshet-operator": "the test", "content-type": "application/json"])
         return (response.status, try JSONParser.parse(response.body))
     }
 

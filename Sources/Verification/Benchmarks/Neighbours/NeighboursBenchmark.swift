@@ -1,0 +1,176 @@
+import Catalog
+import CBenchmarks
+import Execution
+import Foundation
+import FreshetClient
+import JSON
+import LiveModel
+import LocalServers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Node
+import Postgres
+import SchemaModel
+import Settings
+
+/// Measures what clients with slow statements cost everybody else: reads and deliveries of one node with default
+/// settings, quiet and beside 1 and 20 clients whose queries take long.
+///
+/// All clients are signed out and share an address, so that nothing but the statements' own slowness tells them apart.
+package enum NeighboursBenchmark {
+    /// A slow query of one's own choice, as a project may have by oversight.
+    private enum SlowQuery: String, CaseIterable {
+        /// Waits in Postgres and uses no CPU: what is measured is Freshet's queues alone.
+        case sleep = "Sleep"
+        /// A regular expression from a variable that backtracks: also takes CPU from everything on the machine.
+        case pattern = "FindLots"
+
+        var variables: JSONObject {
+            switch self {
+            case .sleep: ["seconds": 60]
+            case .pattern: ["pattern": .string(#"^((.*)(.*)(.*)(.*)(.*))\2\3\4\5\6x$"#)]
+            }
+        }
+
+        var label: String {
+            switch self {
+            case .sleep: "pg_sleep"
+            case .pattern: "regular expression"
+            }
+        }
+    }
+
+    private static let operations = SourceFile(
+        path: "slow.gql",
+        text: """
+            query Sleep($seconds: Float!) @auth(level: PUBLIC, insecureReason: "for this benchmark") {
+              _select(sql: "SELECT pg_sleep($1)::text AS slept", params: [$seconds])
+            }
+
+            query FindLots($pattern: String!) @auth(level: PUBLIC, insecureReason: "for this benchmark") {
+              lots(where: {description: {pattern: {regex: $pattern}}}) { id }
+            }
+            """)
+
+    private struct Latencies {
+        var deliveries = Samples()
+        var reads = cbench_http_outcome()
+    }
+
+    package static func run(project: String, isQuick: Bool) async throws -> [BenchmarkResult] {
+        try await PrivateServers.with(project: project, adding: operations) { servers in
+            let ids = try await servers.withPool { try await servers.lotIDs($0, 100) }
+            var rows = [["beside", "clients", "deliveries median", "p99", "reads median", "p99", "slow ones answered"]]
+            var results: [BenchmarkResult] = []
+            for query in SlowQuery.allCases {
+                var quiet: Latencies?
+                for clients in [0, 1, 20] {
+                    // A node of its own for each, so that nothing is known of earlier ones.
+                    let (measured, answers) = try await servers.withNode(roles: Set(Role.allCases)) { address in
+                        try await beside(
+                            query, clients: clients, ServerAddress(host: "127.0.0.1", port: address.publicPort)
+                        ) {
+                            try await measure(address, ids, isQuick: isQuick)
+                        }
+                    }
+                    rows.append([
+                        query.label, "\(clients)", Text.milliseconds(measured.deliveries.median),
+                        Text.milliseconds(measured.deliveries.p99), Text.milliseconds(measured.reads.median),
+                        Text.milliseconds(measured.reads.p99), answers,
+                    ])
+                    guard let quiet else {
+                        quiet = measured
+                        continue
+                    }
+                    let name = "beside \(clients) \(clients == 1 ? "client" : "clients") with a slow \(query.label)"
+                    results += [
+                        result("deliveries \(name)", measured.deliveries.p99, quiet.deliveries.p99),
+                        result("reads \(name)", measured.reads.p99, quiet.reads.p99),
+                    ]
+                }
+            }
+            print(Text.table(rows))
+            return results
+        }
+    }
+
+    private static func result(_ name: String, _ p99: Double, _ quiet: Double) -> BenchmarkResult {
+        BenchmarkResult(
+            name: "p99 of \(name) / quiet", measured: "\(Text.milliseconds(p99)) / \(Text.milliseconds(quiet))",
+            ratio: p99 / quiet, limit: .atMost(BenchmarkLimits.besideSlowClientsMax))
+    }
+
+    // MARK: Slow clients
+
+    private static func beside<T: Sendable>(
+        _ query: SlowQuery, clients: Int, _ address: ServerAddress, _ body: () async throws -> T
+    ) async throws -> (T, answers: String) {
+        try await withThrowingTaskGroup(of: [Int: Int].self) { group in
+            for _ in 0..<clients { group.addTask { await repeats(query, address) } }
+            // The first ones are known by now as slow or not: either way it is the state in which others come.
+            if clients > 0 { try await Task.sleep(for: .seconds(1)) }
+            let measured = try await body()
+            group.cancelAll()
+            var answers: [Int: Int] = [:]
+            while let counts = try await group.next() { answers.merge(counts, uniquingKeysWith: +) }
+            let text = answers.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
+            return (measured, text)
+        }
+    }
+
+    /// Sends the query again after each answer, and after a pause when it was refused. Counts the answers' statuses.
+    private static func repeats(_ query: SlowQuery, _ address: ServerAddress) async -> [Int: Int] {
+        let variables = JSONWriter.compact(.object(query.variables))
+        var encoded = ""
+        for byte in variables { encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+        let path = "/v1/connectors/auctions/queries/\(query.rawValue)?variables=\(encoded)"
+        var counts: [Int: Int] = [:]
+        while !Task.isCancelled {
+            let running = Task { try? await HTTPCall.send(.GET, address, path: path, timeoutMs: 20_000).status }
+            let status = await withTaskCancellationHandler {
+                await running.value
+            } onCancel: {
+                running.cancel()
+            }
+            guard let status, !Task.isCancelled else { continue }
+            counts[status, default: 0] += 1
+            if status != 200 { try? await Task.sleep(for: .seconds(1)) }
+        }
+        return counts
+    }
+
+    // MARK: The others
+
+    private static func measure(
+        _ address: ServiceNode.Address, _ ids: [String], isQuick: Bool
+    ) async throws -> Latencies {
+        let server = ServerAddress(host: "127.0.0.1", port: address.publicPort)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let subscriber = try await SocketClient.connect(server, group)
+        let caller = try await SocketClient.connect(server, group)
+        subscriber.subscribe("GetLot", ["id": .string(ids[0])], operationID: "live")
+        _ = try await subscriber.next()
+        var latencies = Latencies()
+        for round in 0..<(isQuick ? 100 : 500) {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 30...50)))
+            let sent = Clock.now
+            caller.subscribe(
+                "EditLot",
+                ["id": .string(ids[0]), "category": "Books", "description": .string("round \(round)")],
+                operationID: "m\(round)")
+            latencies.deliveries.add(try await subscriber.next() - sent)
+            _ = try await caller.next()
+        }
+        subscriber.close()
+        caller.close()
+        try await group.shutdownGracefully()
+        let requests = ids.map { id in
+            "GET /v1/connectors/auctions/queries/GetLot?variables=%7B%22id%22%3A%22\(id)%22%7D HTTP/1.1\r\n"
+                + "Host: 127.0.0.1\r\n\r\n"
+        }
+        latencies.reads = try await HTTPCallers.run(
+            port: address.publicPort, requests, callers: 4, seconds: isQuick ? 3 : 10)
+        return latencies
+    }
+}

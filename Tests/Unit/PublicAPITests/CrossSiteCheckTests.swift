@@ -1,0 +1,61 @@
+import HTTPServer
+import LiveModel
+import NIOHTTP1
+import PublicAPI
+import Testing
+
+@Suite struct CrossSiteCheckTests {
+    private func code(
+        _ method: HTTPMethod = .GET, host: String? = "127.0.0.1:9398", origin: String? = nil, type: String? = nil,
+        _ hosts: CrossSiteCheck.Hosts = .loopback
+    ) -> ErrorCode? {
+        var headers: HTTPHeaders = [:]
+        if let host { headers.add(name: "host", value: host) }
+        if let origin { headers.add(name: "origin", value: origin) }
+        if let type { headers.add(name: "content-type", value: type) }
+        let request = HTTPRequest(method: method, path: "/admin/status", headers: headers)
+        return CrossSiteCheck.refusal(of: request, hosts: hosts)?.code
+    }
+
+    @Test(arguments: [
+        "localhost", "localhost:9398", "LOCALHOST", "app.localhost:1", "127.0.0.1", "127.1.2.3:80", "[::1]",
+        "[::1]:9398",
+    ])
+    func loopbackHostsAreAllowed(_ host: String) {
+        #expect(code(host: host) == nil)
+        #expect(code(host: host, .local) == nil)
+        #expect(code(origin: "http://\(host)") == nil)
+    }
+
+    @Test(arguments: [
+        "attacker.example", "attacker.example:9398", "127.0.0.1.attacker.example", "localhost.attacker.example",
+        "127.attacker.example", "127.0.0.256", "[::1].attacker.example", "notlocalhost.example",
+    ])
+    func publicNamesAreRefused(_ host: String) {
+        #expect(code(host: host) == .permissionDenied)
+        #expect(code(host: host, .local) == .permissionDenied)
+        #expect(code(origin: "http://\(host)") == .permissionDenied)
+    }
+
+    @Test(arguments: ["10.0.2.2:9399", "[fd00::1]", "freshet:9399", "host.docker.internal", "box.local"])
+    func privateNamesAreAllowedWhereContainersCall(_ host: String) {
+        #expect(code(host: host) == .permissionDenied)
+        #expect(code(host: host, .local) == nil)
+        #expect(code(origin: "http://\(host)", .local) == .permissionDenied, "a page of another machine")
+    }
+
+    @Test func requestsWithoutHostAreNoBrowsers() { #expect(code(host: nil) == nil) }
+
+    @Test(arguments: ["null", "https://attacker.example", "file://", "", "localhost"])
+    func foreignOriginsAreRefused(_ origin: String) { #expect(code(origin: origin) == .permissionDenied) }
+
+    @Test(arguments: ["application/json", "Application/JSON; charset=utf-8", "application/graphql+json"])
+    func postsOfJSONAreAllowed(_ type: String) { #expect(code(.POST, type: type) == nil) }
+
+    /// The media types that pages send without a preflight, and none.
+    @Test(arguments: [
+        nil, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+        "text/plain; application/json",
+    ])
+    func otherPostsAreRefused(_ type: String?) { #expect(code(.POST, type: type) == .unsupportedMediaType) }
+}
