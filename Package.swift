@@ -182,7 +182,8 @@ let package = Package(
         ),
         module(.servers, "GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
         module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
-        module(.servers, "Settings", [.product(name: "Configuration", package: "swift-configuration"), yams]),
+        module(
+            .servers, "Settings", ["LiveModel", .product(name: "Configuration", package: "swift-configuration"), yams]),
         module(
             .servers, "Tokens",
             [
@@ -382,7 +383,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(.unit, "ObservabilityTests", ["Observability", logging, metrics]),
-        tests(.unit, "SettingsTests", ["Settings", "TestSupport"]),
+        tests(.unit, "SettingsTests", ["LiveModel", "Settings", "TestSupport"]),
         tests(
             .unit, "TokensTests",
             [

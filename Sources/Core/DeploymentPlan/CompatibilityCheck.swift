@@ -23,22 +23,22 @@ package enum CompatibilityCheck {
     ///   - project: the project of the new catalog; the findings refer to its files.
     /// - Returns: the findings in order of operations; empty if no client can notice a difference.
     package static func findings(from old: Catalog, to new: Catalog, project: Project) -> [Diagnostic] {
-        let places = OperationPlaces(project)
+        let locations = OperationLocations(project)
         var findings: [Diagnostic] = []
         if old.serviceID != new.serviceID {
             findings.append(
-                places.diagnostic(
+                locations.diagnostic(
                     nil, .error, "service-changed", "the service was \"\(old.serviceID)\", now \"\(new.serviceID)\""))
         }
         for (id, connector) in old.connectors.sorted(by: { $0.key < $1.key }) {
             guard let successor = new.connectors[id] else {
-                findings.append(places.diagnostic(nil, .error, "connector-removed", "connector \"\(id)\" is gone"))
+                findings.append(locations.diagnostic(nil, .error, "connector-removed", "connector \"\(id)\" is gone"))
                 continue
             }
             for (_, operation) in connector.operations.sorted(by: { $0.key < $1.key }) {
                 guard let next = successor.operations[operation.reference.operation] else {
                     findings.append(
-                        places.diagnostic(
+                        locations.diagnostic(
                             nil, .error, "operation-removed",
                             "\(operation.kind.rawValue) \"\(operation.reference)\" is gone"))
                     continue
@@ -47,7 +47,7 @@ package enum CompatibilityCheck {
                 let comparison = OperationComparison(
                     old: operation, new: next, oldSchema: old.schema, newSchema: new.schema)
                 findings += comparison.findings.map {
-                    places.diagnostic(next.reference, $0.severity, $0.rule, $0.message, help: $0.help)
+                    locations.diagnostic(next.reference, $0.severity, $0.rule, $0.message, help: $0.help)
                 }
             }
         }

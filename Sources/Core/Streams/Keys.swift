@@ -33,20 +33,20 @@ package struct Keys: Hashable, Sendable {
     package func lease(shard: Int) -> String { "{\(namespace):shard:\(shard)}:lease" }
     /// The stream of results for one gateway.
     package func inbox(gateway: String) -> String { "{\(namespace):gateway:\(gateway)}:inbox" }
-    /// The stream that wakes workers after changes of nodes or leases (`Broker.tellNews`).
-    package var news: String { "\(namespace):news" }
+    /// The stream that wakes workers after changes of nodes or leases (`Broker.wakeWorkers`).
+    package var wakeUps: String { "\(namespace):news" }
     /// The hash from node id to expiry and payload.
     package var nodes: String { "\(namespace):nodes" }
     /// The hash with shard count, format version and incarnation.
     package var meta: String { "\(namespace):meta" }
     /// The hash of cluster overrides (splits, moved shards, drained nodes) and their generation.
-    package var orders: String { "\(namespace):orders" }
+    package var overrides: String { "\(namespace):orders" }
     /// The hash of revoked users, tokens and API keys, in the format of the overrides.
     package var revocations: String { "\(namespace):revocations" }
 
-    package func key(of book: OverrideTable) -> String {
-        switch book {
-        case .cluster: orders
+    package func key(of table: OverrideTable) -> String {
+        switch table {
+        case .cluster: overrides
         case .revocations: revocations
         }
     }

@@ -52,8 +52,8 @@ package final class MutationService: Sendable {
         let reference = resolved.operation.reference
         let served = catalogs.begin()
         defer { catalogs.ended(served) }
-        let orders = directory.orders
-        let targets = targets(of: reference, served, orders)
+        let overrides = directory.overrides
+        let targets = targets(of: reference, served, overrides)
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
             envelope: .init(
@@ -62,7 +62,7 @@ package final class MutationService: Sendable {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
             publisher.publish(
                 .init(
-                    row: event, mutation: reference, generation: orders.generation,
+                    row: event, mutation: reference, generation: overrides.generation,
                     catalogGeneration: served.generation))
         }
         metrics.duration.record(duration: ContinuousClock.now - start)
@@ -70,20 +70,20 @@ package final class MutationService: Sendable {
     }
 
     private func targets(
-        of mutation: OperationReference, _ served: ServedCatalogs.Snapshot, _ orders: ClusterOverrides
+        of mutation: OperationReference, _ served: ServedCatalogs.Snapshot, _ overrides: ClusterOverrides
     ) -> RefreshTargets {
         guard mutation.connector != Catalog.adHocConnector else {
             // No catalog knows what an administrator's ad-hoc mutation affects: any query may read the rows that it
             // wrote.
             return RefreshTargets(
-                shards: (0..<directory.shardCount).map { ShardID($0) },
+                shards: ShardID.all(count: directory.shardCount),
                 authReads: served.set.authReadsOfConditions(on: mutation))
         }
-        if let known = targetsCache.withLock({ $0.known(mutation, by: served, orders) }) { return known }
+        if let known = targetsCache.withLock({ $0.known(mutation, by: served, overrides) }) { return known }
         let targets = RefreshTargets(
-            shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: orders),
+            shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: overrides),
             authReads: served.set.authReadsOfConditions(on: mutation))
-        targetsCache.withLock { $0.note(targets, of: mutation, by: served, orders) }
+        targetsCache.withLock { $0.note(targets, of: mutation, by: served, overrides) }
         return targets
     }
 }

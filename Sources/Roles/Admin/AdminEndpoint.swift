@@ -94,7 +94,7 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/status": answer(exchange) { [inspector] in await inspector.status() }
         case "/admin/nodes": answer(exchange) { [inspector] in try await inspector.nodes() }
         case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
-        case "/admin/orders": answer(exchange) { [inspector] in try await inspector.orders() }
+        case "/admin/orders": answer(exchange) { [inspector] in try await inspector.overrides() }
         case "/admin/sessions":
             let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
             answer(exchange) { [inspector] in await inspector.sessions(limit: max(0, limit)) }

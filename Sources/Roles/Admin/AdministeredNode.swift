@@ -8,8 +8,8 @@ package import Observability
 
 /// The parts of a node that operators look at and change through its admin port.
 package struct AdministeredNode: Sendable {
-    /// The services of its roles.
-    package struct Services: Sendable {
+    /// What its roles consist of.
+    package struct Components: Sendable {
         package let sweeper: OutboxSweeper
         package let sessions: SessionRegistry
         package let gateway: GatewayService?
@@ -37,23 +37,23 @@ package struct AdministeredNode: Sendable {
     }
 
     package let id: NodeID
-    package let roles: [String]
+    package let roles: Set<Role>
     package let cluster: ClusterMember
     package let catalogs: ServedCatalogs
-    package let services: Services
+    package let components: Components
     package let clock: ServiceClock
     package let metrics: PrometheusMetrics
     package let readiness: @Sendable () -> Readiness
 
     package init(
-        id: NodeID, roles: [String], cluster: ClusterMember, catalogs: ServedCatalogs, services: Services,
+        id: NodeID, roles: Set<Role>, cluster: ClusterMember, catalogs: ServedCatalogs, components: Components,
         clock: ServiceClock, metrics: PrometheusMetrics, readiness: @escaping @Sendable () -> Readiness
     ) {
         self.id = id
         self.roles = roles
         self.cluster = cluster
         self.catalogs = catalogs
-        self.services = services
+        self.components = components
         self.clock = clock
         self.metrics = metrics
         self.readiness = readiness

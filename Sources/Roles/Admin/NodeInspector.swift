@@ -20,15 +20,15 @@ package struct NodeInspector: Sendable {
     private let parts: AdministeredNode
 
     private var node: NodeID { parts.id }
-    private var roles: [String] { parts.roles }
+    private var roles: Set<Role> { parts.roles }
     private var broker: any Broker { parts.cluster.broker }
     private var directory: ClusterDirectory { parts.cluster.directory }
     private var revocations: RevocationList { parts.cluster.revocations }
     private var catalogs: ServedCatalogs { parts.catalogs }
-    private var worker: FanoutWorker? { parts.services.worker }
-    private var gateway: GatewayService? { parts.services.gateway }
-    private var sweeper: OutboxSweeper { parts.services.sweeper }
-    private var sessions: SessionRegistry { parts.services.sessions }
+    private var worker: FanoutWorker? { parts.components.worker }
+    private var gateway: GatewayService? { parts.components.gateway }
+    private var sweeper: OutboxSweeper { parts.components.sweeper }
+    private var sessions: SessionRegistry { parts.components.sessions }
     private var clock: ServiceClock { parts.clock }
 
     package init(_ node: AdministeredNode) {
@@ -45,12 +45,13 @@ package struct NodeInspector: Sendable {
         let backlog = sweeper.backlog
         let readiness = readiness
         return [
-            "node": .string(node.name), "roles": .array(roles.map(JSONValue.string)), "ready": .bool(readiness.isReady),
+            "node": .string(node.name), "roles": .array(roles.names.map(JSONValue.string)),
+            "ready": .bool(readiness.isReady),
             "notReadyBecause": readiness.problem.map { .string($0) } ?? .null,
             "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
             "shardCount": .int(Int64(directory.shardCount)),
             "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
-            "ordersGeneration": .string(String(directory.orders.generation)),
+            "ordersGeneration": .string(String(directory.overrides.generation)),
             "gateway": counts.map {
                 [
                     "liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions)),
@@ -143,16 +144,15 @@ package struct NodeInspector: Sendable {
     package func shards() async throws(BrokerError) -> JSONValue {
         let mine = Dictionary(uniqueKeysWithValues: (await worker?.shardReports ?? []).map { ($0.shard, $0) })
         let nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
-        let workers = nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id)
+        let workers = nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id)
         try await directory.refresh()
         let nowMs = clock.nowMs()
-        let orders = directory.orders
-        let pins = orders.pins(nowMs: nowMs)
+        let overrides = directory.overrides
+        let pins = overrides.pins(nowMs: nowMs)
         var rows: [JSONValue] = []
-        for number in 0..<directory.shardCount {
-            let shard = ShardID(number)
-            let stream = broker.keys.events(shard: number)
-            let lease = try await broker.lease(broker.keys.lease(shard: number))
+        for shard in ShardID.all(count: directory.shardCount) {
+            let stream = broker.keys.events(shard: shard.number)
+            let lease = try await broker.lease(broker.keys.lease(shard: shard.number))
             let info = try await broker.info(of: stream)
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
             let status = nodes.first { $0.id.name == lease?.owner }?.shards
@@ -208,12 +208,12 @@ package struct NodeInspector: Sendable {
 
     /// Returns the cluster overrides.
     /// - Throws: `BrokerError` if the broker is unavailable.
-    package func orders() async throws(BrokerError) -> JSONValue {
+    package func overrides() async throws(BrokerError) -> JSONValue {
         try await directory.refresh()
-        let orders = directory.orders
+        let overrides = directory.overrides
         let nowMs = clock.nowMs()
         var rows: [JSONValue] = []
-        for (operation, split) in orders.splits.sorted(by: { $0.key < $1.key }) {
+        for (operation, split) in overrides.splits.sorted(by: { $0.key < $1.key }) {
             let shards = ShardRouting.shards(of: operation, splits: split.splits, shardCount: directory.shardCount)
             rows.append([
                 "order": "splits", "of": .string(operation.description), "value": .int(Int64(split.splits)),
@@ -221,16 +221,16 @@ package struct NodeInspector: Sendable {
                 "heard": .int(Int64(split.heard(nowMs: nowMs))), "version": .string(String(split.version)),
             ])
         }
-        for (shard, move) in orders.moves.sorted(by: { $0.key < $1.key }) {
+        for (shard, move) in overrides.moves.sorted(by: { $0.key < $1.key }) {
             rows.append([
                 "order": "move", "of": .string("shard \(shard)"), "value": .string(move.node.name),
                 "expiresInMs": move.untilMs.map { .int(max(0, $0 - nowMs)) } ?? .null,
             ])
         }
-        for node in orders.drained.sorted() {
+        for node in overrides.drained.sorted() {
             rows.append(["order": "drain", "of": .string(node.name), "value": "drained"])
         }
-        return ["generation": .string(String(orders.generation)), "orders": .array(rows)]
+        return ["generation": .string(String(overrides.generation)), "orders": .array(rows)]
     }
 
     /// Returns this node's oldest sessions.
@@ -260,7 +260,7 @@ package struct NodeInspector: Sendable {
                 records.compactMap { record in
                     guard let payload = NodeRecordPayload(payload: record.payload) else { return nil }
                     return [
-                        "id": .string(payload.id.name), "roles": .array(payload.roles.map(JSONValue.string)),
+                        "id": .string(payload.id.name), "roles": .array(payload.roles.names.map(JSONValue.string)),
                         "address": .string(payload.address), "adminAddress": .string(payload.adminAddress),
                         "version": .string(payload.version), "draining": .bool(payload.isDraining),
                         "project": .string(payload.project), "deployment": .int(payload.deployment),

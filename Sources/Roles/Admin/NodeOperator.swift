@@ -17,7 +17,7 @@ package struct NodeOperator: Sendable {
     private var directory: ClusterDirectory { parts.cluster.directory }
     private var revocations: RevocationList { parts.cluster.revocations }
     private var catalogs: ServedCatalogs { parts.catalogs }
-    private var sessions: SessionRegistry { parts.services.sessions }
+    private var sessions: SessionRegistry { parts.components.sessions }
     private var clock: ServiceClock { parts.clock }
 
     package init(_ node: AdministeredNode) {
@@ -65,7 +65,7 @@ package struct NodeOperator: Sendable {
         case .move(let shard, let node, let forMs):
             try requireShard(shard)
             let roles = try await roles(of: node)
-            guard roles.contains("worker") else {
+            guard roles.contains(.worker) else {
                 throw RequestError(.badRequest, "node \"\(node)\" is not a worker")
             }
             let untilMs = forMs.map { clock.nowMs() + $0 }
@@ -73,7 +73,7 @@ package struct NodeOperator: Sendable {
             return "shard \(shard) goes to \(node)" + (forMs.map { " for \($0) ms" } ?? " until the move is cleared")
         case .clearMove(let shard):
             try requireShard(shard)
-            guard directory.orders.moves[shard] != nil else {
+            guard directory.overrides.moves[shard] != nil else {
                 throw RequestError(.notFound, "shard \(shard) is not moved")
             }
             try await store([ClusterOverrides.move(shard, to: nil)])
@@ -84,7 +84,7 @@ package struct NodeOperator: Sendable {
             return "\(node) hands over its shards and sessions and accepts no new ones"
         case .undrain(let node):
             // The node may be gone: the override outlives it.
-            guard directory.orders.drained.contains(node) else {
+            guard directory.overrides.drained.contains(node) else {
                 throw RequestError(.notFound, "node \"\(node)\" is not drained by an override")
             }
             try await store([ClusterOverrides.drain(node, false)])
@@ -118,7 +118,7 @@ package struct NodeOperator: Sendable {
         } catch {
             throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }
-        try await store([directory.orders.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
+        try await store([directory.overrides.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
         let shards = ShardRouting.shards(of: operation, splits: count, shardCount: directory.shardCount)
         return "\(operation) is divided over the shards \(shards.map(\.description).joined(separator: ", "))"
     }
@@ -130,7 +130,7 @@ package struct NodeOperator: Sendable {
         }
     }
 
-    private func roles(of node: NodeID) async throws(RequestError) -> [String] {
+    private func roles(of node: NodeID) async throws(RequestError) -> Set<Role> {
         let nodes: [NodeRecordPayload]
         do {
             nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }

@@ -1,34 +1,35 @@
 import Synchronization
 
-/// Lets any task wake the one that waits. A ring without a waiter ends the next wait at once.
+/// Lets any task wake the one that waits. A notification without a waiter ends the next wait at once.
 final class AsyncNotify: Sendable {
     private struct State {
-        var isRung = false
+        var isNotified = false
         var waiter: CheckedContinuation<Bool, Never>?
     }
 
     private let state = Mutex(State())
 
-    func ring() {
+    func notify() {
         let waiter = state.withLock { state in
-            state.isRung = state.waiter == nil
+            state.isNotified = state.waiter == nil
             defer { state.waiter = nil }
             return state.waiter
         }
         waiter?.resume(returning: true)
     }
 
-    /// Returns when the time is over, at a ring, or when the task is cancelled. Only one task may wait at a time.
-    /// - Returns: whether there was a ring.
+    /// Returns when the time is over, at a notification, or when the task is cancelled. Only one task at a time may
+    /// wait.
+    /// - Returns: whether there was a notification.
     func wait(ms: Int) async -> Bool {
         var timer: Task<Void, any Error>?
         defer { timer?.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
-                    if state.isRung || Task.isCancelled {
-                        defer { state.isRung = false }
-                        return state.isRung
+                    if state.isNotified || Task.isCancelled {
+                        defer { state.isNotified = false }
+                        return state.isNotified
                     }
                     state.waiter = continuation
                     return nil

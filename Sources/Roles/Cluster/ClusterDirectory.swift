@@ -15,10 +15,10 @@ package final class ClusterDirectory: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var orders = ClusterOverrides()
+        var overrides = ClusterOverrides()
         /// The number of the latest read begun, and of the latest one applied.
-        var asked = 0
-        var read = 0
+        var lastBegun = 0
+        var lastApplied = 0
     }
 
     package init(broker: any Broker, shardCount: Int, nowMs: @escaping @Sendable () -> Int64) {
@@ -28,16 +28,16 @@ package final class ClusterDirectory: Sendable {
     }
 
     /// The overrides as of the last read.
-    package var orders: ClusterOverrides { state.withLock { $0.orders } }
+    package var overrides: ClusterOverrides { state.withLock { $0.overrides } }
 
-    package func place(of query: LiveQuery) -> ShardRoute {
-        ShardRouting.route(of: query, shardCount: shardCount, orders: orders)
+    package func route(of query: LiveQuery) -> ShardRoute {
+        ShardRouting.route(of: query, shardCount: shardCount, overrides: overrides)
     }
 
     /// Returns the shards that must receive an event which concerns these queries, under the given overrides or those
     /// last read.
-    package func shards(of queries: [OperationReference], by orders: ClusterOverrides? = nil) -> [ShardID] {
-        ShardRouting.shards(of: queries, shardCount: shardCount, orders: orders ?? self.orders, nowMs: nowMs())
+    package func shards(of queries: [OperationReference], by overrides: ClusterOverrides? = nil) -> [ShardID] {
+        ShardRouting.shards(of: queries, shardCount: shardCount, overrides: overrides ?? self.overrides, nowMs: nowMs())
     }
 
     /// Reads the overrides.
@@ -49,33 +49,33 @@ package final class ClusterDirectory: Sendable {
 
     /// Returns the overrides as of some time after the call. Takes one short command when nothing changed.
     package func confirmed() async throws(BrokerError) -> ClusterOverrides {
-        let generation = try await broker.ordersGeneration()
-        let orders = orders
-        return orders.generation == generation ? orders : try await read().orders
+        let generation = try await broker.overridesGeneration()
+        let overrides = overrides
+        return overrides.generation == generation ? overrides : try await read().overrides
     }
 
-    private func read() async throws(BrokerError) -> (orders: ClusterOverrides, isNew: Bool) {
+    private func read() async throws(BrokerError) -> (overrides: ClusterOverrides, isNew: Bool) {
         let ticket = state.withLock { state in
-            state.asked += 1
-            return state.asked
+            state.lastBegun += 1
+            return state.lastBegun
         }
-        let stored = try await broker.orders()
-        let orders = ClusterOverrides(generation: stored.generation, fields: stored.fields)
+        let stored = try await broker.overrides()
+        let overrides = ClusterOverrides(generation: stored.generation, fields: stored.fields)
         let isNew = state.withLock { state in
             // Of two concurrent reads, the one begun later counts, even if its generation is lower: a broker that lost
             // its latest data has a lower one, and every node must follow it.
-            guard ticket > state.read else { return false }
-            state.read = ticket
-            guard orders.generation != state.orders.generation else { return false }
-            state.orders = orders
+            guard ticket > state.lastApplied else { return false }
+            state.lastApplied = ticket
+            guard overrides.generation != state.overrides.generation else { return false }
+            state.overrides = overrides
             return true
         }
-        return (orders, isNew)
+        return (overrides, isNew)
     }
 
     /// Writes overrides. The cluster applies them within a heartbeat, this node at once.
     package func change(_ changes: [OverrideChange]) async throws(BrokerError) {
-        try await broker.changeOrders(changes.map { (field: $0.field, value: $0.value) })
+        try await broker.changeOverrides(changes.map { (field: $0.field, value: $0.value) })
         try await refresh()
     }
 }

@@ -14,7 +14,7 @@ package struct MemberRoles: Sendable {
     /// shards.
     package var updateWorker: @Sendable ([NodeID], Set<NodeID>, [ShardID: NodeID]) async -> Void = { _, _, _ in }
     /// Updates a gateway: the overrides changed the routes of live queries.
-    package var updatePlaces: @Sendable () -> Void = {}
+    package var updateRoutes: @Sendable () -> Void = {}
     /// Begins to move the sessions to other nodes.
     package var drainSessions: @Sendable () -> Void = {}
 
@@ -43,7 +43,7 @@ package final class Membership: Sendable {
     private let directory: ClusterDirectory
     private let logger: Logger
     private let state: Mutex<State>
-    private let notify = AsyncNotify()
+    private let wakeUp = AsyncNotify()
 
     package init(
         node: NodeID, broker: any Broker, directory: ClusterDirectory, settings: MembershipMachine.Settings,
@@ -76,7 +76,7 @@ package final class Membership: Sendable {
                     await perform(effect, roles)
                 }
             } else if let (call, end) = wait {
-                if await !notify.wait(ms: Int(max(.zero, end - .now) / .milliseconds(1))), !Task.isCancelled {
+                if await !wakeUp.wait(ms: Int(max(.zero, end - .now) / .milliseconds(1))), !Task.isCancelled {
                     wait = nil
                     change { $0.waitEnded(call) }
                 }
@@ -90,7 +90,7 @@ package final class Membership: Sendable {
     /// Reports that nodes or leases changed. Short; from any thread.
     package func wake() {
         change { $0.woken() }
-        notify.ring()
+        wakeUp.notify()
     }
 
     /// Returns when the node has been announced for the first time, or the attempt has failed.
@@ -114,7 +114,7 @@ package final class Membership: Sendable {
                 return false
             }
             if isOver { return continuation.resume() }
-            notify.ring()
+            wakeUp.notify()
         }
     }
 
@@ -156,7 +156,7 @@ package final class Membership: Sendable {
         case .readOverrides(let call):
             let answer = await attempt { () async throws(BrokerError) in
                 try await directory.refresh()
-                return directory.orders
+                return directory.overrides
             }
             change { $0.overridesRead(call, answer) }
         case .announce(let call, let isDraining, let ttlMs):
@@ -170,10 +170,10 @@ package final class Membership: Sendable {
                 try await broker.nodes(livingAtMost: Int(livingAtMostMs))
             }
             change { [directory] in $0.nodesListed(call, answer, nowMs: directory.nowMs()) }
-        case .wakeWorkers: await broker.tellNews(of: node.name)
+        case .wakeWorkers: await broker.wakeWorkers(of: node.name)
         case .withdraw: try? await broker.withdrawNode(node.name)
         case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
-        case .updatePlaces: roles.updatePlaces()
+        case .updateRoutes: roles.updateRoutes()
         case .drainSessions: roles.drainSessions()
         case .endRound(let round): end(round: round)
         case .report(let report): log(report)

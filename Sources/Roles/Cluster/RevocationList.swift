@@ -18,8 +18,8 @@ package final class RevocationList: Sendable {
         var known = StoredRevocations()
         var generation: UInt64?
         /// The number of the latest read begun, and of the latest one applied.
-        var asked = 0
-        var read = 0
+        var lastBegun = 0
+        var lastApplied = 0
     }
 
     /// - Parameters:
@@ -47,22 +47,22 @@ package final class RevocationList: Sendable {
     /// - Returns: whether the list changed.
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
-        let generation = try await broker.ordersGeneration(in: .revocations)
+        let generation = try await broker.overridesGeneration(in: .revocations)
         let (known, isSame, ticket) = state.withLock { state in
-            state.asked += 1
-            return (state.known, state.generation == generation, state.asked)
+            state.lastBegun += 1
+            return (state.known, state.generation == generation, state.lastBegun)
         }
         if isSame { return false }
         var (stored, read) = try await fetch()
         let missing = stored.missing(from: known, newMark: makeMark(), nowMs: nowMs())
         if !missing.isEmpty {
-            try await broker.changeOrders(missing, in: .revocations)
+            try await broker.changeOverrides(missing, in: .revocations)
             (stored, read) = try await fetch()
         }
         return state.withLock { state in
             // Of two concurrent reads, the one begun later counts.
-            guard ticket > state.read else { return false }
-            state.read = ticket
+            guard ticket > state.lastApplied else { return false }
+            state.lastApplied = ticket
             let isChanged = state.known.revocations != stored.revocations
             state.known = stored
             state.generation = read
@@ -71,8 +71,8 @@ package final class RevocationList: Sendable {
     }
 
     private func fetch() async throws(BrokerError) -> (StoredRevocations, UInt64) {
-        let orders = try await broker.orders(in: .revocations)
-        return (StoredRevocations(fields: orders.fields.mapValues(\.value)), orders.generation)
+        let overrides = try await broker.overrides(in: .revocations)
+        return (StoredRevocations(fields: overrides.fields.mapValues(\.value)), overrides.generation)
     }
 
     // MARK: Changes by operators
@@ -109,16 +109,16 @@ package final class RevocationList: Sendable {
         do throws(BrokerError) {
             try await refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+            throw RequestError(.unavailable, "the broker does not answer: \(error)")
         }
     }
 
     private func change(_ changes: [(field: String, value: String?)]) async throws(RequestError) {
         do throws(BrokerError) {
-            try await broker.changeOrders(changes, in: .revocations)
+            try await broker.changeOverrides(changes, in: .revocations)
             try await refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker cannot be asked: \(error)")
+            throw RequestError(.unavailable, "the broker does not answer: \(error)")
         }
     }
 }

@@ -15,7 +15,7 @@ package final class ServedCatalogs: Sendable {
     package final class Snapshot: Sendable {
         package let set: CatalogSet
         /// Finds operations of the current catalog.
-        package let resolver: OperationLookup
+        package let lookup: OperationLookup
         /// Finds operations of former catalogs that are still served, newest first: clients may still send their texts.
         package let formers: [OperationLookup]
         /// The greatest deployment id up to which every deployment is loaded.
@@ -23,13 +23,13 @@ package final class ServedCatalogs: Sendable {
 
         init(set: CatalogSet, known: [OperationLookup], generation: Int64) {
             // Reuses known lookups, because making one parses every text.
-            func resolver(_ member: CatalogSet.Member) -> OperationLookup {
+            func lookup(_ member: CatalogSet.Member) -> OperationLookup {
                 known.first { $0.version == member.version }
                     ?? OperationLookup(catalog: member.catalog, version: member.version)
             }
             self.set = set
-            self.resolver = resolver(set.current)
-            formers = set.formers.map(resolver)
+            self.lookup = lookup(set.current)
+            formers = set.formers.map(lookup)
             self.generation = generation
         }
     }
@@ -58,7 +58,7 @@ package final class ServedCatalogs: Sendable {
     package func replace(_ set: CatalogSet, generation: Int64) {
         let last = snapshot
         // Parsing is slow, so it happens outside the lock that requests need.
-        let snapshot = Snapshot(set: set, known: [last.resolver] + last.formers, generation: generation)
+        let snapshot = Snapshot(set: set, known: [last.lookup] + last.formers, generation: generation)
         state.withLock { $0.snapshot = snapshot }
     }
 

@@ -14,9 +14,9 @@ extension Broker {
             case .newest(let stream, let before, let limit):
                 return .entries(try await newest(stream, before: before, limit: limit))
             case .nodes: return .nodes(try await nodes())
-            case .askLease(let key, let owner, let ttlMs, let basis, let epoch):
+            case .requestLease(let key, let owner, let ttlMs, let basis, let epoch):
                 return .lease(
-                    try await askLease(key, owner: owner.name, ttlMs: Int(ttlMs), basis: basis, epoch: epoch))
+                    try await requestLease(key, owner: owner.name, ttlMs: Int(ttlMs), basis: basis, epoch: epoch))
             case .renewLease(let key, let owner, let epoch, let ttlMs):
                 return .done(try await renewLease(key, owner: owner.name, epoch: epoch, ttlMs: Int(ttlMs)))
             case .releaseLease(let key, let owner, let epoch):
@@ -29,7 +29,7 @@ extension Broker {
                 return .done(
                     try await trimFenced(stream, minimumID: minimumID, lease: lease, epoch: epoch) != nil)
             case .wakeWorkers(let node):
-                await tellNews(of: node.name)
+                await wakeWorkers(of: node.name)
                 return .done(true)
             }
         } catch {

@@ -30,7 +30,7 @@ package final class GatewayService: Sendable {
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute, clock: ServiceClock,
+        route: @escaping @Sendable (LiveQuery) -> ShardRoute, clock: ServiceClock,
         logger: Logger
     ) {
         self.node = node
@@ -42,7 +42,7 @@ package final class GatewayService: Sendable {
         // Announcement numbers must exceed those of a former process with the same name.
         let firstAnnouncement = UInt64(clamping: clock.nowMs()) << 10
         machine = Mutex(
-            GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, placeOf: placeOf))
+            GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, route: route))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
@@ -80,8 +80,8 @@ package final class GatewayService: Sendable {
     private func keepTime() async {
         while !Task.isCancelled {
             let (nowMs, state) = (clock.nowMs(), broker.state)
-            let link = GatewayMachine.Link(isConnected: state.connected, reconnects: state.reconnects)
-            change { $0.ticked(link, nowMs: nowMs) }
+            let connection = GatewayMachine.BrokerConnection(isConnected: state.connected, reconnects: state.reconnects)
+            change { $0.ticked(connection, nowMs: nowMs) }
             try? await Task.sleep(for: .milliseconds(tickMs))
         }
     }
@@ -95,9 +95,9 @@ package final class GatewayService: Sendable {
     }
 
     /// Re-announces live queries whose shard was changed by an override.
-    package func placesChanged() {
+    package func routesChanged() {
         let nowMs = clock.nowMs()
-        change { $0.placesChanged(nowMs: nowMs) }
+        change { $0.routesChanged(nowMs: nowMs) }
     }
 
     // MARK: Hubs

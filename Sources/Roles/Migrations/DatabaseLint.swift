@@ -32,7 +32,7 @@ package enum DatabaseLint {
     private static func diagnostics(
         _ catalog: Catalog, _ project: Project, _ pool: PostgresPool
     ) async throws -> [Diagnostic] {
-        let places = OperationPlaces(project)
+        let locations = OperationLocations(project)
         let queries = catalog.connectors.values.flatMap(\.operations.values)
             .filter { $0.kind == .query && $0.isRefreshed }.sorted { $0.reference < $1.reference }
         return try await pool.withSession { session in
@@ -59,7 +59,7 @@ package enum DatabaseLint {
                     let count = size.rows.first?.string(0).flatMap(Double.init) ?? 0
                     guard count >= rowsMin else { continue }
                     diagnostics.append(
-                        places.diagnostic(
+                        locations.diagnostic(
                             query.reference, .warning, "sequential-scan",
                             "each refresh of \"\(query.reference.operation)\" reads all \(Int(count)) rows of \(table.name)",
                             help: table.filter.map { "an index could serve \($0)" }))

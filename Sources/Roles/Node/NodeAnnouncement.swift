@@ -30,7 +30,7 @@ struct NodeAnnouncement: Sendable {
     func record(isDraining: Bool) async -> NodeRecordPayload {
         let (catalogs, deployments) = (execution.catalogs, execution.deployments)
         return NodeRecordPayload(
-            id: node.id, roles: node.roleNames, address: address, adminAddress: adminAddress,
+            id: node.id, roles: node.roles, address: address, adminAddress: adminAddress,
             version: ClusterFormat.release, startedAtMs: node.startedAtMs, isDraining: isDraining,
             load: sessions.count, shards: await worker?.shardStatuses ?? [],
             project: catalogs.set.current.version.hex,

@@ -14,6 +14,7 @@ import RemoteServices
 import PublicAPI
 import Refresh
 import Sessions
+import LiveModel
 import Settings
 import Sharding
 
@@ -115,26 +116,26 @@ extension NodeContext {
         return watch
     }
 
-    var endpointSettings: PublicAPISettings {
-        var endpoint = PublicAPISettings()
-        endpoint.isAPI = settings.cluster.roles.contains(.api)
-        endpoint.isGateway = settings.cluster.roles.contains(.gateway)
-        endpoint.corsOrigins = settings.http.corsOrigins
-        endpoint.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
-        endpoint.sessionsMax = settings.gateway.sessionsMax
-        endpoint.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
-        endpoint.session.bytesMax = settings.gateway.sessionBytesMax
-        endpoint.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
-        endpoint.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
-        endpoint.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
-        endpoint.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
-        endpoint.trustedProxies = TrustedProxies(settings.http.trustedProxies) ?? TrustedProxies()
-        endpoint.page = page
+    var publicAPISettings: PublicAPISettings {
+        var api = PublicAPISettings()
+        api.isAPI = settings.cluster.roles.contains(.api)
+        api.isGateway = settings.cluster.roles.contains(.gateway)
+        api.corsOrigins = settings.http.corsOrigins
+        api.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
+        api.sessionsMax = settings.gateway.sessionsMax
+        api.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
+        api.session.bytesMax = settings.gateway.sessionBytesMax
+        api.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
+        api.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
+        api.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
+        api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
+        api.trustedProxies = TrustedProxies(settings.http.trustedProxies) ?? TrustedProxies()
+        api.page = page
         if isDevelopment {
-            endpoint.emulator = EmulatorInfo(
+            api.emulator = EmulatorInfo(
                 version: ClusterFormat.release, connectionString: settings.postgres.url ?? "")
         }
-        return endpoint
+        return api
     }
 
     var membershipSettings: MembershipMachine.Settings {

@@ -25,7 +25,7 @@ struct NodeContext: Sendable {
     let logger: Logger
     let phase = NodePhase()
 
-    var roleNames: [String] { settings.cluster.roles.map(\.rawValue).sorted() }
+    var roles: Set<Role> { settings.cluster.roles }
 }
 
 /// The phase of a node between its start and its end. Each step is taken once.

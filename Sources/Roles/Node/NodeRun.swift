@@ -7,6 +7,7 @@ import FanoutWorker
 import Gateway
 import GRPC
 import HTTPServer
+import LiveModel
 import Logging
 import Observability
 import Settings
@@ -46,7 +47,7 @@ struct NodeRun {
         if let worker = roles.worker {
             member.updateWorker = { await worker.nodesChanged(workers: $0, gateways: $1, pins: $2) }
         }
-        if let gateway = roles.gateway { member.updatePlaces = { gateway.placesChanged() } }
+        if let gateway = roles.gateway { member.updateRoutes = { gateway.routesChanged() } }
         let (sessions, overMs) = (roles.sessions, Int64(node.settings.drain.sessionsMs))
         member.drainSessions = { [tasks] in tasks.add { await sessions.drain(overMs: overMs) } }
         return member
@@ -106,7 +107,7 @@ struct NodeRun {
     private func observe() {
         let (server, sessions, readiness) = (listeners.server, roles.sessions, readiness)
         NodeMetrics.observe(
-            node.metrics, roles: node.roleNames, sessions: { sessions.count },
+            node.metrics, roles: node.roles, sessions: { sessions.count },
             peersCutOff: { server.counters.peersCutOffTotal }, isReady: { readiness.isReady })
         guard roles.worker != nil else { return }
         tasks.add { [inspector, node] in

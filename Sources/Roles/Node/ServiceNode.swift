@@ -85,8 +85,8 @@ package final class ServiceNode: Sendable {
         let readiness = NodeReadiness(
             phase: node.phase, membership: cluster.membership, probe: openProbe(storage))
         let administered = AdministeredNode(
-            id: node.id, roles: node.roleNames, cluster: cluster, catalogs: execution.catalogs,
-            services: .init(
+            id: node.id, roles: node.roles, cluster: cluster, catalogs: execution.catalogs,
+            components: .init(
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker),
             clock: node.clock, metrics: node.metrics,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })

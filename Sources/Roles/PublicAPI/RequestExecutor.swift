@@ -29,7 +29,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     private let isAPI: Bool
     private let limits: VariableLimits
     private let resultBytesMax: Int
-    private let logger = Logger(label: "freshet.endpoint")
+    private let logger = Logger(label: "freshet.requests")
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
@@ -50,7 +50,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         self.mutations = mutations
     }
 
-    var resolver: OperationLookup { pinned ?? catalogs.snapshot.resolver }
+    var resolver: OperationLookup { pinned ?? catalogs.snapshot.lookup }
 
     /// The names by which SQL Connect clients address this service.
     package var serviceIdentity: ServiceIdentity {
@@ -67,7 +67,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     ///   that version ends.
     func forSession(_ onFormer: @escaping @Sendable (Digest) -> Void) -> RequestExecutor {
         let snapshot = catalogs.snapshot
-        let current = snapshot.resolver
+        let current = snapshot.lookup
         if !snapshot.formers.isEmpty {
             return RequestExecutor(
                 clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,

@@ -20,7 +20,7 @@ enum TokenFailure: Error, Hashable {
     case wrongAudience
     case wrongIssuer
     case nothingTrusted
-    /// No keys have been fetched yet, so the token cannot be judged.
+    /// No keys have been fetched yet, so the token cannot be verified.
     case noKeys
 
     /// The error for the client. It repeats nothing of the token.

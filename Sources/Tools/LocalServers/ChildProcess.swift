@@ -16,7 +16,7 @@ final class ChildProcess: Sendable {
         var program: String
         var arguments: [String]
         /// The user to run as; requires root.
-        var account: (user: uid_t, group: gid_t)?
+        var runAs: (user: uid_t, group: gid_t)?
         /// The file to which standard output and error are appended.
         var logPath: String
         var workingFolder: String
@@ -156,7 +156,7 @@ final class ChildProcess: Sendable {
 
     private static func spawn(_ command: Command, setpriv: String) -> Result<pid_t, LocalServerError> {
         var arguments = [setpriv, "--pdeathsig", command.parentDeathSignal]
-        if let (user, group) = command.account {
+        if let (user, group) = command.runAs {
             arguments += ["--reuid", String(user), "--regid", String(group), "--clear-groups"]
         }
         // The shell reads `$PPID` when it starts, which is after `setpriv` requested the signal.

@@ -213,7 +213,7 @@ package final class LocalRedis: Sendable {
         // Passed as options, because Redis takes the first plain argument for a file name.
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["--" + $0, $1] }
         return ChildProcess.Command(
-            program: program, arguments: arguments, account: nil, logPath: logPath, workingFolder: dataDirectory,
+            program: program, arguments: arguments, runAs: nil, logPath: logPath, workingFolder: dataDirectory,
             parentDeathSignal: options.isDurable ? "TERM" : "KILL",
             environment: state.withLock { $0.environment })
     }
@@ -225,7 +225,7 @@ package final class LocalRedis: Sendable {
             try Files.write(path, lines.joined(separator: "\n") + "\n", mode: 0o600)
         }
         return ChildProcess.Command(
-            program: program, arguments: [path, "--sentinel"], account: nil, logPath: logPath,
+            program: program, arguments: [path, "--sentinel"], runAs: nil, logPath: logPath,
             workingFolder: dataDirectory, parentDeathSignal: "KILL")
     }
 

@@ -9,7 +9,7 @@ struct PostgresFolder: Sendable {
     let password: String
     let postgres: String
     private let initdb: String
-    private let account: UnixUser?
+    private let user: UnixUser?
 
     init(root: String, programFolder: String? = nil) throws(LocalServerError) {
         self.root = root
@@ -22,12 +22,12 @@ struct PostgresFolder: Sendable {
         }
         postgres = try find("postgres")
         initdb = try find("initdb")
-        account = try UnixUser.forPostgres(cluster: cluster)
+        user = try UnixUser.forPostgres(cluster: cluster)
     }
 
     func command(_ program: String, _ arguments: [String], parentDeathSignal: String) -> ChildProcess.Command {
         ChildProcess.Command(
-            program: program, arguments: arguments, account: account.map { ($0.user, $0.group) }, logPath: log,
+            program: program, arguments: arguments, runAs: user.map { ($0.user, $0.group) }, logPath: log,
             workingFolder: cluster, parentDeathSignal: parentDeathSignal)
     }
 
@@ -35,7 +35,7 @@ struct PostgresFolder: Sendable {
     func initialise(_ options: LocalPostgresOptions) async throws(LocalServerError) {
         let marker = root + "/initialised"
         try Files.makeFolder(cluster, mode: 0o700)
-        if let account { try account.give(cluster) }
+        if let user { try user.give(cluster) }
         try await checkReach(options)
         if Files.exists(marker) { return }
 
@@ -48,7 +48,7 @@ struct PostgresFolder: Sendable {
             _ = try await run("/bin/rm", ["-rf", "--"] + Files.entries(cluster).map { cluster + "/" + $0 }, options)
         }
         try Files.write(password, Self.randomPassword(), mode: 0o600)
-        if let account { try account.give(password) }
+        if let user { try user.give(password) }
         if let primary = options.primary {
             let copy = try Programs.find("pg_basebackup", package: "postgresql")
             guard
@@ -101,7 +101,7 @@ struct PostgresFolder: Sendable {
             return
         }
         try Files.write(path, (["\(Int32.max)"] + lines.dropFirst()).joined(separator: "\n"), mode: 0o600)
-        if let account { try account.give(path) }
+        if let user { try user.give(path) }
     }
 
     /// Removes stale socket lock files, which Postgres, too, judges only by their process id. Without a running server
@@ -130,21 +130,21 @@ struct PostgresFolder: Sendable {
         let fits = (inside + "/.s.PGSQL.65535.lock").utf8.count <= Addresses.socketPathBytesMax
         let path = fits ? inside : try Files.makeShortFolder()
         if fits { try Files.makeFolder(path, mode: 0o700) }
-        if let account { try account.give(path) }
+        if let user { try user.give(path) }
         return (path, !fits)
     }
 
     /// Checks that the other user can reach the folder, which is impossible below a folder like /root (0700); Postgres'
     /// own message would be obscure.
     private func checkReach(_ options: LocalPostgresOptions) async throws(LocalServerError) {
-        guard let account else { return }
+        guard let user else { return }
         var check = command("/usr/bin/test", ["-w", cluster], parentDeathSignal: "KILL")
         check.workingFolder = "/"
         let child = try await ChildProcess.start(check)
         if await child.waitForExit(timeoutMs: 10_000) == .code(0) { return }
         throw LocalServerError(
             .dataFolderUnusable,
-            "Postgres does not run as root, and the user \(account.name) cannot enter \(root): "
+            "Postgres does not run as root, and the user \(user.name) cannot enter \(root): "
                 + "choose a data folder outside of private folders or run as an ordinary user")
     }
 

@@ -77,7 +77,7 @@ package final class SupervisedProgram: Sendable {
     private func launch() async throws(LocalServerError) -> ChildProcess {
         let child = try await ChildProcess.start(
             ChildProcess.Command(
-                program: command.program, arguments: command.arguments, account: nil, logPath: command.logPath,
+                program: command.program, arguments: command.arguments, runAs: nil, logPath: command.logPath,
                 workingFolder: try Files.absolute("."), parentDeathSignal: "KILL", environment: command.environment))
         let isLate = state.withLock { state in
             state.child = child

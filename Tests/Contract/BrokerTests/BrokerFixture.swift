@@ -95,7 +95,7 @@ extension Broker {
     ) async throws(BrokerError) -> LeaseGrant? {
         while true {
             let epoch = testEpoch.wrappingAdd(1, ordering: .relaxed).newValue
-            let answer = try await askLease(key, owner: owner, ttlMs: ttlMs, basis: basis, epoch: epoch)
+            let answer = try await requestLease(key, owner: owner, ttlMs: ttlMs, basis: basis, epoch: epoch)
             // Granted already, and asked again because the answer was lost.
             if case .outdated = answer { continue }
             return answer.grant

@@ -16,7 +16,7 @@ struct LeaseContractTests {
         let grant = try #require(try await broker.acquireLease(key, owner: "a", ttlMs: 60_000))
         #expect(try await broker.acquireLease(key, owner: "b", ttlMs: 60_000) == nil)
         let heldForMs = try #require(
-            try await broker.askLease(key, owner: "b", ttlMs: 60_000, basis: "", epoch: 1).heldForMs)
+            try await broker.requestLease(key, owner: "b", ttlMs: 60_000, basis: "", epoch: 1).heldForMs)
         #expect((1...60_000).contains(heldForMs))
         let state = try #require(try await broker.lease(key))
         #expect(state.owner == "a" && state.epoch == grant.epoch && (1...60_000).contains(state.remainingMs))
@@ -66,21 +66,21 @@ struct LeaseContractTests {
         // As large as they may be.
         for newest in [7, 1 << 53 - 1] as [UInt64] {
             let grant = try #require(
-                try await broker.askLease(fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest).grant)
+                try await broker.requestLease(fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest).grant)
             #expect(grant.epoch == newest)
-            let repeated = try await broker.askLease(
+            let repeated = try await broker.requestLease(
                 fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest)
-            #expect(repeated.grant?.epoch == newest, "the answer was lost, and it is asked again")
+            #expect(repeated.grant?.epoch == newest, "the answer was lost, and it is requested again")
             for epoch in [newest - 1, 1] {
-                let answer = try await broker.askLease(
+                let answer = try await broker.requestLease(
                     fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: epoch)
                 #expect(answer == .outdated(newest: newest))
             }
-            let held = try await broker.askLease(fixture.lease, owner: "b", ttlMs: 60_000, basis: "", epoch: 1)
+            let held = try await broker.requestLease(fixture.lease, owner: "b", ttlMs: 60_000, basis: "", epoch: 1)
             #expect(held.heldForMs != nil, "that another holds it is what counts")
             #expect(try await broker.renewLease(fixture.lease, owner: "a", epoch: newest, ttlMs: 60_000))
             #expect(try await broker.releaseLease(fixture.lease, owner: "a", epoch: newest))
-            let over = try await broker.askLease(fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest)
+            let over = try await broker.requestLease(fixture.lease, owner: "a", ttlMs: 60_000, basis: "", epoch: newest)
             #expect(over == .outdated(newest: newest), "it was given back")
         }
         await broker.close()
@@ -110,13 +110,13 @@ struct LeaseContractTests {
         await broker.close()
     }
 
-    @Test("news reach a reader that follows them", arguments: BrokerKind.allCases)
-    func news(_ kind: BrokerKind) async throws {
+    @Test("wake-ups reach a reader that follows them", arguments: BrokerKind.allCases)
+    func wakeUps(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let reader = fixture.broker.makeReader(name: "r")
-        reader.follow(fixture.keys.news, after: .zero)
+        reader.follow(fixture.keys.wakeUps, after: .zero)
         for node in ["a", "b"] {
-            await fixture.broker.tellNews(of: node)
+            await fixture.broker.wakeWorkers(of: node)
             let batches = try await fixture.readSome(reader)
             #expect(batches.flatMap(\.entries).map { $0["node"] } == [Array(node.utf8)])
         }

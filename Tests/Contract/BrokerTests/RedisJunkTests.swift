@@ -25,7 +25,7 @@ import Testing
         let key = broker.keys.lease(shard: 1)
         var epoch: UInt64 = 1000
         for _ in 0..<60 {
-            _ = try await broker.askLease(key, owner: "a", ttlMs: 1000, basis: "b", epoch: epoch)
+            _ = try await broker.requestLease(key, owner: "a", ttlMs: 1000, basis: "b", epoch: epoch)
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let field = leaseFields.randomElement(using: &random) ?? ""
                 let value = Self.junk.randomElement(using: &random) ?? ""
@@ -40,7 +40,7 @@ import Testing
             var tries = 0
             asking: while true {
                 tries += 1
-                switch try await broker.askLease(key, owner: "b", ttlMs: 1000, basis: "b", epoch: epoch) {
+                switch try await broker.requestLease(key, owner: "b", ttlMs: 1000, basis: "b", epoch: epoch) {
                 case .granted(let grant):
                     #expect(grant.epoch == epoch && grant.trustedEpoch <= StoredNumber.versionMax)
                     #expect((0...StoredNumber.durationMaxMs).contains(grant.knownForMs))
@@ -65,10 +65,10 @@ import Testing
         let redis = try TestRedis.shared.get()
         let broker = try redis.broker("junk-until")
         let key = broker.keys.lease(shard: 1)
-        _ = try await broker.askLease(key, owner: "a", ttlMs: 1000, basis: "", epoch: 5)
+        _ = try await broker.requestLease(key, owner: "a", ttlMs: 1000, basis: "", epoch: 5)
         for ttl in ["1000", "1e300", "x"] {
             _ = try redis.command("HSET", key, "until", "4503599627370496", "ttl", ttl)
-            let answer = try await broker.askLease(key, owner: "b", ttlMs: 700, basis: "", epoch: 6)
+            let answer = try await broker.requestLease(key, owner: "b", ttlMs: 700, basis: "", epoch: 6)
             let heldForMs = try #require(answer.heldForMs)
             #expect(heldForMs <= 1000)
         }
@@ -97,10 +97,10 @@ import Testing
         let broker = try redis.broker("junk-overrides-\(table)")
         for value in Self.junk {
             _ = try redis.command("HSET", broker.keys.key(of: table), "generation", value, "field", "\(value) \(value)")
-            #expect(try await broker.ordersGeneration(in: table) <= StoredNumber.versionMax)
-            #expect(try await broker.orders(in: table).generation <= StoredNumber.versionMax)
-            let generation = try await broker.changeOrders([("other", "1")], in: table)
-            #expect(try await broker.orders(in: table).fields["other"]?.version == generation)
+            #expect(try await broker.overridesGeneration(in: table) <= StoredNumber.versionMax)
+            #expect(try await broker.overrides(in: table).generation <= StoredNumber.versionMax)
+            let generation = try await broker.changeOverrides([("other", "1")], in: table)
+            #expect(try await broker.overrides(in: table).fields["other"]?.version == generation)
         }
         await broker.close()
     }

@@ -38,7 +38,7 @@ import Testing
             return try await ChildProcess.start(
                 ChildProcess.Command(
                     program: "/bin/sh",
-                    arguments: ["-c", "ulimit -n \(openFiles); exec \(program) -f \(path) -V"], account: nil,
+                    arguments: ["-c", "ulimit -n \(openFiles); exec \(program) -f \(path) -V"], runAs: nil,
                     logPath: folder.path + log, workingFolder: "/", parentDeathSignal: "KILL"))
         }
         let first = try await start("/log")
@@ -65,7 +65,7 @@ import Testing
         try Files.write(path, (isListed ? listed : .compose).text, mode: 0o600)
         let child = try await ChildProcess.start(
             ChildProcess.Command(
-                program: try Programs.find("haproxy", package: "haproxy"), arguments: ["-c", "-f", path], account: nil,
+                program: try Programs.find("haproxy", package: "haproxy"), arguments: ["-c", "-f", path], runAs: nil,
                 logPath: folder.path + "/log", workingFolder: "/", parentDeathSignal: "KILL"))
         #expect(await child.waitForExit(timeoutMs: 30_000) == .code(0), "\(Files.tail(folder.path + "/log"))")
     }

@@ -43,7 +43,7 @@ struct ParentDeathTests {
         let child = try await ChildProcess.start(
             ChildProcess.Command(
                 program: "/bin/sh", arguments: ["-c", "trap '' INT; echo ready; while :; do sleep 0.05; done"],
-                account: nil, logPath: folder.path + "/log", workingFolder: "/", parentDeathSignal: "KILL"))
+                runAs: nil, logPath: folder.path + "/log", workingFolder: "/", parentDeathSignal: "KILL"))
         let isReady = await eventually { Files.read(folder.path + "/log") == "ready\n" }
         #expect(isReady)
         await child.end([(SIGINT, 50), (SIGTERM, 5_000)])

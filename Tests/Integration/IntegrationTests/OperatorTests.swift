@@ -92,7 +92,9 @@ struct OperatorTests {
             #expect(malformed.contains { $0.contains("POST /admin/elsewhere") && $0.contains("no action") })
             let table = try await admin.command(["shards"])
             #expect(table.contains("verdict") && table.contains(admin.node))
-            #expect(try await admin.command(["orders"]).contains("order"))
+            let overrides = try await admin.command(["overrides"])
+            #expect(overrides.contains("order"))
+            #expect(try await admin.command(["orders"]) == overrides, "the former name")
         }
     }
 

@@ -23,7 +23,7 @@ struct PublisherTests {
     static let hot = OperationReference(connector: "auctions", operation: "GetLot")
     static let mutation = OperationReference(connector: "auctions", operation: "EditLot")
 
-    /// One API node's parts, and a broker that others give orders to.
+    /// One API node's parts, and a broker whose overrides others change.
     fileprivate struct Parts {
         let pool: PostgresPool
         let broker: MemoryBroker
@@ -57,7 +57,7 @@ struct PublisherTests {
                 settings: settings, makeUUID: { UUID().uuidString }, logger: logger)
         }
 
-        /// A committed mutation; its shards are those by the orders that this node knows.
+        /// A committed mutation; its shards are those by the overrides that this node knows.
         func commit() async throws -> OutboxRow {
             let event = MutationEvent(
                 id: UUID().uuidString, operation: PublisherTests.mutation, variables: [:], auth: .null,
@@ -71,14 +71,14 @@ struct PublisherTests {
         func publish(_ row: OutboxRow) {
             publisher.publish(
                 .init(
-                    row: row, mutation: PublisherTests.mutation, generation: directory.orders.generation,
+                    row: row, mutation: PublisherTests.mutation, generation: directory.overrides.generation,
                     catalogGeneration: 0))
         }
 
         /// As another node does it: this one is not told.
         func split(to count: Int) async throws -> Set<ShardID> {
             let change = ClusterOverrides().settingSplits(of: PublisherTests.hot, to: count, nowMs: 0)
-            try await broker.changeOrders([(field: change.field, value: change.value)])
+            try await broker.changeOverrides([(field: change.field, value: change.value)])
             return Set(
                 ShardRouting.shards(of: PublisherTests.hot, splits: count, shardCount: PublisherTests.shardCount))
         }

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Splits of a hot operation and other orders, given to real processes under load.
+/// Splits of a hot operation and other overrides, given to real processes under load.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct SplitTests {
     static let hot = "auctions/GetLot"
@@ -59,9 +59,9 @@ struct SplitTests {
                 try await screen.wait(for: truth)
                 #expect(screen.stepsBack == [])
             }
-            let orders = try await admin.get("orders")
-            #expect(orders.rows("orders").first?["value"]?.intValue == 4)
-            #expect(orders.rows("orders").first?["shards"]?.arrayValue?.count == 4)
+            let overrides = try await admin.get("orders")
+            #expect(overrides.rows("orders").first?["value"]?.intValue == 4)
+            #expect(overrides.rows("orders").first?["shards"]?.arrayValue?.count == 4)
             // A tag from one placement, taken to another after a change that only the others saw.
             try await tagsDoNotOutliveTheirPlacement(apis[0].address, gateways[1].address, admin, ids[0])
         }

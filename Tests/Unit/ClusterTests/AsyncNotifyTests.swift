@@ -6,23 +6,23 @@ import Testing
     private static let longMs = 3_600_000
 
     @Test func itEndsAWait() async {
-        let bell = AsyncNotify()
-        let waiting = Task { await bell.wait(ms: Self.longMs) }
-        bell.ring()
+        let notify = AsyncNotify()
+        let waiting = Task { await notify.wait(ms: Self.longMs) }
+        notify.notify()
         #expect(await waiting.value)
     }
 
-    @Test func severalRingsBeforeAWaitAreOne() async {
-        let bell = AsyncNotify()
-        bell.ring()
-        bell.ring()
-        #expect(await bell.wait(ms: Self.longMs))
-        #expect(await !bell.wait(ms: 1))
+    @Test func severalNotificationsBeforeAWaitAreOne() async {
+        let notify = AsyncNotify()
+        notify.notify()
+        notify.notify()
+        #expect(await notify.wait(ms: Self.longMs))
+        #expect(await !notify.wait(ms: 1))
     }
 
     @Test func aCancelledTaskWaitsNoLonger() async {
-        let bell = AsyncNotify()
-        let waiting = Task { await bell.wait(ms: Self.longMs) }
+        let notify = AsyncNotify()
+        let waiting = Task { await notify.wait(ms: Self.longMs) }
         waiting.cancel()
         #expect(await !waiting.value)
     }

@@ -16,13 +16,13 @@ struct MembershipTests {
         struct Calls {
             var workers: [[NodeID]] = []
             var pins: [[ShardID: NodeID]] = []
-            var placeUpdates = 0
+            var routeUpdates = 0
             var drains = 0
         }
 
         let calls = Mutex(Calls())
 
-        func member(_ id: NodeID, roles: [String] = ["worker"]) -> MemberRoles {
+        func member(_ id: NodeID, roles: Set<Role> = [.worker]) -> MemberRoles {
             var member = MemberRoles { isDraining in
                 NodeRecordPayload(
                     id: id, roles: roles, address: "", adminAddress: "", version: "", startedAtMs: 0,
@@ -34,7 +34,7 @@ struct MembershipTests {
                     $0.pins.append(pins)
                 }
             }
-            member.updatePlaces = { self.calls.withLock { $0.placeUpdates += 1 } }
+            member.updateRoutes = { self.calls.withLock { $0.routeUpdates += 1 } }
             member.drainSessions = { self.calls.withLock { $0.drains += 1 } }
             return member
         }
@@ -104,13 +104,13 @@ struct MembershipTests {
                 ClusterOverrides.drain(one, true),
                 ClusterOverrides.move(ShardID(2), to: .init(node: NodeID("two"), untilMs: nil)),
             ]
-            try await broker.changeOrders(changes.map { (field: $0.field, value: $0.value) })
+            try await broker.changeOverrides(changes.map { (field: $0.field, value: $0.value) })
             await membership.refresh()
             #expect(membership.isDrainedByOperator)
             #expect(try await records().map(\.isDraining) == [true])
             #expect(roles.calls.withLock { $0.workers.last } == [])
             #expect(roles.calls.withLock { $0.pins.last } == [ShardID(2): NodeID("two")])
-            #expect(roles.calls.withLock { ($0.placeUpdates, $0.drains) } == (1, 1))
+            #expect(roles.calls.withLock { ($0.routeUpdates, $0.drains) } == (1, 1))
         }
     }
 

@@ -93,7 +93,7 @@ struct RevocationListTests {
         clock.advance(1_000)
         try await one.revoke(.uid("c"), forMs: nil, sparesLaterTokens: false)
         #expect(one.current.entries.count == 2 && isRevoked("c", in: one))
-        #expect(try await broker.orders(in: .revocations).fields["uid:a"] == nil)
-        #expect(try await broker.orders().fields.isEmpty, "a book of its own")
+        #expect(try await broker.overrides(in: .revocations).fields["uid:a"] == nil)
+        #expect(try await broker.overrides().fields.isEmpty, "a table of its own")
     }
 }

@@ -96,7 +96,7 @@ struct DeploymentScheduleTests {
 struct RolloutProgressTests {
     private func node(_ name: String, project: String, deployment: Int64, problem: String = "") -> NodeRecordPayload {
         NodeRecordPayload(
-            id: NodeID(name), roles: ["api"], address: "", adminAddress: "", version: "", startedAtMs: 0,
+            id: NodeID(name), roles: [.api], address: "", adminAddress: "", version: "", startedAtMs: 0,
             isDraining: false, load: 0, project: project, deployment: deployment, deploymentProblem: problem)
     }
 

@@ -24,7 +24,7 @@ import Testing
         type Novel @table { title: String! narrator: Person }
         """
 
-    private func resolver(_ connectors: [String: String] = ["a": queries, "b": others]) throws -> OperationLookup {
+    private func lookup(_ connectors: [String: String] = ["a": queries, "b": others]) throws -> OperationLookup {
         OperationLookup(
             catalog: try Catalog.compile(
                 Project(
@@ -35,10 +35,10 @@ import Testing
     }
 
     private func resolve(
-        _ resolver: OperationLookup, connector: String? = nil, name: String? = nil, text: String? = nil,
+        _ lookup: OperationLookup, connector: String? = nil, name: String? = nil, text: String? = nil,
         digest: Digest? = nil
     ) throws -> String {
-        let resolved = try resolver.resolve(
+        let resolved = try lookup.resolve(
             connector: connector, name: name, document: text, digest: digest, variables: JSONObject(), auth: nil,
             nowMs: 0)
         return "\(resolved.operation.reference) \(resolved.wantedKind.map(\.rawValue) ?? "-")"
@@ -59,12 +59,12 @@ import Testing
     }
 
     @Test func aNameInOneConnectorNeedsNoConnector() throws {
-        let resolver = try resolver()
-        #expect(try resolve(resolver, name: "People") == reference("a", "People") + " -")
-        #expect(try resolve(resolver, connector: "b", name: "Novels") == reference("b", "Novels") + " -")
-        #expect(code { try resolve(resolver, name: "Novels") } == "BAD_REQUEST", "it is in both")
-        #expect(code { try resolve(resolver, name: "Nothing") } == "OPERATION_NOT_FOUND")
-        #expect(code { try resolve(resolver, connector: "c", name: "People") } == "OPERATION_NOT_FOUND")
+        let lookup = try lookup()
+        #expect(try resolve(lookup, name: "People") == reference("a", "People") + " -")
+        #expect(try resolve(lookup, connector: "b", name: "Novels") == reference("b", "Novels") + " -")
+        #expect(code { try resolve(lookup, name: "Novels") } == "BAD_REQUEST", "it is in both")
+        #expect(code { try resolve(lookup, name: "Nothing") } == "OPERATION_NOT_FOUND")
+        #expect(code { try resolve(lookup, connector: "c", name: "People") } == "OPERATION_NOT_FOUND")
     }
 
     @Test(arguments: [
@@ -74,7 +74,7 @@ import Testing
     ])
     func layoutNameAndKeywordDoNotCount(text: String) throws {
         let kind = text.hasPrefix("subscription") ? "subscription" : "query"
-        #expect(try resolve(try resolver(), text: text) == reference("a", "People") + " " + kind)
+        #expect(try resolve(try lookup(), text: text) == reference("a", "People") + " " + kind)
     }
 
     @Test(arguments: [
@@ -84,53 +84,53 @@ import Testing
         "query People { people(limit: 1) { id name } }", "query People { people @skip(if: false) { id name } }",
     ])
     func otherSelectionsAreRefused(text: String) throws {
-        let resolver = try resolver()
-        #expect(code { try resolve(resolver, text: text) } == "OPERATION_NOT_FOUND")
+        let lookup = try lookup()
+        #expect(code { try resolve(lookup, text: text) } == "OPERATION_NOT_FOUND")
     }
 
     @Test func fragmentsAreComparedByWhatTheyHold() throws {
-        let resolver = try resolver()
+        let lookup = try lookup()
         let text =
             "fragment Parts on Novel { title narrator { name } } query M($n: Int) { novels(limit: $n) { id ...Parts } }"
-        #expect(try resolve(resolver, text: text) == reference("a", "Novels") + " query")
+        #expect(try resolve(lookup, text: text) == reference("a", "Novels") + " query")
         let other = text.replacing("{ title narrator", with: "{ narrator")
-        #expect(code { try resolve(resolver, text: other) } == "OPERATION_NOT_FOUND")
+        #expect(code { try resolve(lookup, text: other) } == "OPERATION_NOT_FOUND")
     }
 
     @Test func selectionsThatSeveralHaveNeedAName() throws {
-        let resolver = try resolver()
-        #expect(code { try resolve(resolver, text: "{ people { name } }") } == "BAD_REQUEST")
-        #expect(try resolve(resolver, text: "query Twin { people { name } }") == reference("b", "Twin") + " query")
+        let lookup = try lookup()
+        #expect(code { try resolve(lookup, text: "{ people { name } }") } == "BAD_REQUEST")
+        #expect(try resolve(lookup, text: "query Twin { people { name } }") == reference("b", "Twin") + " query")
     }
 
     @Test func aMutationIsCalledMutation() throws {
-        let resolver = try resolver()
+        let lookup = try lookup()
         let body = #" { person_insert(data: {name: "x"}) }"#
-        #expect(try resolve(resolver, text: "mutation" + body) == reference("b", "Add") + " mutation")
-        #expect(code { try resolve(resolver, text: "query" + body) } == "OPERATION_NOT_FOUND")
-        #expect(code { try resolve(resolver, text: "query Add" + body) } == "BAD_REQUEST")
+        #expect(try resolve(lookup, text: "mutation" + body) == reference("b", "Add") + " mutation")
+        #expect(code { try resolve(lookup, text: "query" + body) } == "OPERATION_NOT_FOUND")
+        #expect(code { try resolve(lookup, text: "query Add" + body) } == "BAD_REQUEST")
     }
 
     @Test func aDigestIsOfTheStoredText() throws {
-        let resolver = try resolver()
-        let stored = try #require(resolver.catalog.connectors["a"]?.operations["Novels"])
+        let lookup = try lookup()
+        let stored = try #require(lookup.catalog.connectors["a"]?.operations["Novels"])
         let digest = Digest(of: stored.text.utf8)
-        #expect(resolver.knows(digest) && !resolver.knows(Digest(of: "".utf8)))
-        #expect(try resolve(resolver, digest: digest) == reference("a", "Novels") + " -")
-        #expect(code { try resolve(resolver, name: "People", digest: digest) } == "BAD_REQUEST")
-        #expect(code { try resolve(resolver, connector: "b", digest: digest) } == "OPERATION_NOT_FOUND")
+        #expect(lookup.knows(digest) && !lookup.knows(Digest(of: "".utf8)))
+        #expect(try resolve(lookup, digest: digest) == reference("a", "Novels") + " -")
+        #expect(code { try resolve(lookup, name: "People", digest: digest) } == "BAD_REQUEST")
+        #expect(code { try resolve(lookup, connector: "b", digest: digest) } == "OPERATION_NOT_FOUND")
         let text = "query People { people { id name } }"
         #expect(
-            try resolve(resolver, text: text, digest: digest) == reference("a", "People") + " query", "the text decides"
+            try resolve(lookup, text: text, digest: digest) == reference("a", "People") + " query", "the text decides"
         )
     }
 
     @Test func aTextHasOneOperationOfTheName() throws {
-        let resolver = try resolver()
+        let lookup = try lookup()
         let two = "query A { people { id name } } query B { people { id name } }"
-        #expect(code { try resolve(resolver, text: two) } == "BAD_REQUEST")
-        #expect(try resolve(resolver, name: "B", text: two) == reference("a", "People") + " query")
-        #expect(code { try resolve(resolver, name: "C", text: two) } == "BAD_REQUEST")
-        #expect(code { try resolve(resolver) } == "BAD_REQUEST")
+        #expect(code { try resolve(lookup, text: two) } == "BAD_REQUEST")
+        #expect(try resolve(lookup, name: "B", text: two) == reference("a", "People") + " query")
+        #expect(code { try resolve(lookup, name: "C", text: two) } == "BAD_REQUEST")
+        #expect(code { try resolve(lookup) } == "BAD_REQUEST")
     }
 }

@@ -44,8 +44,8 @@ import Testing
         let catalogs = ServedCatalogs(CatalogSet(current: a), generation: 1)
         let former = catalogs.snapshot
         catalogs.replace(CatalogSet(current: b), generation: 2)
-        #expect(former.resolver.version == a.version)
-        #expect(catalogs.snapshot.resolver.version == b.version)
+        #expect(former.lookup.version == a.version)
+        #expect(catalogs.snapshot.lookup.version == b.version)
         #expect(catalogs.set.current.version == b.version)
     }
 }

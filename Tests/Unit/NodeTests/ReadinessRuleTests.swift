@@ -1,3 +1,4 @@
+import LiveModel
 import Settings
 import Testing
 

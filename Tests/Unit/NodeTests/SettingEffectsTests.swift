@@ -159,7 +159,7 @@ import Testing
             text(node.embeddingEndpoint as Any), text(node.connectionsPerHostMax), text(node.embeddingSettings),
             text(node.gatewaySettings), text(node.workerSettings), text(node.membershipSettings),
             text(node.deploymentSettings),
-            text(node.endpointSettings), text(node.quotaLimits), text(node.sessionAdmission),
+            text(node.publicAPISettings), text(node.quotaLimits), text(node.sessionAdmission),
             text(node.grpcConfiguration), text(node.httpConfiguration), text(node.id),
             text(node.postgresConfiguration(settings.postgres.url ?? "")),
             text(try ServiceNode.redisConfiguration(settings)),

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LiveModel
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@ package import JSON
 /// A node's record about itself, published to the cluster.
 package struct NodeRecordPayload: Sendable, Hashable {
     package var id: NodeID
-    package var roles: [String]
+    package var roles: Set<Role>
     /// The `host:port` of its public endpoint.
     package var address: String
     /// The `host:port` of its admin endpoint; empty if there is none.
@@ -24,7 +24,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var deploymentProblem: String
 
     package init(
-        id: NodeID, roles: [String], address: String, adminAddress: String, version: String, startedAtMs: Int64,
+        id: NodeID, roles: Set<Role>, address: String, adminAddress: String, version: String, startedAtMs: Int64,
         isDraining: Bool, load: Int, shards: [ShardStatus] = [], project: String = "", deployment: Int64 = 0,
         deploymentProblem: String = ""
     ) {
@@ -44,7 +44,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
 
     package var payload: [UInt8] {
         JSONValue.object([
-            "id": .string(id.name), "roles": .array(roles.map(JSONValue.string)), "address": .string(address),
+            "id": .string(id.name), "roles": .array(roles.names.map(JSONValue.string)), "address": .string(address),
             "adminAddress": .string(adminAddress), "version": .string(version), "startedAt": .int(startedAtMs),
             "draining": .bool(isDraining), "load": .int(Int64(load)), "shards": .array(shards.map(\.json)),
             "project": .string(project), "deployment": .int(deployment),
@@ -52,13 +52,14 @@ package struct NodeRecordPayload: Sendable, Hashable {
         ]).compactBytes
     }
 
-    /// Parses a payload; nil for another format. Numbers are clamped to their ranges (`StoredNumber`).
+    /// Parses a payload; nil for another format. Numbers are clamped to their ranges (`StoredNumber`); roles of later
+    /// versions are left out.
     package init?(payload: [UInt8]) {
         guard case .object(let object)? = try? JSONValue(parsing: payload), let id = object["id"]?.stringValue,
-            let roles = object["roles"]?.arrayValue?.compactMap(\.stringValue)
+            let roles = object["roles"]?.arrayValue?.compactMap(\.stringValue).compactMap(Role.init)
         else { return nil }
         self.init(
-            id: NodeID(id), roles: roles, address: object["address"]?.stringValue ?? "",
+            id: NodeID(id), roles: Set(roles), address: object["address"]?.stringValue ?? "",
             adminAddress: object["adminAddress"]?.stringValue ?? "", version: object["version"]?.stringValue ?? "",
             startedAtMs: StoredNumber.timeMs(object["startedAt"]?.intValue ?? 0),
             isDraining: object["draining"]?.boolValue ?? false,

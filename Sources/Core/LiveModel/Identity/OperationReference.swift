@@ -36,6 +36,9 @@ package struct ShardID: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.number = number
     }
 
+    /// The shards of a cluster with `count` shards, ascending.
+    package static func all(count: Int) -> [ShardID] { (0..<count).map(ShardID.init) }
+
     package var description: String { String(number) }
 
     package static func < (left: Self, right: Self) -> Bool { left.number < right.number }

@@ -71,7 +71,7 @@ package struct ShardStatus: Sendable, Hashable {
 
 /// Counts of the work caused by take-overs and by losses of events.
 package struct TakeOverCounts: Sendable, Hashable {
-    /// Older events of the stream that were used to judge announced positions.
+    /// Older events of the stream against which announced positions were checked.
     package var replayed: UInt64 = 0
     /// Announcements that named a result that the gateway holds.
     package var announced: UInt64 = 0

@@ -10,6 +10,6 @@ package enum StreamField {
     package static let event = "e"
     /// A resync marker, in a shard's events stream: an entry without an event that makes the shard re-run everything.
     package static let resync = "doubt"
-    /// The node that announces a change of nodes or leases, in the news stream of workers.
+    /// The node that announces a change of nodes or leases, in the stream that wakes workers.
     package static let node = "node"
 }

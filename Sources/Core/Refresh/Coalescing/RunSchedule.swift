@@ -101,7 +101,7 @@ struct RunSchedule: Sendable {
 
     mutating func takeDueTimer(nowMs: Int64) -> TimerHeap.Entry? { timers.popDue(nowMs: nowMs) }
 
-    /// Collects live queries that await a replay, so that one replay judges them all.
+    /// Collects live queries that await a replay, so that one replay decides on all of them.
     mutating func gatherReplay(of shard: ShardID, nowMs: Int64) {
         if replayStartsMs[shard] == nil { replayStartsMs[shard] = nowMs + settings.replayGatherMs }
     }

@@ -21,13 +21,13 @@ package struct RefreshSettings: Sendable {
     package var historyMax = 1_024
     /// Bytes of those events, as stored in the stream.
     package var historyBytesMax = 4 << 20
-    /// Older events that are read from the stream once, to judge results that gateways already hold.
+    /// Older events that are read from the stream once, to check results that gateways already hold.
     package var replayMax = 8_192
-    /// Maximum number of those events per live query to judge: with few live queries, runs are cheaper.
+    /// Maximum number of those events per live query to check: with few live queries, runs are cheaper.
     package var replayPerRun = 32
     /// Entries per read.
     package var replayPageMax = 64
-    /// Announcements within this time are judged together.
+    /// Announcements within this time are checked together.
     package var replayGatherMs: Int64 = 50
     /// Live queries in progress that a `settled` message may list as exceptions; with more, none is sent.
     package var settledExceptionsMax = 1_024

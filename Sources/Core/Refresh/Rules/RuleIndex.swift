@@ -80,7 +80,7 @@ package struct RuleIndex: Sendable {
         return Matches(live: live, conditionErrors: conditionErrors)
     }
 
-    /// Whether `event` concerns a live query that is in no index; used to judge results by older events.
+    /// Whether `event` concerns a live query that is in no index; used to check results against older events.
     package static func concerns(_ event: MutationEvent, rules: QueryRules) -> Bool {
         if rules.lookupKeys.contains(where: event.keysWritten.contains) { return true }
         let candidates = rules.triggers.filter { $0.mutation == event.operation }

@@ -68,7 +68,7 @@ struct TriggerIndex: Sendable {
         let eventSide = ConditionPlan.evaluate(plan.eventSide, eventOnly)
         if case .no = eventSide { return }
         var failures = 0
-        func judge(_ slot: Int32, _ member: Member, joinHolds: Bool) {
+        func evaluate(_ slot: Int32, _ member: Member, joinHolds: Bool) {
             var outcome = eventSide.and(member.subscriberSide)
             if !joinHolds || !plan.residue.isEmpty {
                 let activation = ConditionActivation(request: member.request ?? request(slot), mutation: mutation)
@@ -87,15 +87,15 @@ struct TriggerIndex: Sendable {
         if !joined.isEmpty {
             if let key = JoinKey(plan.joins.lazy.map(\.mutation), eventOnly) {
                 joined[key]?.forEach { slot in
-                    if let member = members[slot] { judge(slot, member, joinHolds: true) }
+                    if let member = members[slot] { evaluate(slot, member, joinHolds: true) }
                 }
             } else {
                 // A join value of the event cannot be hashed: evaluate each member.
-                for (slot, member) in members where member.joinKey != nil { judge(slot, member, joinHolds: false) }
+                for (slot, member) in members where member.joinKey != nil { evaluate(slot, member, joinHolds: false) }
             }
         }
         for slot in unhashed {
-            if let member = members[slot] { judge(slot, member, joinHolds: false) }
+            if let member = members[slot] { evaluate(slot, member, joinHolds: false) }
         }
         errors += failures
     }

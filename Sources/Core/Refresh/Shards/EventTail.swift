@@ -5,7 +5,7 @@ import LiveModel
 struct EventTail: Sendable {
     private var entries: Deque<EventEntry> = []
     private var byteCount = 0
-    /// The lowest position that these events can judge.
+    /// The lowest position that these events can decide.
     private(set) var floor: StreamID
 
     init(floor: StreamID) { self.floor = floor }

@@ -9,7 +9,8 @@ enum LiveQueryPhase: Sendable {
     case paced
     /// Waiting for a replay of older events to decide whether its subscribers' result is still fresh.
     case awaitingReplay
-    case running(batch: UInt64, again: Bool)
+    /// `isDirty`: triggered since the run began, so another run follows.
+    case running(batch: UInt64, isDirty: Bool)
 
     var isAwaitingReplay: Bool { if case .awaitingReplay = self { true } else { false } }
     var isPaced: Bool { if case .paced = self { true } else { false } }

@@ -146,7 +146,7 @@ struct LiveQueryState: Sendable {
             let earliestMs = lastStartMs + gapMs
             phase = isPaced ? .paced : nowMs >= earliestMs ? .queued : .waiting(untilMs: earliestMs)
         case .paced: if !isPaced { phase = .queued }
-        case .running(let batch, _): phase = .running(batch: batch, again: true)
+        case .running(let batch, _): phase = .running(batch: batch, isDirty: true)
         case .waiting, .queued: break
         }
     }
@@ -217,7 +217,7 @@ extension LiveQueryState {
         case .queued where !isPaced, .paced where isPaced: break
         case .idle, .waiting, .queued, .paced, .awaitingReplay, .running: return nil
         }
-        phase = .running(batch: batch, again: false)
+        phase = .running(batch: batch, isDirty: false)
         lastStartMs = nowMs
         (runningCause, cause) = (cause, nil)
         (isTimerRun, isTimerRunDue) = (isTimerRunDue, false)
@@ -230,7 +230,7 @@ extension LiveQueryState {
         _ item: RunBatch.Item, _ outcome: RunOutcome, _ settings: RefreshSettings, _ actions: inout [RefreshAction],
         nowMs: Int64
     ) -> RunEnd {
-        guard case .running(_, var again) = phase else { preconditionFailure("no run in flight: \(self)") }
+        guard case .running(_, var isDirty) = phase else { preconditionFailure("no run in flight: \(self)") }
         phase = .idle
         lastFinishMs = nowMs
         lastRunMs = nowMs - lastStartMs
@@ -242,18 +242,18 @@ extension LiveQueryState {
         case .unchanged:
             if let known = item.knownDigest {
                 end = .refreshed
-                if refresh(item, known, nil, &actions) { again = true }
+                if refresh(item, known, nil, &actions) { isDirty = true }
             } else {
                 end = .unusable
-                again = true
+                isDirty = true
             }
         case .result(let digest, let answer):
             end = .refreshed
-            if refresh(item, digest, answer, &actions) { again = true }
+            if refresh(item, digest, answer, &actions) { isDirty = true }
         }
         runningCause = nil
         // A back-off replaces the further run.
-        if again, case .idle = phase { trigger(cause ?? .none, gapMs: settings.coalesceGapMs, nowMs: nowMs) }
+        if isDirty, case .idle = phase { trigger(cause ?? .none, gapMs: settings.coalesceGapMs, nowMs: nowMs) }
         return end
     }
 

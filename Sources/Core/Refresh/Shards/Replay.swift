@@ -1,8 +1,8 @@
 import LiveModel
 
-/// Judges the results of a shard's live queries by events older than the remembered ones.
+/// Decides whether the results of a shard's live queries are fresh, by events older than the remembered ones.
 ///
-/// The stream is read from the remembered events towards its beginning, so the youngest positions are judged first and
+/// The stream is read from the remembered events towards its beginning, so the youngest positions are decided first and
 /// an old one delays no other.
 struct Replay: Sendable {
     /// A live query whose subscribers hold a result with this position.
@@ -31,7 +31,7 @@ struct Replay: Sendable {
     /// Whether this is the page requested last. Any other belongs to a round that ended or to a former ownership.
     func awaits(_ page: ReplayPage) -> Bool { pageNumber == page.number }
 
-    /// - Parameter floor: the result was already judged by the events after this id.
+    /// - Parameter floor: the result was already checked against the events after this id.
     mutating func add(_ slot: Int32, position: StreamID, floor: StreamID) {
         waiting.append(Candidate(slot: slot, position: position))
         waitingBefore = max(waitingBefore, floor.successor ?? .max)
@@ -52,7 +52,7 @@ struct Replay: Sendable {
     /// Removes a live query that was decided otherwise or ended. It need not be a candidate of this round.
     mutating func forget(_ slot: Int32) { index.remove(slot) }
 
-    /// Removes and returns the waiting candidates without judging them; they run.
+    /// Removes and returns the waiting candidates undecided; they run.
     mutating func takeWaiting() -> [Int32] {
         defer { (waiting, waitingBefore) = ([], .zero) }
         return waiting.map(\.slot)

@@ -96,7 +96,7 @@ struct ScheduledQueries: Sendable {
         update(slot, &schedule) { $0.trigger(cause, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs) }
     }
 
-    /// Re-runs everything after a loss of events, which no replay can judge.
+    /// Re-runs everything after a loss of events, which no replay can make good.
     mutating func triggerAll(_ schedule: inout RunSchedule, nowMs: Int64) {
         replay = Replay()
         for slot in table.allSlots.sorted() { trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs) }
@@ -149,7 +149,7 @@ struct ScheduledQueries: Sendable {
             query.awaitReplay()
             return query.position
         }
-        guard let position else { preconditionFailure("nothing to judge: \(table[slot])") }
+        guard let position else { preconditionFailure("no position to check: \(table[slot])") }
         if replay.waitingCount > table.count + RunSchedule.leftoversMax { sweepReplay() }
         replay.add(slot, position: position.id, floor: floor)
         if !replay.isReading { schedule.gatherReplay(of: shard, nowMs: nowMs) }

@@ -1,6 +1,6 @@
 import LiveModel
 
-/// A shard's position in its events stream. It judges the positions of results.
+/// A shard's position in its events stream. It decides whether results read at a position are fresh.
 ///
 /// Positions come from gateways, which may have them from clients: any of them can be old, from another owner, or
 /// forged.
@@ -21,7 +21,7 @@ struct ShardPositions: Sendable {
     private(set) var lastEventID: StreamID
     /// Runs started under this epoch.
     private(set) var runs: UInt64 = 0
-    /// The last events, which judge positions.
+    /// The last events, by which positions are decided.
     private var history: EventTail
     /// Positions below this are not trusted even if the stream reaches back to them, because it may lack events.
     private var lossFloor: StreamID
@@ -43,7 +43,7 @@ struct ShardPositions: Sendable {
     }
 
     var historyCount: Int { history.count }
-    /// The lowest position that the remembered events can judge.
+    /// The lowest position that the remembered events can decide.
     var historyFloor: StreamID { history.floor }
 
     /// Advances to an entry of the stream.

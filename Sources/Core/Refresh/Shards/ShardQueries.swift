@@ -161,10 +161,10 @@ struct ShardQueries: Sendable {
         return message.map { [.send(to: gateway, $0)] } ?? []
     }
 
-    /// Returns a message with the event up to which a gateway's results are fresh; nil if there is no news.
+    /// Returns a message with the event up to which a gateway's results are fresh; nil if nothing changed.
     ///
     /// A live query that no event concerns keeps the position of its last run. On a busy shard that position would soon
-    /// be too old for the next owner to judge.
+    /// be too old for the next owner to decide.
     private func settledMessage(to gateway: NodeID, after known: StreamID, _ settings: RefreshSettings) -> InboxMessage?
     {
         let through = positions.lastEventID

@@ -3,7 +3,7 @@ package import Sessions
 import Streams
 
 /// The state machine between a gateway's event loops and the broker: the live queries it follows (`InterestMachine`),
-/// the queue of messages for the shards' control streams, the state of the broker link, and periodic work.
+/// the queue of messages for the shards' control streams, the state of the broker connection, and periodic work.
 ///
 /// Messages enter the queue in the order in which the machine makes them and leave it one batch at a time. A failed
 /// batch is not resent: announcements repeat until they are answered, and summaries repair the rest.
@@ -24,8 +24,8 @@ package struct GatewayMachine: Sendable {
         package init() {}
     }
 
-    /// The connection to the broker.
-    package struct Link: Sendable, Hashable {
+    /// The state of the connection to the broker.
+    package struct BrokerConnection: Sendable, Hashable {
         package let isConnected: Bool
         /// Connections made after the first one.
         package let reconnects: Int
@@ -67,14 +67,14 @@ package struct GatewayMachine: Sendable {
 
     /// - Parameters:
     ///   - firstAnnouncement: greater than any announcement number that a former process of this name used.
-    ///   - placeOf: the current placement of a live query; after a change, call `placesChanged`.
+    ///   - route: the current placement of a live query; after a change, call `routesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64,
-        placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
+        route: @escaping @Sendable (LiveQuery) -> ShardRoute
     ) {
         self.settings = settings
         interest = InterestMachine(
-            gateway: gateway, settings: settings.interest, firstAnnouncement: firstAnnouncement, placeOf: placeOf)
+            gateway: gateway, settings: settings.interest, firstAnnouncement: firstAnnouncement, route: route)
         let outgoingMax = settings.outgoingMax ?? settings.messagesPerLiveQueryMax * settings.interest.liveQueriesMax
         outgoing = BatchQueue(bytesMax: outgoingMax, batchBytesMax: .max)
     }
@@ -90,14 +90,14 @@ package struct GatewayMachine: Sendable {
 
     /// Withdraws what a former process of the same name may have left behind; call it before the first subscription.
     package mutating func started(shardCount: Int) -> [Effect] {
-        effects(of: (0..<shardCount).map { .tell(ShardID($0), .leave(gateway: gateway)) })
+        effects(of: ShardID.all(count: shardCount).map { .tell($0, .leave(gateway: gateway)) })
     }
 
-    package mutating func ticked(_ link: Link, nowMs: Int64) -> [Effect] {
+    package mutating func ticked(_ connection: BrokerConnection, nowMs: Int64) -> [Effect] {
         var effects: [Effect] = []
-        if link.isConnected, link.reconnects != reconnects {
-            reconnects = link.reconnects
-            effects += self.effects(of: interest.linkRestored(nowMs: nowMs))
+        if connection.isConnected, connection.reconnects != reconnects {
+            reconnects = connection.reconnects
+            effects += self.effects(of: interest.brokerReconnected(nowMs: nowMs))
         }
         effects += self.effects(of: interest.timeReached(nowMs: nowMs))
         if ticks % settings.sampleEveryTicks == 0 { effects.append(.sample(counts)) }
@@ -106,8 +106,8 @@ package struct GatewayMachine: Sendable {
     }
 
     /// Handles a change of placements by operators.
-    package mutating func placesChanged(nowMs: Int64) -> [Effect] {
-        effects(of: interest.placesChanged(nowMs: nowMs))
+    package mutating func routesChanged(nowMs: Int64) -> [Effect] {
+        effects(of: interest.routesChanged(nowMs: nowMs))
     }
 
     /// Withdraws all interest; the gateway may stop once `isIdle`.

@@ -48,7 +48,7 @@ package struct MembershipMachine: Sendable {
         /// For the worker of this node: `WorkerMachine.nodesListed`.
         case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
         /// For the gateway of this node: the overrides changed placements.
-        case updatePlaces
+        case updateRoutes
         /// An operator drains this node: ask its sessions to reconnect elsewhere. The announcement makes its shards
         /// move.
         case drainSessions
@@ -177,7 +177,7 @@ package struct MembershipMachine: Sendable {
         guard read.generation != overrides.generation else { return [] }
         let wasDrained = isDrainedByOperator
         overrides = read
-        var effects: [Effect] = [.report(.overridesChanged(generation: read.generation)), .updatePlaces]
+        var effects: [Effect] = [.report(.overridesChanged(generation: read.generation)), .updateRoutes]
         if isDrainedByOperator != wasDrained {
             effects.append(.report(.drainChanged(isDrained: isDrainedByOperator)))
             if isDrainedByOperator { effects.append(.drainSessions) }
@@ -209,8 +209,8 @@ package struct MembershipMachine: Sendable {
             guard settings.isWorker else { return endRound(nextMs: settings.heartbeatMs) }
             let nodes = records.compactMap { NodeRecordPayload(payload: $0.payload) }
             let update = Effect.updateWorker(
-                workers: nodes.filter { $0.roles.contains("worker") && !$0.isDraining }.map(\.id),
-                gateways: Set(nodes.filter { $0.roles.contains("gateway") }.map(\.id)),
+                workers: nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id),
+                gateways: Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)),
                 pins: overrides.pins(nowMs: nowMs))
             let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
             let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs

@@ -27,7 +27,7 @@ package struct Publication: Sendable, Hashable {
 struct EventRouting: Sendable {
     let shardCount: Int
 
-    var allShards: [ShardID] { (0..<shardCount).map { ShardID($0) } }
+    var allShards: [ShardID] { ShardID.all(count: shardCount) }
 
     /// Returns the shards according to `overrides`, which were confirmed after the event's commit, and those named in
     /// its row.
@@ -39,7 +39,7 @@ struct EventRouting: Sendable {
         guard let mutation else { return Set(allShards) }
         return Set(row.shards).union(
             ShardRouting.shards(
-                of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: overrides, nowMs: nowMs))
+                of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, overrides: overrides, nowMs: nowMs))
     }
 
     /// Groups publications into batches of at most `bytesMax`; a larger event forms its own batch.

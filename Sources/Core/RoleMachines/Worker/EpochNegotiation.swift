@@ -21,7 +21,7 @@ struct EpochNegotiation: Sendable {
 
     let shard: ShardID
     /// When the shard was requested.
-    let askedMs: Int64
+    let requestedMs: Int64
     private var step = Step.readingFloor
     private var floor: UInt64 = 0
     private var basis = ""
@@ -29,15 +29,15 @@ struct EpochNegotiation: Sendable {
     /// When the last lease request was sent; the lease's lifetime counts from then.
     private(set) var sentMs: Int64
 
-    init(shard: ShardID, askedMs: Int64) {
+    init(shard: ShardID, requestedMs: Int64) {
         self.shard = shard
-        self.askedMs = askedMs
-        sentMs = askedMs
+        self.requestedMs = requestedMs
+        sentMs = requestedMs
     }
 
     enum Action: Sendable {
         case database(WorkerMachine.DatabaseCall)
-        case askLease(basis: String, epoch: UInt64)
+        case requestLease(basis: String, epoch: UInt64)
         /// The lease was granted and its epoch recorded, or another worker holds it.
         case end(LeaseAnswer)
         /// The negotiation failed. A granted but unrecorded lease is not released, because this worker may hold the
@@ -49,15 +49,15 @@ struct EpochNegotiation: Sendable {
 
     /// - Parameters:
     ///   - timeline: the database's timeline as known with this answer.
-    ///   - isAsking: whether this request for the shard is still current.
+    ///   - isRequested: whether this request for the shard is still current.
     mutating func databaseAnswered(
-        _ reply: WorkerMachine.DatabaseReply, timeline: String, isAsking: Bool, nowMs: Int64
+        _ reply: WorkerMachine.DatabaseReply, timeline: String, isRequested: Bool, nowMs: Int64
     ) -> Action {
         switch (step, reply) {
         case (_, .failed(let problem)): return .giveUp(problem: problem)
         case (.readingFloor, .epochs(_, let floor)):
             self.floor = floor
-            return ask(timeline, isAsking: isAsking, nowMs: nowMs)
+            return request(timeline, isRequested: isRequested, nowMs: nowMs)
         case (.recording(let grant), .recorded(let isRecorded)):
             if isRecorded, timeline == basis { return .end(.granted(grant)) }
             guard tries < Self.triesMax else { return .giveUp(problem: Self.raced) }
@@ -65,7 +65,7 @@ struct EpochNegotiation: Sendable {
             return .database(.readEpochs(shard))
         case (.readingFloorAgain(let granted), .epochs(_, let floor)):
             self.floor = max(granted, floor)
-            return ask(timeline, isAsking: isAsking, nowMs: nowMs)
+            return request(timeline, isRequested: isRequested, nowMs: nowMs)
         case (.readingFloor, _), (.asking, _), (.recording, _), (.readingFloorAgain, _):
             preconditionFailure("\(reply) does not answer \(step) of \(shard)")
         }
@@ -73,7 +73,7 @@ struct EpochNegotiation: Sendable {
 
     /// - Parameter timeline: the database's timeline as known with this answer.
     mutating func brokerAnswered(
-        _ reply: WorkerMachine.BrokerReply, timeline: String, isAsking: Bool, nowMs: Int64
+        _ reply: WorkerMachine.BrokerReply, timeline: String, isRequested: Bool, nowMs: Int64
     ) -> Action {
         guard case .asking = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }
         switch reply {
@@ -82,7 +82,7 @@ struct EpochNegotiation: Sendable {
         case .lease(.outdated(let newest)):
             guard tries < Self.triesMax else { return .giveUp(problem: Self.raced) }
             floor = max(floor, newest)
-            return ask(timeline, isAsking: isAsking, nowMs: nowMs)
+            return request(timeline, isRequested: isRequested, nowMs: nowMs)
         case .lease(.granted(let grant)):
             step = .recording(grant)
             return .database(.recordEpoch(grant.epoch, shard))
@@ -93,13 +93,13 @@ struct EpochNegotiation: Sendable {
 
     /// Requests the lease, unless this request is outdated because the database took too long: several requests for one
     /// shard would fence each other off.
-    private mutating func ask(_ timeline: String, isAsking: Bool, nowMs: Int64) -> Action {
-        guard isAsking else { return .giveUp(problem: nil) }
+    private mutating func request(_ timeline: String, isRequested: Bool, nowMs: Int64) -> Action {
+        guard isRequested else { return .giveUp(problem: nil) }
         tries += 1
         step = .asking
         basis = timeline
         sentMs = nowMs
-        return .askLease(basis: timeline, epoch: floor + 1)
+        return .requestLease(basis: timeline, epoch: floor + 1)
     }
 
     static let raced = "other workers requested the lease at the same time"

@@ -4,9 +4,9 @@ import Streams
 
 /// The handling of reads of a shard's streams and of the node list.
 extension RefreshMachine {
-    /// Begins to serve a shard, after the lease was granted and the tail of the events stream read, and asks every
-    /// gateway to announce its interest. Afterwards follow the events after `history.lastID`, and the control stream
-    /// after its end as of *before* this call: gateways repeat what they announced earlier.
+    /// Begins to serve a shard, after the lease was granted and the tail of the events stream read, and has every
+    /// gateway announce its interest. Afterwards follow the events after `history.lastID`, and the control stream after
+    /// its end as of *before* this call: gateways repeat what they announced earlier.
     mutating func shardOpened(
         _ shard: ShardID, epoch: UInt64, history: EventHistory, trustedEpoch: UInt64,
         gateways: some Sequence<NodeID>, nowMs: Int64
@@ -14,7 +14,7 @@ extension RefreshMachine {
         shardAcquired(
             shard, epoch: epoch, lastEventID: history.lastID, history: history.entries, trustedEpoch: trustedEpoch,
             nowMs: nowMs)
-        return askAll(gateways, shard)
+        return requestAnnouncements(of: gateways, to: shard)
     }
 
     /// Handles a read of the shard's events stream.
@@ -43,7 +43,7 @@ extension RefreshMachine {
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], gateways: some Sequence<NodeID>, nowMs: Int64,
         unreadable: (StreamID) -> Void = { _ in }
     ) -> [RefreshAction] {
-        var actions: [RefreshAction] = signal == nil ? [] : askAll(gateways, shard)
+        var actions: [RefreshAction] = signal == nil ? [] : requestAnnouncements(of: gateways, to: shard)
         for entry in entries {
             guard let message = try? ControlMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
                 unreadable(entry.id)
@@ -58,21 +58,21 @@ extension RefreshMachine {
     /// - Returns: the gateways that are gone, and requests for interest to those that are new or back.
     mutating func gatewaysRead(_ listed: Set<NodeID>) -> (gone: [NodeID], actions: [RefreshAction]) {
         let (gone, new) = gatewaysListed(listed)
-        return (gone, new.isEmpty ? [] : ownedShards.flatMap { askAll(new, $0) })
+        return (gone, new.isEmpty ? [] : ownedShards.flatMap { requestAnnouncements(of: new, to: $0) })
     }
 
-    /// Re-runs everything and asks all gateways to announce their interest, because another server answers: committed
-    /// rows, events and results in transit that the former one acknowledged may be lost.
+    /// Re-runs everything and has all gateways announce their interest, because another server answers: committed rows,
+    /// events and results in transit that the former one acknowledged may be lost.
     mutating func serverChanged(gateways: some Sequence<NodeID>, nowMs: Int64) -> [RefreshAction] {
         var actions: [RefreshAction] = []
         for shard in ownedShards {
             actions += eventsLost(shard, lastEventID: lastEventID(of: shard) ?? .zero, nowMs: nowMs)
-            actions += askAll(gateways, shard)
+            actions += requestAnnouncements(of: gateways, to: shard)
         }
         return actions
     }
 
-    private func askAll(_ gateways: some Sequence<NodeID>, _ shard: ShardID) -> [RefreshAction] {
+    private func requestAnnouncements(of gateways: some Sequence<NodeID>, to shard: ShardID) -> [RefreshAction] {
         guard let epoch = epoch(of: shard) else { return [] }
         return gateways.map { .send(to: $0, .announceAll(shard: shard, epoch: epoch)) }
     }

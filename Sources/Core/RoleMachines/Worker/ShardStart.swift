@@ -54,7 +54,7 @@ struct ShardStart: Sendable {
     /// While the shard was paused, a worker that a previous Redis server granted the lease may have recorded its own
     /// epoch. `LeaseMachine` relies on this check in two cases: a worker whose lease the server forgot, and that
     /// requests it again in time, continues without a pause (`mineUntilMs`); and a second grant does not restart the
-    /// pause (`granted(_:again:)`). A worker that was granted the shard in between finds a newer epoch here.
+    /// pause (`grantedLate`). A worker that was granted the shard in between finds a newer epoch here.
     mutating func databaseAnswered(_ reply: WorkerMachine.DatabaseReply) -> Action {
         guard case .readingEpoch = step else { preconditionFailure("\(reply) does not answer \(step) of \(shard)") }
         switch reply {

@@ -19,7 +19,7 @@ extension WorkerMachine {
         /// Reads all living nodes. Answer: `nodes`.
         case nodes
         /// Answer: `lease`.
-        case askLease(key: String, owner: NodeID, ttlMs: Int64, basis: String, epoch: UInt64)
+        case requestLease(key: String, owner: NodeID, ttlMs: Int64, basis: String, epoch: UInt64)
         /// Answer: `done`, false if the lease is not held under this epoch.
         case renewLease(key: String, owner: NodeID, epoch: UInt64, ttlMs: Int64)
         /// Answer: `done`.

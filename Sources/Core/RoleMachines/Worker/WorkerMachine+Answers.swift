@@ -9,9 +9,9 @@ extension WorkerMachine {
         guard let pending = endCall(id) else { return [] }
         switch (pending, reply) {
         case (.negotiation(var negotiation), _):
-            let isAsking = leases.isAsking(negotiation.shard, askedMs: negotiation.askedMs)
+            let isRequested = leases.isRequested(negotiation.shard, requestedMs: negotiation.requestedMs)
             let action = negotiation.brokerAnswered(
-                reply, timeline: databaseTimeline, isAsking: isAsking, nowMs: nowMs)
+                reply, timeline: databaseTimeline, isRequested: isRequested, nowMs: nowMs)
             go(on: negotiation, action, nowMs: nowMs)
         case (.start(var start), _):
             guard isCurrent(start) else { break }
@@ -30,8 +30,8 @@ extension WorkerMachine {
             nextUpkeep()
         case (.checkpoint, .failed), (.trim, .done), (.trim, .failed): nextUpkeep()
         case (.replay(let page), .entries(let entries)):
-            perform(refresh.pageRead(page, entries, nowMs: nowMs), nowMs: nowMs)
-        case (.replay(let page), .failed): perform(refresh.pageRead(page, nil, nowMs: nowMs), nowMs: nowMs)
+            performRefresh(refresh.pageRead(page, entries, nowMs: nowMs), nowMs: nowMs)
+        case (.replay(let page), .failed): performRefresh(refresh.pageRead(page, nil, nowMs: nowMs), nowMs: nowMs)
         case (.wakeWorkers, .done), (.wakeWorkers, .failed): break
         case (.renewal, _), (.finalCheckpoint, _), (.release, _), (.checkpoint, _), (.trim, _), (.replay, _),
             (.wakeWorkers, _), (.run, _), (.append, _):
@@ -48,9 +48,9 @@ extension WorkerMachine {
         guard let pending = endCall(id) else { return [] }
         switch pending {
         case .negotiation(var negotiation):
-            let isAsking = leases.isAsking(negotiation.shard, askedMs: negotiation.askedMs)
+            let isRequested = leases.isRequested(negotiation.shard, requestedMs: negotiation.requestedMs)
             let action = negotiation.databaseAnswered(
-                reply, timeline: timeline ?? "", isAsking: isAsking, nowMs: nowMs)
+                reply, timeline: timeline ?? "", isRequested: isRequested, nowMs: nowMs)
             go(on: negotiation, action, nowMs: nowMs)
         case .start(var start):
             guard isCurrent(start) else { break }

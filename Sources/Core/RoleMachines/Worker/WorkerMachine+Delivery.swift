@@ -4,14 +4,14 @@ import Streams
 
 /// Runs, replays and messages to gateways.
 extension WorkerMachine {
-    mutating func perform(_ actions: [RefreshAction], nowMs: Int64) {
+    mutating func performRefresh(_ actions: [RefreshAction], nowMs: Int64) {
         var mayAppend = false
         for action in actions {
             switch action {
             case .run(let batch): effects.append(.run(newCall(for: .run(batch)), batch))
             case .send(let gateway, let message): if send(message, to: gateway, nowMs: nowMs) { mayAppend = true }
             case .replay(let page):
-                ask(
+                request(
                     .newest(
                         stream: keys.events(shard: page.shard.number), before: page.before, limit: page.limit),
                     for: .replay(page))
@@ -31,7 +31,7 @@ extension WorkerMachine {
         case .begin: return true
         case .queued: return false
         case .full:
-            perform(refresh.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: nowMs), nowMs: nowMs)
+            performRefresh(refresh.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: nowMs), nowMs: nowMs)
             return false
         }
     }
@@ -48,7 +48,7 @@ extension WorkerMachine {
             log(.warning, "results not sent", ["count": "\(batch.count)", "error": problem])
             let byGateway = Dictionary(grouping: batch, by: \.gateway)
             for (gateway, items) in byGateway.sorted(by: { $0.key < $1.key }) {
-                perform(refresh.sendFailed(gateway, items.compactMap(\.key), nowMs: nowMs), nowMs: nowMs)
+                performRefresh(refresh.sendFailed(gateway, items.compactMap(\.key), nowMs: nowMs), nowMs: nowMs)
             }
         }
         beginBatch()

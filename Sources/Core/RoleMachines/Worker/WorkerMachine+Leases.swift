@@ -9,14 +9,14 @@ extension WorkerMachine {
     ///
     /// A shard is not served from the moment `leases` gives it up: it no longer tracks that lease, so a result that
     /// arrived in between would be accepted even if it was read too late.
-    mutating func perform(_ actions: [LeaseMachine.Action], nowMs: Int64) {
+    mutating func performLeases(_ actions: [LeaseMachine.Action], nowMs: Int64) {
         for action in actions {
             switch action {
             case .acquire(let shard):
-                let negotiation = EpochNegotiation(shard: shard, askedMs: nowMs)
+                let negotiation = EpochNegotiation(shard: shard, requestedMs: nowMs)
                 go(on: negotiation, negotiation.begin(), nowMs: nowMs)
             case .renew(let shard, let epoch):
-                ask(
+                request(
                     .renewLease(
                         key: keys.lease(shard: shard.number), owner: node, epoch: epoch, ttlMs: settings.lease.ttlMs),
                     for: .renewal(shard, epoch: epoch, sentMs: nowMs))
@@ -35,7 +35,7 @@ extension WorkerMachine {
     }
 
     mutating func renewalAnswered(_ shard: ShardID, _ epoch: UInt64, isHeld: Bool?, sentMs: Int64, nowMs: Int64) {
-        perform(
+        performLeases(
             leases.renewalAnswered(shard, epoch: epoch, isHeld: isHeld, sentMs: sentMs, nowMs: nowMs), nowMs: nowMs)
     }
 
@@ -45,10 +45,10 @@ extension WorkerMachine {
         let shard = negotiation.shard
         var answer: LeaseAnswer?
         switch action {
-        case .database(let call): return ask(call, for: .negotiation(negotiation))
-        case .askLease(let basis, let epoch):
-            return ask(
-                .askLease(
+        case .database(let call): return request(call, for: .negotiation(negotiation))
+        case .requestLease(let basis, let epoch):
+            return request(
+                .requestLease(
                     key: keys.lease(shard: shard.number), owner: node, ttlMs: settings.lease.ttlMs, basis: basis,
                     epoch: epoch),
                 for: .negotiation(negotiation))
@@ -64,10 +64,10 @@ extension WorkerMachine {
         let grant = answer?.grant
         // A late grant may be older than the current one.
         if let grant, grant.epoch > grants[shard]?.epoch ?? 0 { grants[shard] = grant }
-        perform(
+        performLeases(
             leases.leaseAnswered(
                 shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
-                knownForMs: grant?.knownForMs ?? 0, askedMs: negotiation.askedMs, sentMs: negotiation.sentMs,
+                knownForMs: grant?.knownForMs ?? 0, requestedMs: negotiation.requestedMs, sentMs: negotiation.sentMs,
                 nowMs: nowMs),
             nowMs: nowMs)
     }
@@ -80,14 +80,14 @@ extension WorkerMachine {
     mutating func go(on start: ShardStart, _ action: ShardStart.Action, nowMs: Int64) {
         switch action {
         case .loadCatalogs: effects.append(.loadCatalogs(newCall(for: .start(start))))
-        case .database(let call): ask(call, for: .start(start))
-        case .broker(let call): ask(call, for: .start(start))
+        case .database(let call): request(call, for: .start(start))
+        case .broker(let call): request(call, for: .start(start))
         case .open(let history, let controlEnd, let nodes):
             open(start.shard, start.epoch, history, controlEnd, nodes, nowMs: nowMs)
         case .fail(let problem):
             log(.warning, "shard could not be started", ["shard": "\(start.shard)", "error": problem])
             stopServing(start.shard, start.epoch)
-            perform(leases.startFailed(start.shard, epoch: start.epoch, nowMs: nowMs), nowMs: nowMs)
+            performLeases(leases.startFailed(start.shard, epoch: start.epoch, nowMs: nowMs), nowMs: nowMs)
         }
     }
 
@@ -96,11 +96,11 @@ extension WorkerMachine {
         nowMs: Int64
     ) {
         let listed = nodes.compactMap { NodeRecordPayload(payload: $0.payload) }
-            .filter { $0.roles.contains("gateway") }.map(\.id)
+            .filter { $0.roles.contains(.gateway) }.map(\.id)
         // A gateway that appeared after that list was read was announced as new while this shard was not served yet.
         let gateways = gateways.union(listed)
         let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
-        let asks = refresh.shardOpened(
+        let requests = refresh.shardOpened(
             shard, epoch: epoch, history: history, trustedEpoch: grant?.trustedEpoch ?? epoch,
             gateways: gateways.sorted(), nowMs: nowMs)
         let (events, control) = (keys.events(shard: shard.number), keys.control(shard: shard.number))
@@ -109,7 +109,7 @@ extension WorkerMachine {
         leases.started(shard)
         effects.append(.follow(stream: events, after: history.lastID, server: grant?.server))
         effects.append(.follow(stream: control, after: controlEnd, server: grant?.server))
-        perform(asks, nowMs: nowMs)
+        performRefresh(requests, nowMs: nowMs)
         log(.info, "shard taken", ["shard": "\(shard)", "epoch": "\(epoch)"])
     }
 
@@ -134,11 +134,11 @@ extension WorkerMachine {
         stopServing(shard, epoch)
         releasesUnderWay += 1
         guard let id else { return release(shard, epoch) }
-        ask(checkpointCall(shard, epoch, id), for: .finalCheckpoint(shard, epoch: epoch))
+        request(checkpointCall(shard, epoch, id), for: .finalCheckpoint(shard, epoch: epoch))
     }
 
     mutating func release(_ shard: ShardID, _ epoch: UInt64) {
-        ask(
+        request(
             .releaseLease(key: keys.lease(shard: shard.number), owner: node, epoch: epoch),
             for: .release(shard, epoch: epoch))
     }
@@ -147,6 +147,6 @@ extension WorkerMachine {
         log(.info, "shard released", ["shard": "\(shard)", "epoch": "\(epoch)"])
         releasesUnderWay -= 1
         // The next owner need not wait for a heartbeat.
-        if releasesUnderWay == 0 { ask(.wakeWorkers(of: node), for: .wakeWorkers) }
+        if releasesUnderWay == 0 { request(.wakeWorkers(of: node), for: .wakeWorkers) }
     }
 }

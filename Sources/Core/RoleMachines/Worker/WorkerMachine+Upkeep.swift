@@ -34,10 +34,10 @@ extension WorkerMachine {
             switch step {
             case .checkpoint(let shard):
                 guard let id = unrecorded(of: shard), let epoch = refresh.epoch(of: shard) else { continue }
-                return ask(checkpointCall(shard, epoch, id), for: .checkpoint(shard, epoch: epoch, id))
+                return request(checkpointCall(shard, epoch, id), for: .checkpoint(shard, epoch: epoch, id))
             case .trim(let shard, let stream, let minimumID):
                 guard let epoch = refresh.epoch(of: shard) else { continue }
-                return ask(
+                return request(
                     .trim(
                         stream: stream, minimumID: minimumID, lease: keys.lease(shard: shard.number), epoch: epoch),
                     for: .trim)

@@ -115,7 +115,7 @@ package struct WorkerMachine: Sendable {
 
     /// Begins the worker's work.
     package mutating func started() -> [Effect] {
-        effects.append(.follow(stream: keys.news, after: .zero, server: nil))
+        effects.append(.follow(stream: keys.wakeUps, after: .zero, server: nil))
         return takeEffects()
     }
 
@@ -126,11 +126,11 @@ package struct WorkerMachine: Sendable {
     package mutating func nodesListed(
         workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:], nowMs: Int64
     ) -> [Effect] {
-        let (gone, asks) = refresh.gatewaysRead(gateways)
+        let (gone, requests) = refresh.gatewaysRead(gateways)
         for gateway in gone { log(.info, "gateway gone", ["gateway": "\(gateway)"]) }
-        perform(asks, nowMs: nowMs)
+        performRefresh(requests, nowMs: nowMs)
         self.gateways = gateways
-        if !isDraining { perform(leases.workersChanged(workers, pins: pins, nowMs: nowMs), nowMs: nowMs) }
+        if !isDraining { performLeases(leases.workersChanged(workers, pins: pins, nowMs: nowMs), nowMs: nowMs) }
         return takeEffects()
     }
 
@@ -140,9 +140,9 @@ package struct WorkerMachine: Sendable {
         if serverChanges != self.serverChanges {
             self.serverChanges = serverChanges
             log(.warning, "another redis or postgres server answers, all shards run again")
-            perform(refresh.serverChanged(gateways: gateways.sorted(), nowMs: nowMs), nowMs: nowMs)
+            performRefresh(refresh.serverChanged(gateways: gateways.sorted(), nowMs: nowMs), nowMs: nowMs)
         }
-        if !isDraining { perform(leases.tick(nowMs: nowMs), nowMs: nowMs) }
+        if !isDraining { performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs) }
         beginUpkeep(nowMs: nowMs)
         return takeEffects()
     }
@@ -155,9 +155,9 @@ package struct WorkerMachine: Sendable {
 
     package mutating func timeReached(nowMs: Int64) -> [Effect] {
         // A lease that another worker held may become free before the next regular tick.
-        if let leaseDeadlineMs, leaseDeadlineMs <= nowMs { perform(leases.tick(nowMs: nowMs), nowMs: nowMs) }
+        if let leaseDeadlineMs, leaseDeadlineMs <= nowMs { performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs) }
         if let deadlineMs = refresh.nextDeadlineMs, deadlineMs <= nowMs {
-            perform(refresh.timeReached(nowMs: nowMs), nowMs: nowMs)
+            performRefresh(refresh.timeReached(nowMs: nowMs), nowMs: nowMs)
         }
         return takeEffects()
     }
@@ -180,7 +180,7 @@ package struct WorkerMachine: Sendable {
     }
 
     private mutating func read(_ batch: StreamBatch, _ decoder: inout EventDecoder, nowMs: Int64) {
-        if batch.stream == keys.news { return effects.append(.readNodes) }
+        if batch.stream == keys.wakeUps { return effects.append(.readNodes) }
         guard let (shard, kind) = streams[batch.stream] else { return }
         switch kind {
         case .events:
@@ -190,20 +190,20 @@ package struct WorkerMachine: Sendable {
                     ["shard": "\(shard)", "signal": "\(signal)"])
             }
             eventsRead += UInt64(batch.entries.count)
-            perform(
+            performRefresh(
                 refresh.eventsRead(
                     shard, signal: batch.signal, entries: batch.entries, decoder: &decoder, nowMs: nowMs),
                 nowMs: nowMs)
         case .control:
             var unreadable: [StreamID] = []
-            let asked = batch.signal == nil ? [] : gateways.sorted()
+            let announcing = batch.signal == nil ? [] : gateways.sorted()
             let actions = refresh.controlRead(
-                shard, signal: batch.signal, entries: batch.entries, gateways: asked, nowMs: nowMs
+                shard, signal: batch.signal, entries: batch.entries, gateways: announcing, nowMs: nowMs
             ) { unreadable.append($0) }
             for entry in unreadable {
                 log(.warning, "unreadable control message", ["shard": "\(shard)", "entry": "\(entry)"])
             }
-            perform(actions, nowMs: nowMs)
+            performRefresh(actions, nowMs: nowMs)
         }
     }
 
@@ -213,8 +213,8 @@ package struct WorkerMachine: Sendable {
         guard case .run(let batch) = pending else { preconditionFailure("results do not answer \(pending)") }
         // A result counts only if no other worker can be serving yet: see `LeaseMachine.expired`.
         let expired = leases.expired(nowMs: nowMs)
-        if !expired.isEmpty { perform(expired, nowMs: nowMs) }
-        perform(refresh.runFinished(batch, outcomes.map(bounded), nowMs: nowMs), nowMs: nowMs)
+        if !expired.isEmpty { performLeases(expired, nowMs: nowMs) }
+        performRefresh(refresh.runFinished(batch, outcomes.map(bounded), nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
     }
 
@@ -227,7 +227,7 @@ package struct WorkerMachine: Sendable {
     package mutating func drain(nowMs: Int64) -> [Effect] {
         isDraining = true
         isDrained = false
-        perform(leases.drain(nowMs: nowMs), nowMs: nowMs)
+        performLeases(leases.drain(nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
     }
 
@@ -253,11 +253,11 @@ package struct WorkerMachine: Sendable {
         return pending
     }
 
-    mutating func ask(_ call: BrokerCall, for pending: PendingCall) {
+    mutating func request(_ call: BrokerCall, for pending: PendingCall) {
         effects.append(.broker(newCall(for: pending), call))
     }
 
-    mutating func ask(_ call: DatabaseCall, for pending: PendingCall) {
+    mutating func request(_ call: DatabaseCall, for pending: PendingCall) {
         effects.append(.database(newCall(for: pending), call))
     }
 

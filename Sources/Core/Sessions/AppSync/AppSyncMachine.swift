@@ -20,7 +20,7 @@ package struct AppSyncMachine: SessionMachine {
         case authenticating
         case ready
         /// A start brought another token, which is being verified.
-        case judging(AppSyncAuthorization)
+        case verifying(AppSyncAuthorization)
         case closed
     }
 
@@ -127,8 +127,8 @@ package struct AppSyncMachine: SessionMachine {
         guard case .ready = state else { return [] }
         var actions: [SessionAction] = []
         while let start = waiting.first {
-            if start.authorization != current, isToBeJudged(start.authorization) {
-                state = .judging(start.authorization)
+            if start.authorization != current, needsVerification(start.authorization) {
+                state = .verifying(start.authorization)
                 return actions + [.authenticate(start.authorization.credentials)]
             }
             _ = waiting.removeFirst()
@@ -139,7 +139,7 @@ package struct AppSyncMachine: SessionMachine {
     }
 
     /// A key names an app, not a user: a key next to a user's token changes nothing, and must not sign the user out.
-    private func isToBeJudged(_ authorization: AppSyncAuthorization) -> Bool {
+    private func needsVerification(_ authorization: AppSyncAuthorization) -> Bool {
         switch (authorization, current) {
         case (.bearer, _): true
         case (.apiKey, .bearer?), (.signedOut, _), (.malformed, _): false
@@ -157,7 +157,7 @@ package struct AppSyncMachine: SessionMachine {
             return [
                 .send(SessionMessage.text("connection_ack", payload: payload)), .send(SessionMessage.text("ka")),
             ] + next()
-        case .judging(let authorization):
+        case .verifying(let authorization):
             state = .ready
             current = authorization
             return next()
@@ -170,7 +170,7 @@ package struct AppSyncMachine: SessionMachine {
         case .authenticating:
             return [.send(SessionMessage.text("connection_error", payload: Self.payload([error])))]
                 + close(4403, "Forbidden")
-        case .judging(let authorization):
+        case .verifying(let authorization):
             state = .ready
             let refused = waiting.removeAll { $0.authorization == authorization }
             return refused.map { .send(Self.errorText(id: $0.id, [error])) } + next()
@@ -214,7 +214,7 @@ package struct AppSyncMachine: SessionMachine {
 
     package mutating func keepAliveDue() -> [SessionAction] {
         switch state {
-        case .ready, .judging: [.send(SessionMessage.text("ka"))]
+        case .ready, .verifying: [.send(SessionMessage.text("ka"))]
         case .awaitingInit, .authenticating, .closed: []
         }
     }

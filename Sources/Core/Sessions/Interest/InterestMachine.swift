@@ -56,7 +56,7 @@ package struct InterestMachine: Sendable {
 
     package let gateway: NodeID
     private let settings: Settings
-    private let placeOf: @Sendable (LiveQuery) -> ShardRoute
+    private let route: @Sendable (LiveQuery) -> ShardRoute
     private var table = InterestTable()
     private var lastAnnouncement: UInt64
     private var nextSummaryMs: Int64 = 0
@@ -66,15 +66,15 @@ package struct InterestMachine: Sendable {
 
     /// - Parameters:
     ///   - firstAnnouncement: greater than any announcement number of a former process under this name.
-    ///   - placeOf: returns the current route of a live query; after a change, call `placesChanged`.
+    ///   - route: returns the current route of a live query; after a change, call `routesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0,
-        placeOf: @escaping @Sendable (LiveQuery) -> ShardRoute
+        route: @escaping @Sendable (LiveQuery) -> ShardRoute
     ) {
         self.gateway = gateway
         self.settings = settings
         self.lastAnnouncement = firstAnnouncement
-        self.placeOf = placeOf
+        self.route = route
     }
 
     // MARK: Reports
@@ -101,7 +101,7 @@ package struct InterestMachine: Sendable {
             }
             table.insert(
                 InterestEntry(
-                    query, placeOf(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
+                    query, route(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     nextAnnouncement: next)
             )
             return Start(actions: announce(key, nowMs: nowMs))
@@ -156,14 +156,14 @@ package struct InterestMachine: Sendable {
 
     /// Handles a change of routes: announces moved live queries on their new route, then withdraws them from the old
     /// shard. Later messages from the old shard are dropped.
-    package mutating func placesChanged(nowMs: Int64) -> [Action] {
-        let placeOf = placeOf
+    package mutating func routesChanged(nowMs: Int64) -> [Action] {
+        let route = route
         var actions: [Action] = []
-        for key in table.keys(where: { placeOf($0.query) != $0.route }) {
+        for key in table.keys(where: { route($0.query) != $0.route }) {
             let next = lastAnnouncement + 1
             let (former, shard) = table.update(key) { entry in
                 let former = entry.route.shard
-                entry.move(to: placeOf(entry.query), nextAnnouncement: next)
+                entry.move(to: route(entry.query), nextAnnouncement: next)
                 return (former, entry.route.shard)
             }
             actions += announce(key, nowMs: nowMs)
@@ -264,9 +264,9 @@ package struct InterestMachine: Sendable {
         return actions
     }
 
-    /// Handles the return of the broker link. Earlier announcements may not have reached the broker, so all unanswered
+    /// Handles a new connection to the broker. Earlier announcements may not have reached the broker, so all unanswered
     /// ones are repeated now instead of after their back-off.
-    package mutating func linkRestored(nowMs: Int64) -> [Action] {
+    package mutating func brokerReconnected(nowMs: Int64) -> [Action] {
         table.keys(where: \.isAwaiting).flatMap { key in
             table.update(key) { $0.forgetRetries() }
             return announce(key, nowMs: nowMs)

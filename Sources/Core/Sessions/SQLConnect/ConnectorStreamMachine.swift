@@ -22,7 +22,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private enum TokenState: Sendable {
         /// With this token, the last one that came; nil: signed out.
         case accepted
-        case judging
+        case verifying
         case refused(RequestError)
     }
 
@@ -40,7 +40,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private var connector: Result<ConnectorName, SQLConnectFailure>?
     private var tokenState = TokenState.accepted
     /// The credentials verified last; nil: the next ones are to be verified even if they are the same.
-    private var judged: Credentials? = Credentials.none
+    private var verified: Credentials? = Credentials.none
     private var waiting: WaitingMessages<StreamRequest>
     private var hasBegun = false
     private var isClosed = false
@@ -58,7 +58,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     // MARK: From the client
 
     package mutating func opened() -> [SessionAction] {
-        credentials == .none ? [] : judge()
+        credentials == .none ? [] : verify()
     }
 
     package mutating func received(text: [UInt8]) -> [SessionAction] { received(text) }
@@ -80,7 +80,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private mutating func received(_ request: StreamRequest, bytes: Int) -> [SessionAction] {
         guard !isClosed else { return [] }
         hasBegun = true
-        if case .judging = tokenState {
+        if case .verifying = tokenState {
             guard waiting.count < Self.waitingMax, waiting.append(request, bytes: bytes) else {
                 return close(1008, "Too many messages before the token is verified")
             }
@@ -94,13 +94,13 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         if request.token != nil || request.apiKey != nil {
             credentials.bearer = request.token ?? credentials.bearer
             credentials.apiKey = request.apiKey ?? credentials.apiKey
-            if credentials != judged {
+            if credentials != verified {
                 var rest = request
                 rest.headers = [:]
                 guard rest.kind == nil || waiting.append(rest, bytes: bytes) else {
                     return close(1008, "Too many messages before the token is verified")
                 }
-                return judge()
+                return verify()
             }
         }
         let id = request.requestID
@@ -115,9 +115,9 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         }
     }
 
-    private mutating func judge() -> [SessionAction] {
-        tokenState = .judging
-        judged = credentials
+    private mutating func verify() -> [SessionAction] {
+        tokenState = .verifying
+        verified = credentials
         // An empty token signs out.
         return [
             .authenticate(
@@ -181,7 +181,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     // MARK: From the service
 
     package mutating func authenticated() -> [SessionAction] {
-        guard !isClosed, case .judging = tokenState else { return [] }
+        guard !isClosed, case .verifying = tokenState else { return [] }
         tokenState = .accepted
         var actions: [SessionAction] = []
         for (id, request) in resting.sorted(by: { $0.key < $1.key }) {
@@ -194,11 +194,11 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     /// Running operations continue under the token that allowed them.
     package mutating func rejected(_ error: RequestError) -> [SessionAction] {
-        guard !isClosed, case .judging = tokenState else { return [] }
+        guard !isClosed, case .verifying = tokenState else { return [] }
         if Encoding.endsWhenUnauthenticated { return end(error) }
         tokenState = .refused(error)
         // The keys may be available when it comes again.
-        if error.code != .unauthenticated { judged = nil }
+        if error.code != .unauthenticated { verified = nil }
         return takeWaiting()
     }
 
@@ -207,7 +207,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         let messages = waiting.takeAll()
         for (index, next) in messages.enumerated() {
             actions += take(next.message, bytes: next.bytes)
-            if case .judging = tokenState {
+            if case .verifying = tokenState {
                 // They fitted before.
                 for later in messages[(index + 1)...] { _ = waiting.append(later.message, bytes: later.bytes) }
                 break
@@ -239,7 +239,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         if Encoding.endsWhenUnauthenticated { return end(error) }
         restingError = error
         // The same token may be sent again, but it is not the one awaited.
-        tokenState = if case .judging = tokenState { .judging } else { .refused(error) }
+        tokenState = if case .verifying = tokenState { .verifying } else { .refused(error) }
         var actions: [SessionAction] = []
         for id in ids {
             guard case .subscription(let request)? = active.removeValue(forKey: id) else { continue }

@@ -128,9 +128,9 @@ package struct LeaseMachine: Sendable {
 
     private func endMs(_ lease: Lease) -> Int64 { lease.renewedMs + settings.ttlMs - settings.marginMs }
 
-    /// Whether a request for the shard, made at `askedMs` or earlier, is still unanswered.
-    package func isAsking(_ shard: ShardID, askedMs: Int64) -> Bool {
-        if case .requested(let sinceMs, _) = states[shard] { sinceMs <= askedMs } else { false }
+    /// Whether a request for the shard, made at `requestedMs` or earlier, is still unanswered.
+    package func isRequested(_ shard: ShardID, requestedMs: Int64) -> Bool {
+        if case .requested(let sinceMs, _) = states[shard] { sinceMs <= requestedMs } else { false }
     }
 
     /// When `tick` is due before its regular time: another worker's lease may have expired, or a shard has rested long
@@ -190,15 +190,15 @@ package struct LeaseMachine: Sendable {
     ///   - epoch: nil if another worker holds the lease or the broker did not answer.
     ///   - heldForMs: the remaining life of another worker's lease, if that is the reason.
     ///   - knownForMs: how long the server process that granted the lease has known it.
-    ///   - askedMs: when the lease was first requested, or later; nil: `sentMs`.
+    ///   - requestedMs: when the lease was first requested, or later; nil: `sentMs`.
     ///   - sentMs: when the request was sent to the broker; the lease lives from then, not from the answer.
     package mutating func leaseAnswered(
-        _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, askedMs: Int64? = nil,
+        _ shard: ShardID, epoch: UInt64?, heldForMs: Int64? = nil, knownForMs: Int64, requestedMs: Int64? = nil,
         sentMs: Int64, nowMs: Int64
     ) -> [Action] {
-        guard case .requested(let sinceMs, let mineUntilMs) = states[shard], sinceMs <= askedMs ?? sentMs else {
+        guard case .requested(let sinceMs, let mineUntilMs) = states[shard], sinceMs <= requestedMs ?? sentMs else {
             guard let epoch else { return [] }
-            if case .held(let lease) = states[shard] { return granted(shard, again: epoch, lease, sentMs: sentMs) }
+            if case .held(let lease) = states[shard] { return grantedLate(shard, epoch: epoch, lease, sentMs: sentMs) }
             // No longer wanted, or the answer to an earlier request: the lease is released.
             return [.release(shard, epoch: epoch)]
         }
@@ -224,7 +224,7 @@ package struct LeaseMachine: Sendable {
 
     /// A late request for a lease that is held by now was granted as well. The broker knows only the newest epoch, so
     /// releasing that one would release a shard that is served.
-    private mutating func granted(_ shard: ShardID, again epoch: UInt64, _ lease: Lease, sentMs: Int64) -> [Action] {
+    private mutating func grantedLate(_ shard: ShardID, epoch: UInt64, _ lease: Lease, sentMs: Int64) -> [Action] {
         guard epoch > lease.epoch else { return [] }
         // All renewals under the former epoch were sent before this grant.
         states[shard] = .held(

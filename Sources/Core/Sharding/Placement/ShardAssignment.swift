@@ -31,7 +31,7 @@ package enum ShardAssignment {
         of worker: NodeID, among workers: [NodeID], shardCount: Int, pins: [ShardID: NodeID] = [:]
     ) -> Set<ShardID> {
         Set(
-            (0..<shardCount).lazy.map(ShardID.init).filter {
+            ShardID.all(count: shardCount).filter {
                 owner(of: $0, among: workers, pinned: pins[$0]) == worker
             })
     }

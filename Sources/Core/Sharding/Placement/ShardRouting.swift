@@ -39,14 +39,15 @@ package enum ShardRouting {
     /// Returns the shards whose workers must receive a mutation, given the queries it could refresh, ascending and
     /// without duplicates.
     package static func shards(
-        of queries: some Sequence<OperationReference>, shardCount: Int, orders: ClusterOverrides = ClusterOverrides(),
+        of queries: some Sequence<OperationReference>, shardCount: Int,
+        overrides: ClusterOverrides = ClusterOverrides(),
         nowMs: Int64 = 0
     ) -> [ShardID] {
         // Usually few: searching an array is faster than building a set.
         var found: [ShardID] = []
         func add(_ shard: ShardID) { if !found.contains(shard) { found.append(shard) } }
         for query in queries {
-            let splits = orders.splits.isEmpty ? 1 : orders.splits[query]?.heard(nowMs: nowMs) ?? 1
+            let splits = overrides.splits.isEmpty ? 1 : overrides.splits[query]?.heard(nowMs: nowMs) ?? 1
             if splits <= 1 {
                 add(shard(of: query, shardCount: shardCount))
             } else {
@@ -57,13 +58,13 @@ package enum ShardRouting {
     }
 
     /// Returns the shard that a live query belongs to.
-    package static func route(of query: LiveQuery, shardCount: Int, orders: ClusterOverrides) -> ShardRoute {
-        guard let order = orders.splits[query.operation], order.splits > 1 else {
+    package static func route(of query: LiveQuery, shardCount: Int, overrides: ClusterOverrides) -> ShardRoute {
+        guard let setting = overrides.splits[query.operation], setting.splits > 1 else {
             return ShardRoute(shard(of: query.operation, shardCount: shardCount))
         }
-        let shards = shards(of: query.operation, splits: order.splits, shardCount: shardCount)
+        let shards = shards(of: query.operation, splits: setting.splits, shardCount: shardCount)
         let split = split(of: query.key, splits: shards.count)
-        return ShardRoute(shards[split], version: split == 0 ? 0 : order.version)
+        return ShardRoute(shards[split], version: split == 0 ? 0 : setting.version)
     }
 
     /// Returns a step whose multiples reach every shard.

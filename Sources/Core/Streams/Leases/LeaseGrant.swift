@@ -2,8 +2,8 @@
 package struct LeaseGrant: Sendable, Hashable {
     package var epoch: UInt64
     /// The first epoch that the current server process granted in its current role, or the first one granted on the
-    /// current basis (`Broker.askLease`) if that is later. Results from earlier epochs may lack entries that a former
-    /// server acknowledged and lost in a restart or a failover to a replica that was behind.
+    /// current basis (`Broker.requestLease`) if that is later. Results from earlier epochs may lack entries that a
+    /// former server acknowledged and lost in a restart or a failover to a replica that was behind.
     package var trustedEpoch: UInt64
     /// The server that granted the lease (`BrokerState.serverID`).
     package var server: String

@@ -38,9 +38,9 @@ package struct MemoryStore: Sendable {
     private(set) var leases: [String: Lease] = [:]
     var nodes: [String: Node] = [:]
     package var meta: ClusterMeta?
-    package private(set) var books: [OverrideTable: StoredOverrides] = [:]
-    package var orders: StoredOverrides { orders(in: .cluster) }
-    package func orders(in book: OverrideTable) -> StoredOverrides { books[book] ?? StoredOverrides() }
+    package private(set) var overrideTables: [OverrideTable: StoredOverrides] = [:]
+    package var overrides: StoredOverrides { overrides(in: .cluster) }
+    package func overrides(in table: OverrideTable) -> StoredOverrides { overrideTables[table] ?? StoredOverrides() }
     /// The streams that each reader follows, by reader number.
     private var readers: [Int: [Followed]] = [:]
     private var readersMade = 0
@@ -146,7 +146,7 @@ package struct MemoryStore: Sendable {
         return owner == nil || owner == lease.owner
     }
 
-    // MARK: Nodes and orders
+    // MARK: Nodes and overrides
 
     /// - Returns: whether the node had no unexpired entry before.
     @discardableResult
@@ -169,16 +169,16 @@ package struct MemoryStore: Sendable {
         .sorted { $0.id < $1.id }
     }
 
-    package mutating func changeOrders(
-        _ changes: [(field: String, value: String?)], in book: OverrideTable = .cluster, nowMs: UInt64
+    package mutating func changeOverrides(
+        _ changes: [(field: String, value: String?)], in table: OverrideTable = .cluster, nowMs: UInt64
     ) -> UInt64 {
-        var orders = orders(in: book)
-        defer { books[book] = orders }
-        orders.generation = max(orders.generation + 1, nowMs)
+        var overrides = overrides(in: table)
+        defer { overrideTables[table] = overrides }
+        overrides.generation = max(overrides.generation + 1, nowMs)
         for change in changes {
-            orders.fields[change.field] = change.value.map { (orders.generation, $0) }
+            overrides.fields[change.field] = change.value.map { (overrides.generation, $0) }
         }
-        return orders.generation
+        return overrides.generation
     }
 
     // MARK: Readers
@@ -252,7 +252,7 @@ package struct MemoryStore: Sendable {
         leases = [:]
         nodes = [:]
         meta = nil
-        books = [:]
+        overrideTables = [:]
     }
 
     /// Makes a replica take over with the data replicated so far; `replica` is this store as of that time.
@@ -261,7 +261,9 @@ package struct MemoryStore: Sendable {
     }
 
     private mutating func become(_ other: MemoryStore) {
-        (streams, leases, nodes, meta, books) = (other.streams, other.leases, other.nodes, other.meta, other.books)
+        (streams, leases, nodes, meta, overrideTables) = (
+            other.streams, other.leases, other.nodes, other.meta, other.overrideTables
+        )
         restarts += 1
         reconnects += 1
         for number in readers.keys {

@@ -78,8 +78,8 @@ struct FollowedStreams {
     }
 
     /// Records that a read which named these streams was answered.
-    mutating func cover(_ asked: [String: ReadLanes.Start], untilNs: UInt64) {
-        for (name, start) in asked {
+    mutating func cover(_ requested: [String: ReadLanes.Start], untilNs: UInt64) {
+        for (name, start) in requested {
             guard let stream = streams[name], ReadLanes.isOfUse(start, stream.start) else { continue }
             streams[name]?.coveredNs = max(stream.coveredNs, untilNs)
         }
@@ -88,11 +88,11 @@ struct FollowedStreams {
     /// Returns the new part of an answer, without streams that were unfollowed or replaced since the read was sent and
     /// without entries that the other lane returned first. At most `maxEntries` of each stream.
     func readings(
-        _ batches: [StreamBatch], asked: [String: ReadLanes.Start], maxEntries: Int, longMin: Int
+        _ batches: [StreamBatch], requested: [String: ReadLanes.Start], maxEntries: Int, longMin: Int
     ) -> [Reading] {
         var readings: [Reading] = []
         for var batch in batches {
-            guard let stream = streams[batch.stream], let start = asked[batch.stream],
+            guard let stream = streams[batch.stream], let start = requested[batch.stream],
                 ReadLanes.isOfUse(start, stream.start)
             else { continue }
             let isLong = batch.entries.count >= longMin

@@ -89,7 +89,7 @@ struct ReadConnections {
     /// Frees a lane whose answer was taken.
     /// - Returns: the state of the read's streams when it was sent, the time until which the answer covers them, and
     ///   the maximum number of entries of each.
-    mutating func answered(_ lane: Lane) -> (asked: [String: ReadLanes.Start], heardNs: UInt64, count: Int) {
+    mutating func answered(_ lane: Lane) -> (requested: [String: ReadLanes.Start], heardNs: UInt64, count: Int) {
         (lanes.answered(lane), connections[lane].heardNs, connections[lane].count)
     }
 }

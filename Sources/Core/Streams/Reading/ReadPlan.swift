@@ -354,7 +354,7 @@ package struct ReadPlan {
     /// - Parameter answers: one for each part of the read.
     package mutating func replied(_ answers: [Result<[StreamBatch], Refusal>], nowNs: UInt64) {
         guard case .reply(let lane) = phase, let first = answers.first else { contradiction("replied") }
-        let (asked, heardNs, count) = connections.answered(lane)
+        let (requested, heardNs, count) = connections.answered(lane)
         if lane == .cold { unblocking = nil }
         backoff.reset()
         let batches: [StreamBatch]
@@ -362,9 +362,9 @@ package struct ReadPlan {
         case .failure(let refusal): return refused(refusal, nowNs)
         case .success(let merged): batches = merged
         }
-        streams.cover(asked, untilNs: heardNs)
+        streams.cover(requested, untilNs: heardNs)
         let longMin = min(count, StreamAppend.lengthMaxFloor)
-        let readings = streams.readings(batches, asked: asked, maxEntries: maxEntries, longMin: longMin)
+        let readings = streams.readings(batches, requested: requested, maxEntries: maxEntries, longMin: longMin)
         let long = readings.indices.filter { readings[$0].isLong }
         if long.isEmpty { return deliver(readings, nowNs) }
         phase = .confirm(long, readings)

@@ -1,5 +1,6 @@
 import Admin
 import Clocks
+import LiveModel
 import Logging
 import Observability
 import Synchronization
@@ -19,10 +20,10 @@ struct NodeMetrics {
 
     /// Installs the gauges, which are read at every scrape.
     static func observe(
-        _ metrics: PrometheusMetrics, roles: [String], sessions: @escaping @Sendable () -> Int,
+        _ metrics: PrometheusMetrics, roles: Set<Role>, sessions: @escaping @Sendable () -> Int,
         peersCutOff: @escaping @Sendable () -> Int, isReady: @escaping @Sendable () -> Bool
     ) {
-        let labels = [("version", ClusterFormat.release), ("roles", roles.sorted().joined(separator: ","))]
+        let labels = [("version", ClusterFormat.release), ("roles", roles.names.joined(separator: ","))]
         let gauges = NodeMetrics()
         gauges.buildInfo.observe(in: metrics, labels: labels) { 1 }
         gauges.ready.observe(in: metrics) { isReady() ? 1 : 0 }

@@ -1,3 +1,4 @@
+import LiveModel
 import Settings
 
 /// Decides when a node is not ready because a server that its roles need has been down for long. Pure: answers and the

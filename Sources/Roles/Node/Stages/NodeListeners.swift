@@ -22,7 +22,7 @@ struct NodeListeners: Sendable {
     ) async throws(NodeError) -> NodeListeners {
         let certificate = try CertificateFiles.open(node)
         let router = PublicRouter(
-            executor: roles.executor, gateway: roles.gateway, settings: node.endpointSettings,
+            executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
             sessions: roles.sessions, logger: node.logger, isReady: { readiness.isServing },
             isAdvertised: { readiness.isReady }, problem: { readiness.problem })
         let grpc = GRPCServer(configuration: node.grpcConfiguration, handler: router)

@@ -52,7 +52,7 @@ struct NodeRoles: Sendable {
             controlLengthMax: settings.redis.controlLengthMax,
             deltas: DeltaCache(
                 bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),
-            placeOf: { [directory = cluster.directory] in directory.place(of: $0) }, clock: node.clock,
+            route: { [directory = cluster.directory] in directory.route(of: $0) }, clock: node.clock,
             logger: node.logger)
     }
 

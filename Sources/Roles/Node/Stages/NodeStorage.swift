@@ -111,10 +111,10 @@ struct NodeStorage: Sendable {
         // A call would wait for a connection until its deadline, even for one that can never succeed.
         let deadline = ContinuousClock.now + .milliseconds(withinMs)
         while true {
-            let link = broker.state
-            if link.isMisconfigured { return .refused(link.lastConnectError) }
-            if link.connected { break }
-            if ContinuousClock.now >= deadline || Task.isCancelled { return .away(link.lastConnectError) }
+            let state = broker.state
+            if state.isMisconfigured { return .refused(state.lastConnectError) }
+            if state.connected { break }
+            if ContinuousClock.now >= deadline || Task.isCancelled { return .away(state.lastConnectError) }
             try? await Task.sleep(for: .milliseconds(10))
         }
         do throws(BrokerError) {

@@ -128,7 +128,7 @@ package final class MemoryBroker: Broker {
 
     // MARK: Leases
 
-    package func askLease(
+    package func requestLease(
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
@@ -203,19 +203,19 @@ package final class MemoryBroker: Broker {
         }
     }
 
-    package func orders(in book: OverrideTable) async throws(BrokerError) -> StoredOverrides {
-        try serve { store, _ in store.orders(in: book) }
+    package func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides {
+        try serve { store, _ in store.overrides(in: table) }
     }
 
-    package func ordersGeneration(in book: OverrideTable) async throws(BrokerError) -> UInt64 {
-        try serve { store, _ in store.orders(in: book).generation }
+    package func overridesGeneration(in table: OverrideTable) async throws(BrokerError) -> UInt64 {
+        try serve { store, _ in store.overrides(in: table).generation }
     }
 
-    package func changeOrders(
-        _ changes: [(field: String, value: String?)], in book: OverrideTable
+    package func changeOverrides(
+        _ changes: [(field: String, value: String?)], in table: OverrideTable
     ) async throws(BrokerError) -> UInt64 {
         try serve { store, nowMs in
-            store.changeOrders(changes, in: book, nowMs: nowMs)
+            store.changeOverrides(changes, in: table, nowMs: nowMs)
         }
     }
 }

@@ -135,7 +135,7 @@ package final class RedisBroker: Broker {
 
     // MARK: Leases
 
-    package func askLease(
+    package func requestLease(
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer {
         try requireLeaseArguments(owner: owner, ttlMs: ttlMs)
@@ -259,13 +259,13 @@ package final class RedisBroker: Broker {
         return ClusterMeta(shardCount: shardCount, formatVersion: formatVersion, incarnation: incarnation)
     }
 
-    package func orders(in book: OverrideTable) async throws(BrokerError) -> StoredOverrides {
-        let key = keys.key(of: book)
+    package func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides {
+        let key = keys.key(of: table)
         let flat = try await routes.value(CommandBuffer("HGETALL", key), key: key).array ?? []
         var stored = StoredOverrides()
         for index in stride(from: 0, to: flat.count - 1, by: 2) {
             guard let field = flat[index].text, let text = flat[index + 1].text else {
-                throw BrokerError(.protocolViolation, "orders")
+                throw BrokerError(.protocolViolation, "overrides")
             }
             if field == Scripts.generationField {
                 stored.generation = StoredNumber.version(text) ?? 0
@@ -278,20 +278,20 @@ package final class RedisBroker: Broker {
         return stored
     }
 
-    package func ordersGeneration(in book: OverrideTable) async throws(BrokerError) -> UInt64 {
-        let key = keys.key(of: book)
+    package func overridesGeneration(in table: OverrideTable) async throws(BrokerError) -> UInt64 {
+        let key = keys.key(of: table)
         let value = try await routes.value(CommandBuffer("HGET", key, Scripts.generationField), key: key)
         return value.text.flatMap { StoredNumber.version($0) } ?? 0
     }
 
-    package func changeOrders(
-        _ changes: [(field: String, value: String?)], in book: OverrideTable
+    package func changeOverrides(
+        _ changes: [(field: String, value: String?)], in table: OverrideTable
     ) async throws(BrokerError) -> UInt64 {
         // Safe to repeat: the same values get a higher generation.
         let value = try await run(
-            Scripts.changeOrders, [keys.key(of: book)], changes.flatMap { [$0.field, $0.value ?? ""] })
+            Scripts.changeOverrides, [keys.key(of: table)], changes.flatMap { [$0.field, $0.value ?? ""] })
         guard let generation = value.text.flatMap({ StoredNumber.version($0) }) else {
-            throw BrokerError(.protocolViolation, "orders")
+            throw BrokerError(.protocolViolation, "overrides")
         }
         return generation
     }

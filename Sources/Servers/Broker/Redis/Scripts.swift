@@ -200,7 +200,7 @@ enum Scripts {
     static let generationField = "generation"
 
     /// Arguments: field, value, field, value, …; an empty value removes its field. Returns the new generation.
-    static let changeOrders = Script(
+    static let changeOverrides = Script(
         now + """
             local last = number(redis.call('HGET', KEYS[1], 'generation')) or 0
             local generation = string.format('%.0f', math.max(last + 1, now))

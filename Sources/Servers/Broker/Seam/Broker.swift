@@ -11,7 +11,7 @@ package import LiveModel
 ///   been.
 /// - **Order.** The server serialises. Appends of one call to one stream keep their order; a call made after another
 ///   returned comes later; concurrent calls have no order. A stream's ids strictly increase as long as its data lives.
-/// - **Atomicity.** Each lease call, `appendFenced`, `trimFenced`, `checkpoint`, `meta`, `nodes` and `orders` is
+/// - **Atomicity.** Each lease call, `appendFenced`, `trimFenced`, `checkpoint`, `meta`, `nodes` and `overrides` is
 ///   atomic. `append` is not: other writers' entries may come between its entries, and in a cluster, appends to one
 ///   stream may succeed and those to another fail.
 /// - **Gaps.** A reader that cannot continue from its cursor without loss signals that (`StreamSignal`).
@@ -64,7 +64,7 @@ package protocol Broker: Sendable {
     ///   - basis: what the owner's results depend on besides the streams (the database's timeline). If it differs from
     ///     that of the last grant, nothing from before this grant is trusted (`LeaseGrant.trustedEpoch`).
     ///   - epoch: the epoch to be granted; below 2^53.
-    func askLease(
+    func requestLease(
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer
     /// Extends a lease that is held under this owner and epoch and has not expired. False: it is not; stop the work.
@@ -102,14 +102,14 @@ package protocol Broker: Sendable {
     func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
 
     /// All overrides of a table, read atomically.
-    func orders(in book: OverrideTable) async throws(BrokerError) -> StoredOverrides
+    func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides
     /// The generation of a table's overrides.
-    func ordersGeneration(in book: OverrideTable) async throws(BrokerError) -> UInt64
+    func overridesGeneration(in table: OverrideTable) async throws(BrokerError) -> UInt64
     /// Sets fields, or removes those with nil, all at once. Returns the new generation, which becomes the version of
     /// each new value: greater than all earlier ones, and at least the server's time in milliseconds.
     @discardableResult
-    func changeOrders(
-        _ changes: [(field: String, value: String?)], in book: OverrideTable
+    func changeOverrides(
+        _ changes: [(field: String, value: String?)], in table: OverrideTable
     ) async throws(BrokerError) -> UInt64
 
     // MARK: Life
@@ -128,11 +128,13 @@ package typealias AppendCompletion = @Sendable (Result<[StreamID], BrokerError>)
 package let checkpointLagMax = 1000
 
 extension Broker {
-    package func orders() async throws(BrokerError) -> StoredOverrides { try await orders(in: .cluster) }
-    package func ordersGeneration() async throws(BrokerError) -> UInt64 { try await ordersGeneration(in: .cluster) }
+    package func overrides() async throws(BrokerError) -> StoredOverrides { try await overrides(in: .cluster) }
+    package func overridesGeneration() async throws(BrokerError) -> UInt64 {
+        try await overridesGeneration(in: .cluster)
+    }
     @discardableResult
-    package func changeOrders(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
-        try await changeOrders(changes, in: .cluster)
+    package func changeOverrides(_ changes: [(field: String, value: String?)]) async throws(BrokerError) -> UInt64 {
+        try await changeOverrides(changes, in: .cluster)
     }
 
     package func append(_ appends: [StreamAppend], completion: @escaping AppendCompletion) {
@@ -147,10 +149,10 @@ extension Broker {
 
     /// Wakes every worker because nodes joined or left, or leases became free. Workers would notice at their next
     /// heartbeat anyway, so a failure is not retried. The stream expires in a quiet cluster.
-    package func tellNews(of node: String) async {
+    package func wakeWorkers(of node: String) async {
         _ = try? await append([
             StreamAppend(
-                stream: keys.news, fields: [(StreamField.node, Array(node.utf8))],
+                stream: keys.wakeUps, fields: [(StreamField.node, Array(node.utf8))],
                 lengthMax: StreamAppend.lengthMaxFloor,
                 expireMs: 60_000)
         ])

@@ -140,7 +140,7 @@ final class ConnectionDriver {
         case .release(let job):
             counters.vacate(job)
         case .reportSlow(let job):
-            job.judgedStatement?.wasSlow(nowMs: Int(MonotonicClock.nowMs()))
+            job.measuredStatement?.wasSlow(nowMs: Int(MonotonicClock.nowMs()))
         case .reroute(let job):
             counters.vacate(job)
             guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
@@ -166,7 +166,7 @@ final class ConnectionDriver {
     }
 
     /// Answers a job. The job leaves the load before its caller learns of the answer, so that a caller who continues at
-    /// once finds its place free. If the completion works on this thread, it leaves afterwards, because the connection
+    /// once finds its slot free. If the completion works on this thread, it leaves afterwards, because the connection
     /// is busy until then.
     private func answer(_ job: Job, _ result: Result<[ResultSet], PostgresError>) {
         publishCounts()

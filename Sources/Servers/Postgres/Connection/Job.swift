@@ -23,7 +23,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     /// Answered with an error, so the time it took does not show that its statement is fast.
     var hasFailed = false
     /// The job's slow connection in its lane, and the time after which it counts as slow there, too.
-    private var slowPlace: (place: Int, slowAtMs: Int)?
+    private var slowSlot: (slot: Int, slowAtMs: Int)?
 
     private var completion: Completion?
     /// The size of SQL and parameters; known after `validate`.
@@ -46,7 +46,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     }
 
     /// The statement whose speed is that of the job: the last one, since a check may go before it.
-    var judgedStatement: Statement? { steps.last?.statement }
+    var measuredStatement: Statement? { steps.last?.statement }
 
     /// Whom the lane charges for it when it is slow.
     var source: UInt64 { lane?.source ?? 0 }
@@ -58,16 +58,16 @@ final class Job: PipelineJob, @unchecked Sendable {
     }
 
     /// Records that the job moves to the slow connection of that number, where it stays.
-    func startOnSlowConnection(_ place: Int) {
-        slowPlace = (place, Int(MonotonicClock.nowMs()) + (slowAfterMs ?? 0) / 2)
+    func startOnSlowConnection(_ slot: Int) {
+        slowSlot = (slot, Int(MonotonicClock.nowMs()) + (slowAfterMs ?? 0) / 2)
         slowAfterMs = nil
     }
 
     /// Reports that the job no longer counts in its connection's load.
     func leftConnection() {
-        guard let (place, slowAtMs) = slowPlace, let lane else { return }
-        slowPlace = nil
-        lane.lane.left(self, place: place, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
+        guard let (slot, slowAtMs) = slowSlot, let lane else { return }
+        slowSlot = nil
+        lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
     }
 
     /// Sets the completion. Call it before submitting the job.

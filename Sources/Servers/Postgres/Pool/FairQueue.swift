@@ -1,13 +1,13 @@
 import DequeModule
 
-/// Divides a few places among sources: each source's elements start in order, sources take turns, and no source gets
-/// all places at once. A pure value.
+/// Divides a few slots among sources: each source's elements start in order, sources take turns, and no source gets
+/// all slots at once. A pure value.
 struct FairQueue<Element> {
     struct Limits: Sendable {
         /// Elements that run at the same time.
-        var places: Int
+        var slots: Int
         /// The most of one source's elements that run at the same time, at least 1.
-        var placesPerSource: Int
+        var slotsPerSource: Int
         /// The most waiting elements in all, and of one source.
         var waitingMax: Int
         var waitingPerSourceMax: Int
@@ -28,10 +28,10 @@ struct FairQueue<Element> {
 
     init(limits: Limits) {
         self.limits = limits
-        free = Array((0..<limits.places).reversed())
+        free = Array((0..<limits.slots).reversed())
     }
 
-    var runningCount: Int { limits.places - free.count }
+    var runningCount: Int { limits.slots - free.count }
 
     /// - Returns: nil when the element waits.
     mutating func add(_ element: Element, of source: UInt64) -> Refusal? {
@@ -45,12 +45,12 @@ struct FairQueue<Element> {
         return nil
     }
 
-    /// Starts the next element that may run and returns its place, which `ended` frees.
-    mutating func start() -> (element: Element, place: Int)? {
-        guard let place = free.last else { return nil }
+    /// Starts the next element that may run and returns its slot, which `ended` frees.
+    mutating func start() -> (element: Element, slot: Int)? {
+        guard let slot = free.last else { return nil }
         for _ in 0..<turns.count {
             let source = turns.removeFirst()
-            guard running[source, default: 0] < limits.placesPerSource else {
+            guard running[source, default: 0] < limits.slotsPerSource else {
                 turns.append(source)
                 continue
             }
@@ -64,15 +64,15 @@ struct FairQueue<Element> {
             free.removeLast()
             running[source, default: 0] += 1
             waitingCount -= 1
-            return (element, place)
+            return (element, slot)
         }
         return nil
     }
 
-    mutating func ended(place: Int, of source: UInt64) {
-        precondition(!free.contains(place), "place \(place) of \(limits.places) is free already")
+    mutating func ended(slot: Int, of source: UInt64) {
+        precondition(!free.contains(slot), "slot \(slot) of \(limits.slots) is free already")
         guard let count = running[source] else { preconditionFailure("nothing of source \(source) runs") }
-        free.append(place)
+        free.append(slot)
         running[source] = count == 1 ? nil : count - 1
     }
 

@@ -35,9 +35,9 @@ struct SlowStatementAdmission<Element> {
         return .refused(refusal)
     }
 
-    mutating func start() -> (element: Element, place: Int)? { queue.start() }
+    mutating func start() -> (element: Element, slot: Int)? { queue.start() }
 
-    mutating func ended(place: Int, of source: UInt64) { queue.ended(place: place, of: source) }
+    mutating func ended(slot: Int, of source: UInt64) { queue.ended(slot: slot, of: source) }
 
     mutating func remove(where isUnwanted: (Element) -> Bool) -> [Element] { queue.remove(where: isUnwanted) }
 }

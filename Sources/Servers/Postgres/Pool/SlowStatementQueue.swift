@@ -31,7 +31,7 @@ final class SlowStatementQueue: Sendable {
 
     init(connections: Int, _ configuration: PostgresConfiguration) {
         limits = .init(
-            places: connections, placesPerSource: max(1, connections - 1), waitingMax: configuration.slowQueueMax,
+            slots: connections, slotsPerSource: max(1, connections - 1), waitingMax: configuration.slowQueueMax,
             waitingPerSourceMax: configuration.slowQueuePerSourceMax)
         state = Mutex(State(admission: SlowStatementAdmission(limits: limits)))
     }
@@ -67,9 +67,9 @@ final class SlowStatementQueue: Sendable {
 
     private func refuse(_ job: Job, _ reason: String) { job.finish(.failure(PostgresError(.queueFull, reason))) }
 
-    func start() -> (element: Job, place: Int)? { state.withLock { $0.admission.start() } }
+    func start() -> (element: Job, slot: Int)? { state.withLock { $0.admission.start() } }
 
-    func ended(_ job: Job, place: Int) { state.withLock { $0.admission.ended(place: place, of: job.source) } }
+    func ended(_ job: Job, slot: Int) { state.withLock { $0.admission.ended(slot: slot, of: job.source) } }
 
     /// Answers the jobs that have waited too long or whose callers gave up. Called often while a slow statement runs;
     /// nothing waits otherwise.

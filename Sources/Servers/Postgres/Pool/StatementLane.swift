@@ -13,7 +13,7 @@ final class StatementLane: Sendable {
     let slow: [ConnectionHandle]
     private let queue: SlowStatementQueue
 
-    /// - Parameter queue: has one place for each slow connection.
+    /// - Parameter queue: has one slot for each slow connection.
     init(fast: [ConnectionHandle], slow: [ConnectionHandle], queue: SlowStatementQueue) {
         self.fast = fast
         self.slow = slow
@@ -40,7 +40,7 @@ final class StatementLane: Sendable {
     }
 
     func submit(_ job: Job) {
-        if job.lane != nil, job.judgedStatement?.isSlow == true, enqueue(job, isRerouted: false) { return }
+        if job.lane != nil, job.measuredStatement?.isSlow == true, enqueue(job, isRerouted: false) { return }
         fast.leastLoaded.submit(job)
     }
 
@@ -57,20 +57,20 @@ final class StatementLane: Sendable {
     }
 
     private func startWaiting() {
-        while let (job, place) = queue.start() {
-            job.startOnSlowConnection(place)
-            slow[place].submit(job)
+        while let (job, slot) = queue.start() {
+            job.startOnSlowConnection(slot)
+            slow[slot].submit(job)
         }
     }
 
     /// A slow connection is done with its job.
-    func left(_ job: Job, place: Int, isSlow: Bool) {
+    func left(_ job: Job, slot: Int, isSlow: Bool) {
         if isSlow {
-            job.judgedStatement?.isSlowAgain()
+            job.measuredStatement?.isSlowAgain()
         } else if !job.hasFailed {
-            job.judgedStatement?.wasFast()
+            job.measuredStatement?.wasFast()
         }
-        queue.ended(job, place: place)
+        queue.ended(job, slot: slot)
         startWaiting()
     }
 

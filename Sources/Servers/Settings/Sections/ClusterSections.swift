@@ -1,3 +1,5 @@
+package import LiveModel
+
 package struct ClusterSection: SettingSection {
     package static let doc =
         "Identity of this node and discovery of the others; the same on all nodes except nodeId and roles."

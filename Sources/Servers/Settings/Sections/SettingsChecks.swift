@@ -1,3 +1,5 @@
+import LiveModel
+
 import FoundationEssentials
 
 /// Contradictions between settings, which no single range can express.

@@ -18,9 +18,9 @@ extension AdminCommand {
         }
     }
 
-    struct Orders: AsyncParsableCommand {
+    struct Overrides: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the overrides: splits, moved shards, drained nodes.")
+            abstract: "Lists the overrides: splits, moved shards, drained nodes.", aliases: ["orders"])
         @OptionGroup var connection: Connection
 
         func run() async {

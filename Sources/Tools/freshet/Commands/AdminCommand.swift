@@ -8,7 +8,7 @@ struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin", abstract: "Inspects a running node and changes the cluster's overrides.",
         subcommands: [
-            Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Orders.self, Status.self, Splits.self,
+            Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Overrides.self, Status.self, Splits.self,
             Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
             Unrevoke.self,
         ])

@@ -151,7 +151,7 @@ package enum LatencyBenchmark {
 /// The API node's main path in this process, so that the time of the acknowledged commit is known.
 struct WriterNode {
     private let service: MutationService
-    private let resolver: OperationLookup
+    private let lookup: OperationLookup
     private let id: String
 
     init(_ servers: PrivateServers, _ pool: PostgresPool, _ broker: any Broker, shardCount: Int, id: String) throws {
@@ -165,13 +165,13 @@ struct WriterNode {
                 broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: .init(),
                 logger: PrivateServers.quiet),
             directory: directory, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
-        resolver = catalogs.snapshot.resolver
+        lookup = catalogs.snapshot.lookup
         self.id = id
     }
 
     /// - Returns: the time of the acknowledged commit.
     func write(_ description: String) async throws -> Double {
-        let resolved = try resolver.resolve(
+        let resolved = try lookup.resolve(
             connector: nil, name: "EditLot", document: nil,
             variables: ["id": .string(id), "category": "Books", "description": .string(description)], auth: nil,
             nowMs: 0)

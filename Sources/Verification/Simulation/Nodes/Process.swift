@@ -25,7 +25,7 @@ class Process {
     /// The number of changes of the answering Redis server since the start.
     private(set) var serverChanges = 0
     /// The connection to Redis, in a gateway's terms.
-    private(set) var link = GatewayMachine.Link(isConnected: true, reconnects: 0)
+    private(set) var redisConnection = GatewayMachine.BrokerConnection(isConnected: true, reconnects: 0)
     /// The former primary of Redis while this process still uses it.
     private(set) var formerRedis: SimulatedRedis?
     private var postgresCutUntilMs: Int64 = 0
@@ -69,7 +69,7 @@ class Process {
         pausedUntilMs = 0
         (serverID, serverChanges) = ("", 0)
         (databaseTimeline, databaseChanges, generationMet) = (nil, 0, -1)
-        (link, formerRedis) = (.init(isConnected: true, reconnects: 0), nil)
+        (redisConnection, formerRedis) = (.init(isConnected: true, reconnects: 0), nil)
         touch()
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
@@ -159,7 +159,7 @@ class Process {
         func giveUp() {
             let waitMs = timeline.chance(50) ? 0 : max(0, sentMs + Self.commandTimeoutMs - timeline.nowMs)
             answerAtMs = max(answerAtMs, timeline.nowMs + waitMs)
-            if isCutFromRedis { link = .init(isConnected: false, reconnects: link.reconnects) }
+            if isCutFromRedis { redisConnection = .init(isConnected: false, reconnects: redisConnection.reconnects) }
             timeline.at(answerAtMs) { [self] in wake(incarnation) { then(nil) } }
         }
         timeline.at(requestAtMs) { [self] in
@@ -180,7 +180,9 @@ class Process {
     }
 
     private func answered(by server: String) {
-        if !link.isConnected { link = .init(isConnected: true, reconnects: link.reconnects + 1) }
+        if !redisConnection.isConnected {
+            redisConnection = .init(isConnected: true, reconnects: redisConnection.reconnects + 1)
+        }
         if !serverID.isEmpty, server != serverID { serverChanges += 1 }
         serverID = server
     }

@@ -46,7 +46,7 @@ final class SimulatedGateway: Process {
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         membership = newMembership()
         membership.start()
-        every(machine.settings.tickMs) { [self] in perform(machine.ticked(link, nowMs: nowMs)) }
+        every(machine.settings.tickMs) { [self] in perform(machine.ticked(redisConnection, nowMs: nowMs)) }
     }
 
     override func killed() {
@@ -72,10 +72,10 @@ final class SimulatedGateway: Process {
     }
 
     private func newMembership() -> SimulatedMembership {
-        SimulatedMembership(self, me, role: "gateway") { [unowned self] change in
+        SimulatedMembership(self, me, role: .gateway) { [unowned self] change in
             switch change {
             case .overrides(let read): overrides.value.withLock { $0 = read }
-            case .places: perform(machine.placesChanged(nowMs: nowMs))
+            case .routes: perform(machine.routesChanged(nowMs: nowMs))
             // The node must be in the node list before it announces interest.
             case .announcedFirst:
                 perform(machine.started(shardCount: Workload.shardCount))

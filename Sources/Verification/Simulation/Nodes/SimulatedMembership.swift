@@ -6,7 +6,7 @@ import Sharding
 final class SimulatedMembership {
     private unowned let process: Process
     private let node: NodeID
-    private let role: String
+    private let role: Role
     private(set) var machine: MembershipMachine
     /// Handles a change of the node's membership.
     private let perform: (Change) -> Void
@@ -16,16 +16,16 @@ final class SimulatedMembership {
         /// The overrides were read.
         case overrides(ClusterOverrides)
         /// The overrides changed.
-        case places
+        case routes
         case drainSessions
         /// The attempt to write the node's first entry ended.
         case announcedFirst
     }
 
-    init(_ process: Process, _ node: NodeID, role: String, perform: @escaping (Change) -> Void) {
+    init(_ process: Process, _ node: NodeID, role: Role, perform: @escaping (Change) -> Void) {
         (self.process, self.node, self.role, self.perform) = (process, node, role, perform)
         var settings = MembershipMachine.Settings()
-        settings.isWorker = role == "worker"
+        settings.isWorker = role == .worker
         machine = MembershipMachine(node: node, settings: settings)
     }
 
@@ -77,7 +77,7 @@ final class SimulatedMembership {
             }
         case .updateWorker(let workers, let gateways, let pins):
             perform(.workers(workers, gateways: gateways, pins: pins))
-        case .updatePlaces: perform(.places)
+        case .updateRoutes: perform(.routes)
         case .drainSessions: perform(.drainSessions)
         case .endRound(let number): if number == 1 { perform(.announcedFirst) }
         case .report(let report): process.world.note("\(process.name) \(report)")

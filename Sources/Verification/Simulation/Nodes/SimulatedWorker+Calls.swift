@@ -8,7 +8,7 @@ extension SimulatedRedis {
         case .lastID(let stream): return .lastID(info(stream)?.lastID ?? .zero)
         case .newest(let stream, let before, let limit): return .entries(newest(stream, before: before, limit: limit))
         case .nodes: return .nodes(nodeRecords())
-        case .askLease(let key, let owner, let ttlMs, let basis, let epoch):
+        case .requestLease(let key, let owner, let ttlMs, let basis, let epoch):
             return .lease(acquire(key, owner: owner, ttlMs: ttlMs, basis: basis, epoch: epoch))
         case .renewLease(let key, let owner, let epoch, let ttlMs):
             return .done(renew(key, owner: owner, epoch: epoch, ttlMs: ttlMs))

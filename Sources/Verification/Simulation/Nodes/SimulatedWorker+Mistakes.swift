@@ -40,8 +40,8 @@ extension SimulatedWorker {
 
     func mistaken(_ call: WorkerMachine.BrokerCall) -> WorkerMachine.BrokerCall {
         switch (world.sabotage, call) {
-        case (.basisIgnored, .askLease(let key, let owner, let ttlMs, _, let epoch)):
-            .askLease(key: key, owner: owner, ttlMs: ttlMs, basis: "", epoch: epoch)
+        case (.basisIgnored, .requestLease(let key, let owner, let ttlMs, _, let epoch)):
+            .requestLease(key: key, owner: owner, ttlMs: ttlMs, basis: "", epoch: epoch)
         default: call
         }
     }

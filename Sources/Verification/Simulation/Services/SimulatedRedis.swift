@@ -29,7 +29,7 @@ final class SimulatedRedis {
         let keys = try Keys(namespace: "simulation")
         self.keys = keys
         shards = Dictionary(
-            uniqueKeysWithValues: (0..<Workload.shardCount).map { (keys.lease(shard: $0), ShardID($0)) })
+            uniqueKeysWithValues: ShardID.all(count: Workload.shardCount).map { (keys.lease(shard: $0.number), $0) })
         replica = store
     }
 
@@ -151,11 +151,11 @@ final class SimulatedRedis {
     // MARK: ClusterOverrides
 
     var overrides: ClusterOverrides {
-        ClusterOverrides(generation: store.orders.generation, fields: store.orders.fields)
+        ClusterOverrides(generation: store.overrides.generation, fields: store.overrides.fields)
     }
 
     func change(_ change: OverrideChange) {
-        _ = store.changeOrders([(field: change.field, value: change.value)], nowMs: nowMs)
+        _ = store.changeOverrides([(field: change.field, value: change.value)], nowMs: nowMs)
     }
 
     // MARK: Nodes
@@ -168,7 +168,7 @@ final class SimulatedRedis {
 
     /// Wakes every worker.
     func wakeWorkers(of node: NodeID) {
-        append(keys.news, [(StreamField.node, Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
+        append(keys.wakeUps, [(StreamField.node, Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
     }
 
     func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }

@@ -22,7 +22,7 @@ struct Workload: Sendable {
     static func late(_ release: Int) -> OperationReference { lateQueries[min(release, lateQueries.count - 1)] }
 
     private static let lateQueries: [OperationReference] = (0..<80).map { release in
-        let free = (0..<shardCount).map { ShardID($0) }.filter { shard in
+        let free = ShardID.all(count: shardCount).filter { shard in
             !refreshed.contains { ShardRouting.shard(of: $0, shardCount: shardCount) == shard }
         }
         precondition(free.count > 1, "releases have no shards of their own for their queries")
@@ -68,7 +68,7 @@ struct Workload: Sendable {
         + ["All", "Doubt", "Timer", "Late"].map { Wish(operation: $0) }
 
     static func route(of query: LiveQuery, by overrides: ClusterOverrides) -> ShardRoute {
-        ShardRouting.route(of: query, shardCount: shardCount, orders: overrides)
+        ShardRouting.route(of: query, shardCount: shardCount, overrides: overrides)
     }
 
     /// A time after the grace period that follows a change of splits: correctness must not depend on that period.
@@ -76,7 +76,7 @@ struct Workload: Sendable {
 
     static func eventShards(by overrides: ClusterOverrides, _ rules: SimulatedRules) -> [ShardID] {
         ShardRouting.shards(
-            of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, orders: overrides, nowMs: noGraceMs)
+            of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, overrides: overrides, nowMs: noGraceMs)
     }
 
     /// - Throws: `.unavailable` for a version that a node of this release does not know.

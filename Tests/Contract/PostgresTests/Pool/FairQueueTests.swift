@@ -4,20 +4,20 @@ import Testing
 @testable import Postgres
 
 @Suite struct FairQueueTests {
-    private func queue(places: Int = 2, perSource: Int = 1, max: Int = 100, perSourceMax: Int = 10) -> FairQueue<String>
+    private func queue(slots: Int = 2, perSource: Int = 1, max: Int = 100, perSourceMax: Int = 10) -> FairQueue<String>
     {
         FairQueue(
             limits: .init(
-                places: places, placesPerSource: perSource, waitingMax: max, waitingPerSourceMax: perSourceMax))
+                slots: slots, slotsPerSource: perSource, waitingMax: max, waitingPerSourceMax: perSourceMax))
     }
 
     @Test func sourcesTakeTurns() {
-        var queue = queue(places: 2, perSource: 2)
+        var queue = queue(slots: 2, perSource: 2)
         for name in ["a1", "a2", "a3"] { #expect(queue.add(name, of: 1) == nil) }
         #expect(queue.add("b1", of: 2) == nil)
         #expect(queue.start()?.element == "a1")
         #expect(queue.start()?.element == "b1")
-        #expect(queue.start() == nil, "both places are taken")
+        #expect(queue.start() == nil, "both slots are taken")
         #expect(queue.waitingCount == 2 && queue.runningCount == 2)
     }
 
@@ -29,10 +29,10 @@ import Testing
         #expect(queue.start() == nil)
         _ = queue.add("b1", of: 2)
         #expect(queue.start()?.element == "b1")
-        queue.ended(place: first.place, of: 1)
+        queue.ended(slot: first.slot, of: 1)
         let restarted = queue.start()
         let next = try #require(restarted)
-        #expect(next.element == "a2" && next.place == first.place)
+        #expect(next.element == "a2" && next.slot == first.slot)
     }
 
     @Test func boundsHold() {
@@ -58,8 +58,8 @@ import Testing
     func randomUseKeepsTheRules(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = FairQueue<(source: UInt64, number: Int)>(
-            limits: .init(places: 3, placesPerSource: 2, waitingMax: 20, waitingPerSourceMax: 8))
-        var running: [(source: UInt64, place: Int)] = []
+            limits: .init(slots: 3, slotsPerSource: 2, waitingMax: 20, waitingPerSourceMax: 8))
+        var running: [(source: UInt64, slot: Int)] = []
         var last: [UInt64: Int] = [:]
         var waiting = 0
         for number in 0..<500 {
@@ -68,22 +68,22 @@ import Testing
                 let source = UInt64.random(in: 0..<4, using: &random)
                 if queue.add((source, number), of: source) == nil { waiting += 1 }
             case 2:
-                while let (element, place) = queue.start() {
+                while let (element, slot) = queue.start() {
                     #expect(element.number > last[element.source, default: -1])
                     last[element.source] = element.number
-                    running.append((element.source, place))
+                    running.append((element.source, slot))
                     waiting -= 1
                 }
             default:
                 if let index = running.indices.randomElement(using: &random) {
-                    let (source, place) = running.remove(at: index)
-                    queue.ended(place: place, of: source)
+                    let (source, slot) = running.remove(at: index)
+                    queue.ended(slot: slot, of: source)
                 } else {
                     waiting -= queue.remove { $0.number % 7 == 0 }.count
                 }
             }
             #expect(queue.waitingCount == waiting && queue.runningCount == running.count && waiting <= 20)
-            #expect(Set(running.map(\.place)).count == running.count && running.count <= 3)
+            #expect(Set(running.map(\.slot)).count == running.count && running.count <= 3)
             for source in UInt64(0)..<4 { #expect(running.count { $0.source == source } <= 2) }
         }
     }
@@ -91,7 +91,7 @@ import Testing
 
 @Suite struct SlowStatementAdmissionTests {
     private var admission = SlowStatementAdmission<String>(
-        limits: .init(places: 1, placesPerSource: 1, waitingMax: 4, waitingPerSourceMax: 1))
+        limits: .init(slots: 1, slotsPerSource: 1, waitingMax: 4, waitingPerSourceMax: 1))
 
     private mutating func add(
         _ name: String, of source: UInt64 = 1, isRerouted: Bool = false, atMs nowMs: Int = 0

@@ -9,7 +9,7 @@ import Testing
 
     @Test func everyRuleHasItsSentence() throws {
         let call = try Regex(
-            #"(?:\berror|\bwarning|\bwarn|\breport|\bfail|\brefuse|places\.diagnostic)"#
+            #"(?:\berror|\bwarning|\bwarn|\breport|\bfail|\brefuse|locations\.diagnostic)"#
                 + #"\(\s*(?:nil,\s*|[\w.]+,\s*)?(?:\.(?:error|warning|note),\s*)?"([a-z]+(?:-[a-z]+)*)""#)
         let label = try Regex(#"rule: "([a-z-]+)""#)
         let constant = try Regex(#"static let missingIndex = "([a-z-]+)""#)

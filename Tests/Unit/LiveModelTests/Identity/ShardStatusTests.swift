@@ -14,7 +14,7 @@ import Testing
 
     @Test func travelsWithTheNodeRecord() {
         let record = NodeRecordPayload(
-            id: NodeID("w"), roles: ["worker"], address: "a:1", adminAddress: "", version: "1", startedAtMs: 1,
+            id: NodeID("w"), roles: [.worker], address: "a:1", adminAddress: "", version: "1", startedAtMs: 1,
             isDraining: false, load: 2, shards: [status])
         #expect(NodeRecordPayload(payload: record.payload) == record)
     }

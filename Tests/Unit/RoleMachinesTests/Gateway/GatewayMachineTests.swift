@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct GatewayMachineTests {
     private typealias Effect = GatewayMachine.Effect
-    private let connected = GatewayMachine.Link(isConnected: true, reconnects: 0)
+    private let connected = GatewayMachine.BrokerConnection(isConnected: true, reconnects: 0)
 
     private func machine(_ change: (inout GatewayMachine.Settings) -> Void = { _ in }) -> GatewayMachine {
         var settings = GatewayMachine.Settings()

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func record(
-        _ name: String, roles: [String] = ["worker"], isDraining: Bool = false, remainingMs: Int = 5_000
+        _ name: String, roles: Set<Role> = [.worker], isDraining: Bool = false, remainingMs: Int = 5_000
     ) -> NodeRecord {
         let payload = NodeRecordPayload(
             id: NodeID(name), roles: roles, address: "", adminAddress: "", version: "1", startedAtMs: 0,
@@ -46,7 +46,7 @@ import Testing
             ])
         #expect(machine.announced(2, .success(true)) == [.wakeWorkers, .listNodes(3, livingAtMostMs: 20_000)])
         let listed = [
-            record("me"), record("other"), record("leaving", isDraining: true), record("edge", roles: ["gateway"]),
+            record("me"), record("other"), record("leaving", isDraining: true), record("edge", roles: [.gateway]),
         ]
         #expect(
             machine.nodesListed(3, .success(listed), nowMs: 0) == [
@@ -119,7 +119,7 @@ import Testing
         _ = machine.waitEnded(wait)
         #expect(
             machine.overridesRead(5, .success(overrides(7, ["drain:me": "yes"]))) == [
-                .report(.overridesChanged(generation: 7)), .updatePlaces, .report(.drainChanged(isDrained: true)),
+                .report(.overridesChanged(generation: 7)), .updateRoutes, .report(.drainChanged(isDrained: true)),
                 .drainSessions, .announce(6, isDraining: true, ttlMs: 5_000),
             ])
         #expect(machine.isDraining)
@@ -130,7 +130,7 @@ import Testing
         // A broker that lost its data has an older generation, and counts.
         #expect(
             machine.overridesRead(9, .success(ClusterOverrides())) == [
-                .report(.overridesChanged(generation: 0)), .updatePlaces, .report(.drainChanged(isDrained: false)),
+                .report(.overridesChanged(generation: 0)), .updateRoutes, .report(.drainChanged(isDrained: false)),
                 .announce(10, isDraining: false, ttlMs: 5_000),
             ])
     }

@@ -17,7 +17,7 @@ import Testing
         return overrides
     }
 
-    @Test func itIsKnownUntilCatalogsOrOrdersChange() {
+    @Test func itIsKnownUntilCatalogsOrOverridesChange() {
         let catalogs = Catalogs()
         var audiences = RefreshTargetsCache<Catalogs>()
         #expect(audiences.known(mutation, by: catalogs, overrides(0)) == nil)

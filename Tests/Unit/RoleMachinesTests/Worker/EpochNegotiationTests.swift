@@ -10,7 +10,7 @@ import Testing
         bench.list()
         #expect(bench.calls == ["readEpochs 0"])
         bench.answer(.epochs(recorded: 5, floor: 80))
-        #expect(bench.calls == ["askLease 81 on 1"])
+        #expect(bench.calls == ["requestLease 81 on 1"])
         bench.answer(.lease(.granted(WorkerBench.grant(81))))
         #expect(bench.calls == ["recordEpoch 81 of 0"])
         bench.answer(.recorded(true))
@@ -22,7 +22,7 @@ import Testing
         bench.list()
         bench.succeed()
         bench.answer(.lease(.outdated(newest: 9)))
-        #expect(bench.calls == ["askLease 10 on 1"])
+        #expect(bench.calls == ["requestLease 10 on 1"])
         bench.succeed()
         #expect(bench.calls == ["recordEpoch 10 of 0"])
     }
@@ -34,9 +34,9 @@ import Testing
         bench.timeline = "2"
         // The failover is known with an answer about the other shard.
         bench.succeed()
-        #expect(bench.calls == ["askLease 6 on 1", "askLease 6 on 2"])
+        #expect(bench.calls == ["requestLease 6 on 1", "requestLease 6 on 2"])
         bench.answer(.lease(.outdated(newest: 9)))
-        #expect(bench.calls == ["askLease 6 on 2", "askLease 10 on 2"])
+        #expect(bench.calls == ["requestLease 6 on 2", "requestLease 10 on 2"])
     }
 
     @Test func anotherWorkerRecordedANewerEpoch() throws {
@@ -47,7 +47,7 @@ import Testing
         bench.answer(.recorded(false))
         #expect(bench.calls == ["readEpochs 0"])
         bench.answer(.epochs(recorded: 8, floor: 8))
-        #expect(bench.calls == ["askLease 9 on 1"])
+        #expect(bench.calls == ["requestLease 9 on 1"])
     }
 
     @Test func anEpochGrantedIsNotAskedForAgain() throws {
@@ -58,20 +58,20 @@ import Testing
         bench.answer(.recorded(false))
         // The row that was in the way is lost.
         bench.answer(.epochs(recorded: 2, floor: 2))
-        #expect(bench.calls == ["askLease 7 on 1"])
+        #expect(bench.calls == ["requestLease 7 on 1"])
     }
 
     @Test func aGrantOnAnotherTimelineDoesNotCount() throws {
         var bench = try WorkerBench()
         bench.list()
         bench.succeed()
-        #expect(bench.calls == ["askLease 6 on 1"])
+        #expect(bench.calls == ["requestLease 6 on 1"])
         bench.succeed()
         bench.timeline = "2"
         bench.succeed()
         #expect(bench.calls == ["readEpochs 0"])
         bench.succeed()
-        #expect(bench.calls == ["askLease 7 on 2"])
+        #expect(bench.calls == ["requestLease 7 on 2"])
         bench.succeed()
         bench.succeed()
         #expect(bench.calls == ["loadCatalogs"])
@@ -128,7 +128,7 @@ import Testing
         bench.answerLate(late)
         #expect(bench.calls.isEmpty, "two requests for one shard would fence each other off")
         bench.answerLate(current)
-        #expect(bench.calls == ["askLease 6 on 1"])
+        #expect(bench.calls == ["requestLease 6 on 1"])
     }
 
     @Test(arguments: 0..<3) func aDrainWaitsForWhatMayBeGranted(step: Int) throws {

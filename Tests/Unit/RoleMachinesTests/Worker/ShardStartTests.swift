@@ -128,7 +128,7 @@ import Testing
         var bench = try Self.starting(4)
         bench.list(gateways: [NodeID("new")])
         let listed = NodeRecordPayload(
-            id: NodeID("old"), roles: ["gateway"], address: "", adminAddress: "", version: "", startedAtMs: 0,
+            id: NodeID("old"), roles: [.gateway], address: "", adminAddress: "", version: "", startedAtMs: 0,
             isDraining: false, load: 0)
         bench.answer(.nodes([NodeRecord(id: "old", payload: listed.payload, remainingMs: 1)]))
         #expect(bench.batches.map { $0.map(\.gateway.name) } == [["new", "old"]])

@@ -135,7 +135,7 @@ struct WorkerBench {
             case .lastID: answer(.lastID(.zero))
             case .newest: answer(.entries([]))
             case .nodes: answer(.nodes([]))
-            case .askLease(_, _, _, _, let epoch): answer(.lease(.granted(Self.grant(epoch))))
+            case .requestLease(_, _, _, _, let epoch): answer(.lease(.granted(Self.grant(epoch))))
             case .renewLease, .releaseLease, .checkpoint, .trim, .wakeWorkers: answer(.done(true))
             }
         case .database(_, .readEpochs): answer(.epochs(recorded: recorded, floor: recorded))
@@ -245,7 +245,7 @@ struct WorkerBench {
             case .lastID(let stream): return "lastID \(short(stream))"
             case .newest(let stream, let before, let limit): return "newest \(short(stream)) before \(before) \(limit)"
             case .nodes: return "nodes"
-            case .askLease(_, _, _, let basis, let epoch): return "askLease \(epoch) on \(basis)"
+            case .requestLease(_, _, _, let basis, let epoch): return "requestLease \(epoch) on \(basis)"
             case .renewLease(_, _, let epoch, _): return "renewLease \(epoch)"
             case .releaseLease(_, _, let epoch): return "releaseLease \(epoch)"
             case .checkpoint(let stream, let id, _, let epoch): return "checkpoint \(short(stream)) \(id) by \(epoch)"

@@ -122,9 +122,9 @@ import Testing
         bench.list()
         let call = bench.postpone()
         bench.answerLate(call)
-        #expect(bench.calls == ["askLease 6 on 1"])
+        #expect(bench.calls == ["requestLease 6 on 1"])
         bench.answerLate(call)
-        #expect(bench.calls == ["askLease 6 on 1"])
+        #expect(bench.calls == ["requestLease 6 on 1"])
     }
 
     // MARK: Streams and servers
@@ -161,7 +161,7 @@ import Testing
 
     @Test func newsWantTheNodeList() throws {
         var bench = try WorkerBench()
-        bench.read([StreamBatch(stream: bench.keys.news, entries: [])])
+        bench.read([StreamBatch(stream: bench.keys.wakeUps, entries: [])])
         #expect(bench.nodesWanted == 1)
     }
 

@@ -50,7 +50,7 @@ import Testing
         let first = try announced(try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions)
         _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
         place.set(3, version: 77)
-        let actions = machine.placesChanged(nowMs: 2)
+        let actions = machine.routesChanged(nowMs: 2)
         let (shard, known, announcement) = try announced(actions)
         #expect(shard == 3 && announcement.requiresFreshRun && announcement.number > first.announcement.number)
         #expect(known == SessionFixture.known(1), "the digest travels, the position means nothing there")
@@ -77,7 +77,7 @@ import Testing
     @Test func backAtTheOldShardWhatItSentBeforeIsDropped() throws {
         var (machine, announcement) = try moved()
         place.set(0, version: 0)
-        let back = try announced(machine.placesChanged(nowMs: 3))
+        let back = try announced(machine.routesChanged(nowMs: 3))
         #expect(back.shard == 0 && back.announcement.requiresFreshRun && back.announcement.number > announcement)
         #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: announcement - 1), nowMs: 4).isEmpty)
         let fresh = machine.inboxArrived(result(3, 61, shard: 0, epoch: 9, answers: back.announcement.number), nowMs: 5)

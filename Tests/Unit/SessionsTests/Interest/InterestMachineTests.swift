@@ -56,7 +56,7 @@ import Testing
             nowMs += InterestMachine.sweepMs
             _ = machine.timeReached(nowMs: nowMs)
         }
-        #expect(texts(machine.linkRestored(nowMs: nowMs)) == ["announce"], "the other one has its answer")
+        #expect(texts(machine.brokerReconnected(nowMs: nowMs)) == ["announce"], "the other one has its answer")
         // The pauses start over.
         #expect(!texts(machine.timeReached(nowMs: nowMs + 1_500)).contains("announce"))
         #expect(texts(machine.timeReached(nowMs: nowMs + 2_000)).contains("announce"))

@@ -72,25 +72,26 @@ import Testing
         #expect(machine.tick(nowMs: 5_500) == [.acquire(zero)])
         // Whatever came before the request to the broker does not count.
         #expect(
-            machine.leaseAnswered(zero, epoch: 6, knownForMs: .max, askedMs: 5_500, sentMs: 9_900, nowMs: 10_400) == [
-                .start(zero, epoch: 6)
-            ])
+            machine.leaseAnswered(zero, epoch: 6, knownForMs: .max, requestedMs: 5_500, sentMs: 9_900, nowMs: 10_400)
+                == [
+                    .start(zero, epoch: 6)
+                ])
         #expect(machine.isServing(zero, nowMs: 14_399) && !machine.isServing(zero, nowMs: 14_400))
     }
 
     @Test func aRequestIsOfUseUntilItIsAnsweredOrTheWishIsGone() {
         var machine = machine()
-        #expect(!machine.isAsking(zero, askedMs: 1_000))
+        #expect(!machine.isRequested(zero, requestedMs: 1_000))
         _ = machine.workersChanged([me], nowMs: 1_000)
-        #expect(machine.isAsking(zero, askedMs: 1_000) && machine.isAsking(zero, askedMs: 1_003))
-        #expect(!machine.isAsking(zero, askedMs: 999), "an earlier one")
+        #expect(machine.isRequested(zero, requestedMs: 1_000) && machine.isRequested(zero, requestedMs: 1_003))
+        #expect(!machine.isRequested(zero, requestedMs: 999), "an earlier one")
         _ = machine.workersChanged([NodeID("other")], nowMs: 1_100)
-        #expect(!machine.isAsking(zero, askedMs: 1_000))
+        #expect(!machine.isRequested(zero, requestedMs: 1_000))
         _ = machine.workersChanged([me], nowMs: 1_200)
-        #expect(!machine.isAsking(zero, askedMs: 1_000) && machine.isAsking(zero, askedMs: 1_200))
+        #expect(!machine.isRequested(zero, requestedMs: 1_000) && machine.isRequested(zero, requestedMs: 1_200))
         _ = machine.drain(nowMs: 1_300)
-        #expect(!machine.isAsking(zero, askedMs: 1_200))
-        #expect(holding().isAsking(zero, askedMs: 1_000) == false)
+        #expect(!machine.isRequested(zero, requestedMs: 1_200))
+        #expect(holding().isRequested(zero, requestedMs: 1_000) == false)
     }
 
     @Test func aLateGrantOfAShardThatRestsDoesNotWakeIt() {
@@ -121,7 +122,7 @@ import Testing
         }
         #expect(machine.nextDeadlineMs == 1_051)
         #expect(machine.tick(nowMs: 1_051) == [.acquire(zero), .acquire(ShardID(1))])
-        #expect(machine.nextDeadlineMs == nil, "both are asked for")
+        #expect(machine.nextDeadlineMs == nil, "both are requested")
         _ = machine.leaseAnswered(zero, epoch: nil, heldForMs: 659, knownForMs: 0, sentMs: 1_051, nowMs: 1_052)
         #expect(machine.nextDeadlineMs == 1_712)
         _ = machine.workersChanged([NodeID("other")], nowMs: 1_100)
@@ -236,7 +237,7 @@ import Testing
         var machine = holding()
         _ = machine.renewalAnswered(zero, epoch: 5, isHeld: false, sentMs: 2_000, nowMs: 2_010)
         let actions = machine.leaseAnswered(
-            zero, epoch: 7, knownForMs: 0, askedMs: 2_011, sentMs: answeredMs - 3, nowMs: answeredMs)
+            zero, epoch: 7, knownForMs: 0, requestedMs: 2_011, sentMs: answeredMs - 3, nowMs: answeredMs)
         #expect(actions == (servesOn ? [.start(zero, epoch: 7)] : []))
         #expect(machine.isServing(zero, nowMs: answeredMs) == servesOn)
     }

@@ -13,19 +13,19 @@ import Testing
     }
 
     @Test func whatIsOrderedIsRead() {
-        let orders = stored([
+        let overrides = stored([
             ClusterOverrides().settingSplits(of: operation, to: 4, nowMs: 1_000),
             ClusterOverrides.move(ShardID(3), to: .init(node: NodeID("w 1"), untilMs: nil)),
             ClusterOverrides.move(ShardID(4), to: .init(node: NodeID("w2"), untilMs: 2_000)),
             ClusterOverrides.drain(NodeID("g:1"), true),
         ])
-        #expect(orders.generation == 5)
+        #expect(overrides.generation == 5)
         #expect(
-            orders.splits[operation]
+            overrides.splits[operation]
                 == .init(splits: 4, formerSplits: 1, untilMs: 1_000 + ClusterOverrides.formerSplitsMs, version: 5))
-        #expect(orders.drained == [NodeID("g:1")])
-        #expect(orders.pins(nowMs: 1_999) == [ShardID(3): NodeID("w 1"), ShardID(4): NodeID("w2")])
-        #expect(orders.pins(nowMs: 2_000) == [ShardID(3): NodeID("w 1")])
+        #expect(overrides.drained == [NodeID("g:1")])
+        #expect(overrides.pins(nowMs: 1_999) == [ShardID(3): NodeID("w 1"), ShardID(4): NodeID("w2")])
+        #expect(overrides.pins(nowMs: 2_000) == [ShardID(3): NodeID("w 1")])
         #expect(
             ClusterOverrides.move(ShardID(3), to: nil).value == nil
                 && ClusterOverrides.drain(NodeID("g"), false).value == nil)
@@ -46,8 +46,8 @@ import Testing
         ("splits:c/Hot", "1 1"), ("shard:x", "0 n"), ("shard:1", "n"), ("other:1", "1"), ("other", ""),
     ])
     func whatCannotBeReadIsLeftOut(field: String, value: String) {
-        let orders = ClusterOverrides(generation: 1, fields: [field: (1, value)])
-        #expect(orders.splits.isEmpty && orders.moves.isEmpty && orders.drained.isEmpty)
+        let overrides = ClusterOverrides(generation: 1, fields: [field: (1, value)])
+        #expect(overrides.splits.isEmpty && overrides.moves.isEmpty && overrides.drained.isEmpty)
     }
 
     @Test func aPinnedShardIsOwnedByItsNodeWhileThatIsThere() {

@@ -3,7 +3,7 @@ import Sharding
 import Testing
 
 @Suite struct ShardAssignmentTests {
-    private let shards = (0..<256).map(ShardID.init)
+    private let shards = ShardID.all(count: 256)
 
     private func workers(_ count: Int) -> [NodeID] { (0..<count).map { NodeID("worker-\($0)") } }
 

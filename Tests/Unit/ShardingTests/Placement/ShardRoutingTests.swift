@@ -8,11 +8,12 @@ import Testing
 
     private func key(_ number: Int) -> LiveQueryKey { LiveQueryKey(digest: Digest(of: "\(number)".utf8)) }
 
-    private func orders(_ splits: Int, former: Int = 1, untilMs: Int64 = 0, version: UInt64 = 9) -> ClusterOverrides {
-        var orders = ClusterOverrides()
-        orders.generation = version
-        orders.splits[operation] = .init(splits: splits, formerSplits: former, untilMs: untilMs, version: version)
-        return orders
+    private func overrides(_ splits: Int, former: Int = 1, untilMs: Int64 = 0, version: UInt64 = 9) -> ClusterOverrides
+    {
+        var overrides = ClusterOverrides()
+        overrides.generation = version
+        overrides.splits[operation] = .init(splits: splits, formerSplits: former, untilMs: untilMs, version: version)
+        return overrides
     }
 
     @Test(arguments: [1, 2, 3, 4, 7, 16, 60, 64, 1_024])
@@ -54,10 +55,10 @@ import Testing
         for number in 0..<500 {
             let query = LiveQuery(
                 operation: operation, version: Digest(of: [1]), variables: ["n": .int(Int64(number))], auth: nil)
-            let place = ShardRouting.route(of: query, shardCount: 16, orders: orders(4))
+            let place = ShardRouting.route(of: query, shardCount: 16, overrides: overrides(4))
             versions[place.shard, default: []].insert(place.version)
             #expect(
-                ShardRouting.route(of: query, shardCount: 16, orders: ClusterOverrides())
+                ShardRouting.route(of: query, shardCount: 16, overrides: ClusterOverrides())
                     == ShardRoute(ShardRouting.shard(of: operation, shardCount: 16)))
         }
         let shards = ShardRouting.shards(of: operation, splits: 4, shardCount: 16)
@@ -66,15 +67,15 @@ import Testing
     }
 
     @Test func eventsGoToEveryShardInUseAndForAWhileToThoseThatWere() {
-        func heard(_ orders: ClusterOverrides, _ nowMs: Int64) -> Set<ShardID> {
-            Set(ShardRouting.shards(of: [operation], shardCount: 16, orders: orders, nowMs: nowMs))
+        func heard(_ overrides: ClusterOverrides, _ nowMs: Int64) -> Set<ShardID> {
+            Set(ShardRouting.shards(of: [operation], shardCount: 16, overrides: overrides, nowMs: nowMs))
         }
         let four = Set(ShardRouting.shards(of: operation, splits: 4, shardCount: 16))
         #expect(heard(ClusterOverrides(), 0).count == 1)
-        #expect(heard(orders(4), 0) == four)
-        let fewer = orders(2, former: 4, untilMs: 100)
+        #expect(heard(overrides(4), 0) == four)
+        let fewer = overrides(2, former: 4, untilMs: 100)
         #expect(heard(fewer, 99) == four)
         #expect(heard(fewer, 100).count == 2)
-        #expect(heard(orders(8, former: 4, untilMs: 100), 99).count == 8)
+        #expect(heard(overrides(8, former: 4, untilMs: 100), 99).count == 8)
     }
 }

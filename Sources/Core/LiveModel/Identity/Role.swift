@@ -2,3 +2,8 @@
 package enum Role: String, Sendable, Hashable, CaseIterable {
     case api, worker, gateway, admin
 }
+
+extension Set<Role> {
+    /// The roles' names, sorted.
+    package var names: [String] { map(\.rawValue).sorted() }
+}

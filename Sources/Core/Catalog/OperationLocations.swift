@@ -3,9 +3,9 @@ package import LiveModel
 import Operations
 package import SchemaModel
 
-/// The places of operations in a project's files.
-package struct OperationPlaces {
-    private var places: [OperationReference: (file: SourceFile, range: SourceRange)] = [:]
+/// The locations of operations in a project's files.
+package struct OperationLocations {
+    private var locations: [OperationReference: (file: SourceFile, range: SourceRange)] = [:]
 
     package init(_ project: Project) {
         for connector in project.connectors {
@@ -14,18 +14,18 @@ package struct OperationPlaces {
                 for operation in document.operations {
                     guard let name = operation.name else { continue }
                     let reference = OperationReference(connector: connector.id, operation: name.value)
-                    places[reference] = (file, name.range)
+                    locations[reference] = (file, name.range)
                 }
             }
         }
     }
 
-    /// - Parameter reference: nil for something that was removed and has no place.
+    /// - Parameter reference: nil for something that was removed and has no location.
     package func diagnostic(
         _ reference: OperationReference?, _ severity: Diagnostic.Severity, _ rule: String, _ message: String,
         help: String? = nil
     ) -> Diagnostic {
-        guard let reference, let (file, range) = places[reference] else {
+        guard let reference, let (file, range) = locations[reference] else {
             return Diagnostic(
                 severity: severity, rule: rule, message: message, file: "(project)", line: 0, column: 0, help: help)
         }
