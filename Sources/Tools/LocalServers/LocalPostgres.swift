@@ -194,7 +194,7 @@ package final class LocalPostgres: Sendable {
     private var command: ChildProcess.Command {
         var settings = [
             "listen_addresses": port == nil ? "" : "127.0.0.1",
-            // A node has up to 24 connections, and `freshet cluster` runs seven nodes.
+            // A node has up to 26 connections, and `freshet cluster` runs seven nodes.
             "max_connections": "300",
             "port": String(port ?? Self.unixPort),
             "unix_socket_directories": socketDirectory,

@@ -1,4 +1,5 @@
 import LocalServers
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,6 +31,23 @@ extension OneServer {
             try await withPool({ $0.connectionString = chosen }) { pool in
                 let path = try await pool.query("SHOW search_path")
                 #expect(path.rows.first?.string(0) == "namesake,public")
+            }
+        }
+
+        @Test func oneCallerNeverHasAllSessions() async throws {
+            try await withPool({ $0.sessionConnections = 2 }) { (pool) async throws in
+                let second = Mutex<Task<Void, any Error>?>(nil)
+                try await pool.withSession(caller: 1) { _ in
+                    second.withLock { $0 = Task { try await pool.withSession(caller: 1) { _ in } } }
+                    _ = await eventually { pool.sessions.waitersCount == 1 }
+                    #expect(pool.sessions.waitersCount == 1 && pool.sessions.freeCount == 1)
+                    try await pool.withSession(caller: 2) { _ in }
+                    try await pool.script("SELECT 1")
+                    #expect(pool.sessions.waitersCount == 1)
+                }
+                // Its turn comes when the first one ends.
+                try await second.withLock { $0 }?.value
+                #expect(pool.sessions.freeCount == 2)
             }
         }
 

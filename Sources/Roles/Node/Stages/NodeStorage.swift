@@ -140,7 +140,9 @@ extension NodeContext {
             configuration.readConnections = settings.postgres.readConnections
             configuration.slowReadConnections = slow
         }
+        if roles.contains(.api) { configuration.slowWriteConnections = slow }
         configuration.slowAfterMs = settings.postgres.slowAfterMs
+        configuration.slowTransactionAfterMs = settings.postgres.slowMutationAfterMs
         configuration.slowQueueMax = settings.postgres.slowQueueMax
         configuration.slowQueuePerSourceMax = settings.postgres.slowQueuePerCallerMax
         configuration.writeConnections = roles.contains(.api) ? settings.postgres.writeConnections : 1

@@ -20,8 +20,8 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         case handshaking(wantsWrite: Bool, deadlineMs: Int)
         /// The set-up script was sent.
         case settingUp(deadlineMs: Int)
-        /// The timeline was requested, separately from the set-up because a server may refuse to report it.
-        case askingTimeline(deadlineMs: Int)
+        /// The server's state was requested, separately from the set-up because a server may refuse to report it.
+        case askingServer(deadlineMs: Int)
         case connected
     }
 
@@ -40,7 +40,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     private var connectedSinceMs = 0
     private var hasFailedSinceConnected = false
     private var setupError: PostgresError?
-    private var timeline: String?
+    private var server = Server(answer: nil)
 
     init(limits: Limits, random: Random) {
         self.limits = limits
@@ -54,9 +54,25 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         switch state {
         case .waiting(let untilMs): isOpenerOut ? nil : untilMs
         case .opening(let deadlineMs), .handshaking(_, let deadlineMs), .settingUp(let deadlineMs),
-            .askingTimeline(let deadlineMs):
+            .askingServer(let deadlineMs):
             deadlineMs
         case .connected: nil
+        }
+    }
+
+    /// What a server reports when a connection to it is set up.
+    struct Server: Equatable {
+        /// Changes when a standby is promoted: commits that the former primary had not replicated are lost. Nil on a
+        /// standby, and when the server does not report it.
+        let timeline: String?
+        /// Whether commits wait for no standby. False when the server does not report it.
+        let commitsAlone: Bool
+
+        /// - Parameter answer: the timeline, and " alone" if commits wait for no standby.
+        init(answer: String?) {
+            let parts = (answer ?? "").split(separator: " ", omittingEmptySubsequences: false)
+            timeline = parts.first.flatMap { $0.isEmpty ? nil : String($0) }
+            commitsAlone = parts.dropFirst().first == "alone"
         }
     }
 
@@ -66,9 +82,9 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         /// Keep the connection that was opened.
         case adopt
         case sendSetup
-        case askTimeline
-        /// The connection is set up. The timeline is nil when the server does not report it.
-        case connected(timeline: String?)
+        case askServer
+        /// The connection is set up.
+        case connected(Server)
         /// Drop the connection and report the failure. `isFirst`: the first one since the last success.
         indirect case fail(PostgresError, isFirst: Bool)
     }
@@ -84,7 +100,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         case .opening(let deadlineMs):
             guard nowMs >= deadlineMs else { return nil }
             return failed("the host's name was not resolved within \(limits.connectTimeoutMs) ms", nowMs)
-        case .handshaking(_, let deadlineMs), .settingUp(let deadlineMs), .askingTimeline(let deadlineMs):
+        case .handshaking(_, let deadlineMs), .settingUp(let deadlineMs), .askingServer(let deadlineMs):
             guard nowMs >= deadlineMs else { return nil }
             return failed("no answer within \(limits.connectTimeoutMs) ms", nowMs)
         case .connected:
@@ -141,7 +157,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     mutating func setupAnswered(_ answer: SetupAnswer, _ nowMs: Int) -> Action? {
         switch answer {
         case .value(let value):
-            if let value { timeline = value }
+            if let value { server = Server(answer: value) }
         case .copy:
             return failed(.copyRefused, nowMs)
         case .failed(let error):
@@ -156,14 +172,14 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         switch state {
         case .settingUp(let deadlineMs):
             if let setupError { return failed(setupError.message, nowMs) }
-            timeline = nil
-            state = .askingTimeline(deadlineMs: deadlineMs)
-            return .askTimeline
-        case .askingTimeline:
+            server = Server(answer: nil)
+            state = .askingServer(deadlineMs: deadlineMs)
+            return .askServer
+        case .askingServer:
             state = .connected
             connectedSinceMs = nowMs
             hasFailedSinceConnected = false
-            return .connected(timeline: timeline.flatMap { $0.isEmpty ? nil : $0 })
+            return .connected(server)
         case .waiting, .opening, .handshaking, .connected:
             preconditionFailure("the set-up ended in \(state)")
         }

@@ -6,10 +6,12 @@ import Threads
 
 /// The connecting part of the driver: reports facts to `ConnectMachine` and performs its decisions.
 extension ConnectionDriver {
-    /// Selects the timeline, which changes when a standby is promoted: commits that the former primary had not
-    /// replicated are lost.
-    private static let timelineScript = """
+    /// Selects what `ConnectMachine.Server` reads: the timeline, empty on a standby, and whether commits wait for
+    /// standbys.
+    private static let serverScript = """
         SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END
+            || CASE WHEN pg_is_in_recovery() OR current_setting('synchronous_standby_names') = '' THEN ' alone'
+               ELSE '' END
         """
 
     func perform(_ action: Connector.Action?, opened: Connection? = nil) {
@@ -22,10 +24,10 @@ extension ConnectionDriver {
             connection = opened
         case .sendSetup:
             sendSetup(configuration.setupScript(role), isFirst: true)
-        case .askTimeline:
-            sendSetup(Self.timelineScript, isFirst: false)
-        case .connected(let timeline):
-            connectionIsSetUp(timeline)
+        case .askServer:
+            sendSetup(Self.serverScript, isFirst: false)
+        case .connected(let server):
+            connectionIsSetUp(server)
         case .fail(let error, let isFirst):
             connectFailed(error, isFirst)
         }
@@ -71,14 +73,14 @@ extension ConnectionDriver {
         flush()
     }
 
-    private func connectionIsSetUp(_ timeline: String?) {
+    private func connectionIsSetUp(_ server: Connector.Server) {
         guard let connection else { return }
-        if let timeline { handle.onServerChange(.timeline(timeline)) }
+        if let timeline = server.timeline { handle.onServerChange(.timeline(timeline)) }
         guard connection.enterPipeline() else {
             return perform(connector.failed(connection.errorMessage, Int(MonotonicClock.nowMs())))
         }
         let generation = counters.generation.wrappingAdd(1, ordering: .relaxed).newValue
-        machine.connected(generation: generation)
+        machine.connected(generation: generation, commitsAlone: server.commitsAlone)
         counters.isConnected.store(true, ordering: .relaxed)
         if generation > 1 {
             counters.reconnects.wrappingAdd(1, ordering: .relaxed)

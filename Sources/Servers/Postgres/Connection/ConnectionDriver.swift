@@ -93,7 +93,7 @@ final class ConnectionDriver {
             break
         case .handshaking:
             continueHandshake()
-        case .settingUp, .askingTimeline, .connected:
+        case .settingUp, .askingServer, .connected:
             if mustFlush { flush() }
             if events & ~Int16(POLLOUT) != 0 { receive() }
         }
@@ -244,7 +244,7 @@ final class ConnectionDriver {
         switch connector.state {
         case .waiting, .opening: 0
         case .handshaking(let wantsWrite, _): Int16(wantsWrite ? POLLOUT : POLLIN)
-        case .settingUp, .askingTimeline, .connected: Int16(mustFlush ? POLLIN | POLLOUT : POLLIN)
+        case .settingUp, .askingServer, .connected: Int16(mustFlush ? POLLIN | POLLOUT : POLLIN)
         }
     }
 

@@ -45,8 +45,9 @@ final class Job: PipelineJob, @unchecked Sendable {
         deadlineMs = Int(MonotonicClock.nowMs()) + timeoutMs
     }
 
-    /// The statement whose speed is that of the job: the last one, since a check may go before it.
-    var measuredStatement: Statement? { steps.last?.statement }
+    /// The number of the step whose statement's speed is that of the job.
+    var measuredStep = 0
+    var measuredStatement: Statement? { steps.indices.contains(measuredStep) ? steps[measuredStep].statement : nil }
 
     /// Whom the lane charges for it when it is slow.
     var source: UInt64 { lane?.source ?? 0 }

@@ -9,7 +9,7 @@ protocol PipelineJob {
     /// whole.
     var runTimeoutMs: Int? { get }
     /// The time for which the job may be first in its pipeline. After that it is slow: once others wait behind it, it
-    /// is cancelled and rerouted. Nil: it is never rerouted.
+    /// is cancelled and rerouted; a transaction only where commits wait for no standby. Nil: it is never rerouted.
     var slowAfterMs: Int? { get }
     /// The connection's generation that a session belongs to; its transaction does not survive a reconnect.
     var generation: Int? { get }

@@ -55,13 +55,25 @@ extension PipelineMachine {
                 decide(.reportSlow(jobs[slot].job))
             }
             // Too late for another connection: the time to wait for one would be over.
-            if othersWait, nowMs < jobs[slot].job.deadlineMs - slowAfterMs {
+            if othersWait, mayInterrupt(slot), nowMs < jobs[slot].job.deadlineMs - slowAfterMs {
                 mustCancel = true
                 jobs[slot].isRerouting = true
             }
         }
         guard mustCancel, !isCancelling, nowMs >= head.nextCancelMs else { return }
         decide(.requestCancel)
+    }
+
+    /// Whether a cancel request for the job at the head cannot end the wait of a commit for a standby.
+    private func mayInterrupt(_ slot: Slot) -> Bool {
+        switch jobs[slot].kind {
+        case .read: return true
+        case .transaction:
+            // Its last step is answered: the server commits.
+            if case .sync = pipeline.first { return false }
+            return commitsAlone
+        case .session, .script: return false
+        }
     }
 
     private mutating func expirePending(_ nowMs: Int) {

@@ -77,6 +77,9 @@ struct PipelineMachine<Job: PipelineJob> {
     var mode: Mode = .offline
     /// The number of connections made so far; a session is bound to one.
     var generation = 0
+    /// Whether the server's commits wait for no standby. A cancel request that reaches such a wait ends it, and the
+    /// commit counts as confirmed.
+    private(set) var commitsAlone = false
     var jobs = JobTable<Job>()
     /// Jobs not sent yet, in order; may include jobs already answered.
     var pending = Deque<Slot>()
@@ -275,9 +278,10 @@ struct PipelineMachine<Job: PipelineJob> {
     // MARK: the connection
 
     /// Reports that a connection is set up and in pipeline mode.
-    mutating func connected(generation: Int) {
+    mutating func connected(generation: Int, commitsAlone: Bool) {
         precondition(!isConnected, "connected as \(generation) while \(mode) of \(self.generation)")
         self.generation = generation
+        self.commitsAlone = commitsAlone
         mode = .pipeline
         connectError = nil
     }

@@ -79,7 +79,7 @@ package final class PostgresPool: Sendable {
         sessions = SessionQueue(
             connections: makeConnections(
                 .session, max(1, configuration.sessionConnections), sharedThread: DriverThread()),
-            waitersMax: configuration.queueMax)
+            waitersMax: configuration.queueMax, waitersPerCallerMax: configuration.slowQueuePerSourceMax)
         tracker.follow(connections)
     }
 
@@ -198,16 +198,18 @@ package final class PostgresPool: Sendable {
     ///   - timeoutMs: the time limit from the call to the answer, at most the pool's statement time-out; nil: that
     ///     time-out, applied separately to queueing and execution.
     ///   - caller: the number of the caller to whom a slow transaction is charged.
+    ///   - step: the number of the step whose statement counts as slow when the transaction is.
     /// - Returns: one result per step, after the commit.
     /// - Throws: as `query`; `stepIndex` is the step that failed. Nothing was committed, unless
     ///   `error.isOutcomeUnknown`. Cancelling the task drops a transaction not sent yet; once sent, its outcome is
     ///   awaited.
     package func transaction(
-        _ steps: [PostgresStep], timeoutMs: Int? = nil, caller: UInt64 = 0
+        _ steps: [PostgresStep], timeoutMs: Int? = nil, caller: UInt64 = 0, measuring step: Int = 0
     ) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
-        return try await transactions.run(
-            job(steps, timeoutMs: timeoutMs, caller), requestBytesMax: configuration.requestBytesMax)
+        let job = job(steps, timeoutMs: timeoutMs, caller)
+        job.measuredStep = step
+        return try await transactions.run(job, requestBytesMax: configuration.requestBytesMax)
     }
 
     /// Runs a transaction without suspending, for hot paths. The rules for the `completion` of `query` apply.
@@ -232,12 +234,14 @@ package final class PostgresPool: Sendable {
     /// Lends an exclusive connection to `body`. However `body` ends, an open transaction is rolled back, and settings,
     /// temporary tables, cursors and advisory locks are reset before the connection is lent again.
     ///
+    /// - Parameter caller: the number of the caller to whom the session is charged: no caller has all connections at
+    ///   once. Nil for the service itself.
     /// - Throws: what `body` throws; `timeout`, `queueFull`, `cancelled` or `closed` when no connection was available.
     @discardableResult
     package func withSession<T: Sendable>(
-        _ body: (PostgresSession) async throws -> T
+        caller: UInt64? = nil, _ body: (PostgresSession) async throws -> T
     ) async throws -> T {
-        let session = try await openSession()
+        let session = try await openSession(caller)
         do {
             let value = try await body(session)
             await giveBack(session)
@@ -253,7 +257,7 @@ package final class PostgresPool: Sendable {
     ///
     /// - Throws: the first error, with `position` if the server reports it.
     package func script(_ sql: String) async throws(PostgresError) {
-        let session = try await openSession()
+        let session = try await openSession(nil)
         let timeoutMs = configuration.scriptTimeoutMs
         do {
             try await session.script("SET statement_timeout = \(timeoutMs)", timeoutMs: timeoutMs)
@@ -265,15 +269,18 @@ package final class PostgresPool: Sendable {
         await giveBack(session)
     }
 
-    private func openSession() async throws(PostgresError) -> PostgresSession {
-        PostgresSession(try await sessions.acquire(timeoutMs: configuration.statementTimeoutMs))
+    private func openSession(_ caller: UInt64?) async throws(PostgresError) -> PostgresSession {
+        // The service's own sessions are each charged to themselves.
+        let caller = caller ?? .random(in: .min ... .max)
+        return PostgresSession(
+            try await sessions.acquire(caller: caller, timeoutMs: configuration.statementTimeoutMs), caller: caller)
     }
 
     /// Waits for the reset, so that locks are released and the transaction has ended when the caller continues.
     private func giveBack(_ session: PostgresSession) async {
         let connection = session.end()
         await connection.reset()
-        sessions.release(connection)
+        sessions.release(connection, of: session.caller)
     }
 
     private static func single(_ results: [ResultSet]) throws(PostgresError) -> ResultSet {

@@ -79,7 +79,7 @@ package final class PostgresReplicas: Sendable {
         while true {
             guard
                 let results = try? await pool.transaction(
-                    steps, caller: UInt64(truncatingIfNeeded: statement.hashValue)),
+                    steps, caller: UInt64(truncatingIfNeeded: statement.hashValue), measuring: 1),
                 let answer = results.first?.rows.first
             else {
                 return nil

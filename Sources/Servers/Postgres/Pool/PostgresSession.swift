@@ -4,11 +4,14 @@ import Synchronization
 /// of the session every call throws `closed`.
 package final class PostgresSession: Sendable {
     private let connection: ConnectionHandle
+    /// Whom `SessionQueue` lent the connection to.
+    let caller: UInt64
     private let generation: Int
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ connection: ConnectionHandle) {
+    init(_ connection: ConnectionHandle, caller: UInt64) {
         self.connection = connection
+        self.caller = caller
         generation = connection.counters.generation.load(ordering: .relaxed)
     }
 

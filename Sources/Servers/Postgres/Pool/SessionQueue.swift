@@ -1,13 +1,17 @@
 import Synchronization
 
-/// Lends exclusive connections to sessions: the free ones and the callers waiting for one, first come, first served.
+/// Lends exclusive connections to sessions. Those who wait are served in turns by caller, and one caller never has all
+/// connections, unless there is only one (`FairQueue`).
 final class SessionQueue: Sendable {
     private typealias Waiter = CheckedContinuation<Result<ConnectionHandle, PostgresError>, Never>
 
+    private typealias Waiting = (id: Int, waiter: Waiter)
+
     private struct State {
         var free: [ConnectionHandle]
-        /// At most `waitersMax`.
-        var waiters: [(id: Int, waiter: Waiter)] = []
+        var queue: FairQueue<Waiting>
+        /// The queue's slots of connections in use; which number goes with which connection does not matter.
+        var slots: [Int] = []
         /// Callers about to wait; with an error if they were cancelled or timed out before.
         var coming: [Int: PostgresError?] = [:]
         var idsGiven = 0
@@ -15,20 +19,22 @@ final class SessionQueue: Sendable {
     }
 
     let connections: [ConnectionHandle]
-    private let waitersMax: Int
+    private let limits: FairQueue<Waiting>.Limits
     private let state: Mutex<State>
 
-    init(connections: [ConnectionHandle], waitersMax: Int) {
+    init(connections: [ConnectionHandle], waitersMax: Int, waitersPerCallerMax: Int) {
         self.connections = connections
-        self.waitersMax = waitersMax
-        state = Mutex(State(free: connections))
+        limits = .init(
+            slots: connections.count, slotsPerSource: max(1, connections.count - 1), waitingMax: waitersMax,
+            waitingPerSourceMax: waitersPerCallerMax)
+        state = Mutex(State(free: connections, queue: FairQueue(limits: limits)))
     }
 
-    var waitersCount: Int { state.withLock { $0.waiters.count } }
+    var waitersCount: Int { state.withLock { $0.queue.waitingCount } }
     var freeCount: Int { state.withLock { $0.free.count } }
 
     /// Takes a connection. It may be reconnecting, in which case its first use fails.
-    func acquire(timeoutMs: Int) async throws(PostgresError) -> ConnectionHandle {
+    func acquire(caller: UInt64, timeoutMs: Int) async throws(PostgresError) -> ConnectionHandle {
         let id = state.withLock { state in
             state.idsGiven += 1
             state.coming[state.idsGiven] = .some(nil)
@@ -40,61 +46,68 @@ final class SessionQueue: Sendable {
         }
         defer { timer.cancel() }
         let result: Result<ConnectionHandle, PostgresError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { enter(id, $0) }
+            await withCheckedContinuation { enter(id, caller, $0) }
         } onCancel: {
             leave(id, PostgresError(.cancelled, "the caller was cancelled"))
         }
         return try result.get()
     }
 
-    func release(_ connection: ConnectionHandle) {
-        let next: Waiter? = state.withLock { state in
-            if state.waiters.isEmpty {
-                state.free.append(connection)
-                return nil
-            }
-            return state.waiters.removeFirst().waiter
+    func release(_ connection: ConnectionHandle, of caller: UInt64) {
+        let next = state.withLock { state in
+            state.free.append(connection)
+            guard let slot = state.slots.popLast() else { preconditionFailure("no connection is lent") }
+            state.queue.ended(slot: slot, of: caller)
+            return Self.start(&state)
         }
-        next?.resume(returning: .success(connection))
+        if let next { next.waiting.waiter.resume(returning: .success(next.connection)) }
+    }
+
+    /// Lends a connection to the next caller who may have one.
+    private static func start(_ state: inout State) -> (waiting: Waiting, connection: ConnectionHandle)? {
+        guard let (waiting, slot) = state.queue.start() else { return nil }
+        state.slots.append(slot)
+        let connected = state.free.lastIndex { $0.counters.isConnected.load(ordering: .relaxed) }
+        return (waiting, state.free.remove(at: connected ?? state.free.count - 1))
     }
 
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
-            defer { state.waiters = [] }
-            return state.waiters
+            return state.queue.remove { _ in true }
         }
         for (_, waiter) in waiters { waiter.resume(returning: .failure(Self.closed)) }
     }
 
     private static let closed = PostgresError(.closed, "the pool is stopped")
 
-    private func enter(_ id: Int, _ waiter: Waiter) {
+    private func enter(_ id: Int, _ caller: UInt64, _ waiter: Waiter) {
         let answer: Result<ConnectionHandle, PostgresError>? = state.withLock { state in
             let early = state.coming.removeValue(forKey: id) ?? nil
             if state.isClosed { return .failure(Self.closed) }
             if let early { return .failure(early) }
-            // Prefer a connected one.
-            if let index = state.free.lastIndex(where: { $0.counters.isConnected.load(ordering: .relaxed) }) {
-                return .success(state.free.remove(at: index))
+            switch state.queue.add((id, waiter), of: caller) {
+            case .full:
+                return .failure(PostgresError(.queueFull, "\(limits.waitingMax) callers wait for a session"))
+            case .sourceFull:
+                let count = limits.waitingPerSourceMax
+                return .failure(PostgresError(.queueFull, "\(count) sessions of the same caller wait"))
+            case nil: break
             }
-            if let connection = state.free.popLast() { return .success(connection) }
-            if state.waiters.count >= waitersMax {
-                return .failure(PostgresError(.queueFull, "\(waitersMax) callers wait for a session"))
-            }
-            state.waiters.append((id, waiter))
-            return nil
+            guard let started = Self.start(&state) else { return nil }
+            precondition(started.waiting.id == id, "\(started.waiting.id) could have started before \(id)")
+            return .success(started.connection)
         }
         if let answer { waiter.resume(returning: answer) }
     }
 
     private func leave(_ id: Int, _ error: PostgresError) {
         let waiter: Waiter? = state.withLock { state in
-            guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
+            guard let waiting = state.queue.remove(where: { $0.id == id }).first else {
                 if state.coming[id] != nil { state.coming[id] = .some(error) }
                 return nil
             }
-            return state.waiters.remove(at: index).waiter
+            return waiting.waiter
         }
         waiter?.resume(returning: .failure(error))
     }

@@ -21,10 +21,13 @@ package struct PostgresSection: SettingSection {
         "Pipelined connections for re-runs and housekeeping; a node without the worker role has one.")
     package let slowConnections = Setting.int(
         "postgres.slowConnections", 2, in: 0...64,
-        "Connections for slow queries, and as many for slow re-runs, where the node's roles run them; 0: none.")
+        "Connections for slow queries, as many for slow re-runs and for slow mutations, by the node's roles; 0: none.")
     package let slowAfterMs = Setting.duration(
         "postgres.slowAfterMs", 100, in: 1...hour,
         "Running time after which a query that others wait for moves to a slow connection.")
+    package let slowMutationAfterMs = Setting.duration(
+        "postgres.slowMutationAfterMs", 1_000, in: 1...hour,
+        "Running time after which a mutation that others wait for moves; longer, because it may wait for a lock.")
     package let slowQueueMax = Setting.int(
         "postgres.slowQueueMax", 256, in: 1...100_000, "Slow statements waiting, per kind; more are refused.")
     package let slowQueuePerCallerMax = Setting.int(

@@ -21,8 +21,8 @@ import Testing
     private func connect(_ machine: inout Machine, attempt: Int, nowMs: Int) {
         #expect(machine.opened(attempt: attempt, error: nil, nowMs) == .adopt)
         #expect(machine.handshaked(.done, nowMs) == .sendSetup)
-        #expect(machine.setupEnded(nowMs) == .askTimeline)
-        #expect(machine.setupEnded(nowMs) == .connected(timeline: nil))
+        #expect(machine.setupEnded(nowMs) == .askServer)
+        #expect(machine.setupEnded(nowMs) == .connected(.init(answer: nil)))
     }
 
     @Test func stagesOfAConnection() {
@@ -35,9 +35,9 @@ import Testing
         #expect(machine.state == .handshaking(wantsWrite: false, deadlineMs: 1005))
         #expect(machine.handshaked(.done, 12) == .sendSetup)
         #expect(machine.setupAnswered(.value("UTC"), 13) == nil)
-        #expect(machine.setupEnded(14) == .askTimeline)
-        #expect(machine.setupAnswered(.value("00000002"), 15) == nil)
-        #expect(machine.setupEnded(16) == .connected(timeline: "00000002"))
+        #expect(machine.setupEnded(14) == .askServer)
+        #expect(machine.setupAnswered(.value("00000002 alone"), 15) == nil)
+        #expect(machine.setupEnded(16) == .connected(.init(answer: "00000002 alone")))
         #expect(machine.isConnected && machine.wakeAtMs == nil)
     }
 
@@ -48,7 +48,7 @@ import Testing
         _ = machine.handshaked(.done, 0)
         _ = machine.setupEnded(0)
         #expect(machine.setupAnswered(.failed(PipelineHarness.error("42501")), 0) == nil)
-        #expect(machine.setupEnded(0) == .connected(timeline: nil))
+        #expect(machine.setupEnded(0) == .connected(.init(answer: nil)))
     }
 
     @Test func failedSetupIsAFailedAttempt() {
@@ -142,5 +142,14 @@ import Testing
         var machine = machine()
         machine.stop()
         #expect(machine.timeReached(10) == nil)
+    }
+
+    @Test func serversReportTimelineAndWaitsForStandbys() {
+        typealias Server = Machine.Server
+        #expect(
+            Server(answer: "00000002 alone").timeline == "00000002" && Server(answer: "00000002 alone").commitsAlone)
+        #expect(Server(answer: "00000002").timeline == "00000002" && !Server(answer: "00000002").commitsAlone)
+        #expect(Server(answer: " alone").timeline == nil && Server(answer: " alone").commitsAlone, "a standby")
+        #expect(Server(answer: nil).timeline == nil && !Server(answer: nil).commitsAlone, "a server that refuses")
     }
 }

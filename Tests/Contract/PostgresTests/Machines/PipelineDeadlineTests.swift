@@ -32,7 +32,7 @@ import Testing
         var pipeline = PipelineHarness(isConnected: false)
         pipeline.reads("A", timeoutMs: 10)
         pipeline.reads("B")
-        pipeline.machine.connected(generation: 1)
+        pipeline.machine.connected(generation: 1, commitsAlone: true)
         pipeline.nowMs = 10
         #expect(pipeline.actions().sorted() == ["B0 prepare s1", "fail A timeout", "flush", "sync"])
     }
@@ -133,7 +133,7 @@ import Testing
                 "early A timeout?", "disconnect: no answer within 50 ms after a deadline", "release A", "fail B lost?",
             ])
         // A late end of the request is of the connection before.
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         pipeline.machine.cancelRequestEnded(generation: 1)
         #expect(pipeline.actions() == [] && pipeline.machine.jobs.count == 0)
     }

@@ -168,7 +168,7 @@ import Testing
         pipeline.succeed()
         pipeline.sync()
         #expect(pipeline.actions() == ["done B", "disconnect: the server takes no writes any more"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions().first == "A0 prepare s2")
         #expect(pipeline.machine.inFlight == 2)
     }

@@ -26,13 +26,13 @@ struct PipelineHarness {
     private(set) var kept: [String] = []
 
     init(
-        _ role: ConnectionRole = .read, isConnected: Bool = true,
+        _ role: ConnectionRole = .read, isConnected: Bool = true, commitsAlone: Bool = true,
         _ change: (inout PipelineMachine<TestJob>.Limits) -> Void = { _ in }
     ) {
         var limits = PipelineMachine<TestJob>.Limits()
         change(&limits)
         machine = PipelineMachine(role: role, limits: limits)
-        if isConnected { machine.connected(generation: 1) }
+        if isConnected { machine.connected(generation: 1, commitsAlone: commitsAlone) }
     }
 
     // MARK: facts

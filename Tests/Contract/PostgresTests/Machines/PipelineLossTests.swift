@@ -10,7 +10,7 @@ import Testing
         _ = pipeline.actions()
         pipeline.machine.connectionLost("gone")
         #expect(pipeline.actions() == ["disconnect: gone"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions() == ["A0 prepare s2", "B0 named s2", "sync", "flush"])
         pipeline.succeed(2)
         pipeline.machine.connectionLost("gone")
@@ -35,7 +35,7 @@ import Testing
         pipeline.succeed(2)
         pipeline.machine.connectionLost("gone")
         #expect(pipeline.actions() == ["disconnect: gone", "fail A lost?", "fail B lost?"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions() == ["C0 prepare s2", "sync", "flush"], "what was not sent is sent now")
     }
 
@@ -70,7 +70,7 @@ import Testing
         // A broken connection ends every command without an answer.
         pipeline.end()
         #expect(pipeline.actions() == ["disconnect: broken"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions() == ["A0 prepare s2", "B0 named s2", "sync", "flush"])
     }
 
@@ -109,7 +109,7 @@ import Testing
         pipeline.machine.connectionLost("gone")
         #expect(pipeline.actions() == ["disconnect: gone", "fail A lost?", "fail B lost"])
         pipeline.submit("C", .session, ["q"], generation: 1)
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         pipeline.submit("D", .session, ["q"], generation: 1)
         pipeline.submit("E", .session, ["q"], generation: 2)
         #expect(pipeline.actions() == ["fail C lost", "fail D lost", "E0 prepare s2", "sync", "flush"])
@@ -122,7 +122,7 @@ import Testing
         pipeline.cancel("A")
         pipeline.machine.connectionLost("gone")
         #expect(pipeline.actions() == ["early A cancelled", "disconnect: gone", "release A"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions() == ["B0 prepare s2", "sync", "flush"])
     }
 
@@ -132,7 +132,7 @@ import Testing
         #expect(pipeline.machine.nextAction(nowMs: 0, isIdle: true).map(PipelineHarness.text) == "A0 prepare s1")
         pipeline.machine.sendFailed("no memory")
         #expect(pipeline.actions() == ["disconnect: no memory"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions() == ["A0 prepare s2", "sync", "B0 unprepared", "sync", "flush"])
     }
 

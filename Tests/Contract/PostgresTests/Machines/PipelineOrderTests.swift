@@ -110,7 +110,7 @@ import Testing
         var pipeline = PipelineHarness(isConnected: false)
         pipeline.reads("A")
         #expect(pipeline.actions() == [])
-        pipeline.machine.connected(generation: 1)
+        pipeline.machine.connected(generation: 1, commitsAlone: true)
         #expect(pipeline.actions() == ["A0 prepare s1", "sync", "flush"])
     }
 

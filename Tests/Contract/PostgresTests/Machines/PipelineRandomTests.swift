@@ -138,7 +138,7 @@ private struct RandomRun {
         // Everything ends once the server behaves.
         server.failsPercent = 0
         for _ in 0..<10_000 where machine.hasWork || machine.expectsAnswer {
-            if !machine.isConnected { machine.connected(generation: machine.generation + 1) }
+            if !machine.isConnected { machine.connected(generation: machine.generation + 1, commitsAlone: true) }
             if let generation = cancelRequest { machine.cancelRequestEnded(generation: generation) }
             act()
             server.executeNext(&random)
@@ -165,7 +165,7 @@ private struct RandomRun {
             for _ in 0..<Int.random(in: 0..<6, using: &random) { server.executeNext(&random) }
             if machine.isConnected { machine.connectionLost("gone") }
         case 42..<50:
-            if !machine.isConnected { machine.connected(generation: machine.generation + 1) }
+            if !machine.isConnected { machine.connected(generation: machine.generation + 1, commitsAlone: true) }
         case 50..<55:
             if let generation = cancelRequest { machine.cancelRequestEnded(generation: generation) }
             cancelRequest = nil

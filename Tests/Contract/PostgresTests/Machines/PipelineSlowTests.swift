@@ -58,6 +58,30 @@ import Testing
         #expect(pipeline.decisions() == ["discard A", "reroute A"])
     }
 
+    /// A cancel request would end the commit's wait for the standby.
+    @Test func slowTransactionStaysWhereCommitsWaitForStandbys() {
+        var pipeline = PipelineHarness(.write, commitsAlone: false)
+        pipeline.submit("A", .transaction, ["q"], runTimeoutMs: 1000, slowAfterMs: 50)
+        pipeline.transactions("B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 50) == ["slow A"])
+        #expect(pipeline.scan(atMs: 500) == [])
+    }
+
+    @Test func slowCommitIsNotCancelled() {
+        var pipeline = PipelineHarness(.write)
+        pipeline.submit("A", .transaction, ["q"], runTimeoutMs: 1000, slowAfterMs: 50)
+        pipeline.transactions("B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        pipeline.succeed(2)
+        #expect(pipeline.scan(atMs: 50) == ["slow A"])
+        #expect(pipeline.scan(atMs: 500) == [])
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["done A"])
+    }
+
     @Test func lossOfASlowTransactionLeavesItsOutcomeOpen() {
         var pipeline = PipelineHarness(.write)
         pipeline.submit("A", .transaction, ["q"], runTimeoutMs: 1000, slowAfterMs: 50)
@@ -77,7 +101,7 @@ import Testing
         _ = pipeline.scan(atMs: 50)
         pipeline.machine.connectionLost("gone")
         #expect(pipeline.decisions() == ["disconnect: gone", "reroute A"])
-        pipeline.machine.connected(generation: 2)
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions() == ["B0 prepare s2", "sync", "flush"])
     }
 
