@@ -1,6 +1,6 @@
-import PublicAPI
 import JSON
 import LiveModel
+import Sessions
 import Testing
 
 @Suite struct VariableLimitsTests {
