@@ -394,10 +394,10 @@ let package = Package(
             .unit, "GatewayTests",
             [
                 "Broker", "Catalog", "Execution", "Gateway", "HTTPServer", "JSON", "LiveModel", "RoleMachines",
-                "SchemaModel", "Sessions", "Streams", nio, nioPosix, logging,
+                "SchemaModel", "Sessions", "Streams", "TestSupport", nio, nioPosix, logging,
             ]),
         tests(.unit, "PublicAPITests", ["Catalog", "Execution", "LiveModel", "PublicAPI", "SchemaModel"]),
-        tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel"]),
+        tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .contract, "NodeStartTests",
             [

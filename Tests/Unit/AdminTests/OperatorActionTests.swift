@@ -1,4 +1,5 @@
 import LiveModel
+import TestSupport
 import Testing
 
 @testable import Admin
@@ -10,12 +11,7 @@ import Testing
     }
 
     private func refusal(_ path: String, _ query: [String: String] = [:]) -> RequestError? {
-        do throws(RequestError) {
-            _ = try parse(path, query)
-            return nil
-        } catch {
-            return error
-        }
+        failure { () throws(RequestError) in try parse(path, query) }
     }
 
     @Test func everyPathHasItsAction() throws {
