@@ -3,8 +3,8 @@ import LiveModel
 import Sessions
 
 /// The operations of a session that carries several: the live queries that it follows, their results that are yet to be
-/// written, and the one-shot operations in flight. The session acts on what is decided here. Used on the session's event
-/// loop only.
+/// written, and the one-shot operations in flight. The session acts on what is decided here. Used on the session's
+/// event loop only.
 struct LiveOperations {
     let hub: LoopHub
     let executor: any SessionRequestExecutor
