@@ -394,12 +394,11 @@ let package = Package(
         tests(
             .unit, "GatewayTests",
             [
-                "Broker", "Streams", "Execution", "Gateway", "HTTPServer", "LiveModel", "RoleMachines", "Sessions", nio,
-                nioPosix,
-                logging,
+                "Broker", "Catalog", "Execution", "Gateway", "HTTPServer", "JSON", "LiveModel", "RoleMachines",
+                "SchemaModel", "Sessions", "Streams", "TestSupport", nio, nioPosix, logging,
             ]),
-        tests(.unit, "PublicAPITests", ["PublicAPI", "JSON", "LiveModel"]),
-        tests(.unit, "AdminTests", ["Admin"]),
+        tests(.unit, "PublicAPITests", ["Catalog", "Execution", "LiveModel", "PublicAPI", "SchemaModel"]),
+        tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .contract, "NodeStartTests",
             [

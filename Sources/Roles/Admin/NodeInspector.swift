@@ -16,6 +16,8 @@ import Sharding
 package import Streams
 
 /// The read side of the admin API, gathered from the broker (the whole cluster) and from this node's roles.
+///
+/// Long, because each page of the API has its method here; what is decided about a shard is in `ShardView`.
 package struct NodeInspector: Sendable {
     private let parts: AdministeredNode
 

@@ -61,44 +61,34 @@ package final class MutationExecutor: Sendable {
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
-        let makeEvent: @Sendable ([EntityKey]) -> MutationEvent = { [clock] keys in
-            MutationEvent(
-                id: envelope.eventID, operation: operation.reference, variables: variables,
-                auth: envelope.authReads.project(auth) ?? .null, keysWritten: keys, traceID: envelope.traceID,
-                committedAtMs: clock.nowMs())
-        }
         // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
+        let draft = EventDraft(
+            envelope, operation: operation.reference, variables: variables, auth: auth, clock: clock)
         if operation.isStepwise {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
-            return try await StepwiseMutation(pool: pool, run: run, resolvers: resolvers).execute(
-                envelope.shards, makeEvent)
+            return try await StepwiseMutation(pool: pool, run: run, resolvers: resolvers, draft: draft).execute()
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
         if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
         // A key that Postgres generates is known too late for an outbox row in the same round trip.
         if call.isTransaction || call.steps.count == 1, !call.steps.contains(where: \.returnsKey) {
-            return try await runAtOnce(operation, call, envelope, caller, makeEvent)
+            return try await runAtOnce(operation, call, draft, caller)
         }
-        return try await runInSequence(operation, call, envelope, makeEvent)
+        return try await runInSequence(operation, call, draft)
     }
 
     /// Sends the steps and the outbox row as one transaction in one round trip.
     private func runAtOnce(
-        _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
-        _ caller: UInt64, _ makeEvent: ([EntityKey]) -> MutationEvent
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: UInt64
     ) async throws(RequestError) -> Outcome {
-        var row: OutboxRow?
         var steps: [PostgresStep] = call.steps.map {
             (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
         }
-        if !envelope.shards.isEmpty {
-            let outboxRow = OutboxRow(makeEvent(call.steps.flatMap(\.keysWritten)), shards: envelope.shards)
-            steps.append(outboxRow.insertion)
-            row = outboxRow
-        }
+        let row = draft.row(keysWritten: call.steps.flatMap(\.keysWritten))
+        if let row { steps.append(row.insertion) }
         let results: [ResultSet]
         do {
             results = try await pool.transaction(steps, caller: caller)
@@ -136,8 +126,7 @@ package final class MutationExecutor: Sendable {
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
-        _ operation: StoredOperation, _ call: MutationCall, _ envelope: Envelope,
-        _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft
     ) async throws(RequestError) -> Outcome {
         do {
             return try await pool.withSession { session in
@@ -168,11 +157,9 @@ package final class MutationExecutor: Sendable {
                         fields.append((step.responseKey, nil))
                     }
                 }
-                var row: OutboxRow?
-                if !envelope.shards.isEmpty, errors.count < call.steps.count {
-                    let outboxRow = OutboxRow(makeEvent(keys), shards: envelope.shards)
-                    _ = try await session.execute(outboxRow.insertion.statement, outboxRow.insertion.parameters)
-                    row = outboxRow
+                let row = errors.count < call.steps.count ? draft.row(keysWritten: keys) : nil
+                if let insertion = row?.insertion {
+                    _ = try await session.execute(insertion.statement, insertion.parameters)
                 }
                 try await session.commit()
                 return Outcome(

@@ -235,7 +235,8 @@ package final class QueryExecutor: Sendable {
             Self.place(run, batch, into: &outcomes)
             completion(Self.finish(outcomes, operation, items, nowMs))
         }
-        pool.query(statement, Self.parameters(of: batch, all, sent), for: .refresh(count: items.count)) { answer in
+        pool.query(statement, BatchStatement.parameters(of: batch, all, sent), for: .refresh(count: items.count)) {
+            answer in
             var run = BatchRun(count: all.count)
             _ = run.next()
             switch answer {
@@ -271,7 +272,7 @@ package final class QueryExecutor: Sendable {
     ) async {
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
         while let members = run.next() {
-            let parameters = Self.parameters(of: batch, members, items)
+            let parameters = BatchStatement.parameters(of: batch, members, items)
             do {
                 let onReplica = await replicas?.query(statement, parameters)
                 let rows =
@@ -289,58 +290,10 @@ package final class QueryExecutor: Sendable {
     private static func place(_ run: BatchRun, _ batch: QueryBatch, into outcomes: inout [Outcome]) {
         for (index, outcome) in zip(batch.members, run.outcomes) { outcomes[index] = outcome }
     }
-
-    private static func parameters(of batch: QueryBatch, _ range: Range<Int>, _ items: [Item]) -> [Parameter] {
-        batch.columns.map { .text(PostgresArray.literal($0[range])) } + [
-            .text(digests(of: batch.members[range], items))
-        ]
-    }
-
-    /// Returns a Postgres array of the known digests, with NULL for none.
-    private static func digests(of members: ArraySlice<Int>, _ items: [Item]) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(members.count * 65 + 2)
-        bytes.append(UInt8(ascii: "{"))
-        for member in members {
-            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-            if let digest = items[member].knownDigest {
-                digest.appendHex(to: &bytes)
-            } else {
-                bytes.append(contentsOf: "NULL".utf8)
-            }
-        }
-        bytes.append(UInt8(ascii: "}"))
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }
 
 extension PostgresError {
     fileprivate var isOfServer: Bool {
         if case .server = code { true } else { false }
-    }
-}
-
-extension Row {
-    /// The ordinal, digest and body; nil without an ordinal.
-    fileprivate var ofBatch: BatchRun.Row? {
-        ordinal(0).map { BatchRun.Row(ordinal: $0, digest: digest(1), body: self[2]) }
-    }
-
-    /// A number of at most nine digits; nil for anything else.
-    fileprivate func ordinal(_ column: Int) -> Int? {
-        withBytes(column) { bytes in
-            guard let bytes, (1...9).contains(bytes.count) else { return nil }
-            var number = 0
-            for byte in bytes {
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-                number = number * 10 + Int(byte - UInt8(ascii: "0"))
-            }
-            return number
-        }
-    }
-
-    /// A column with 64 hexadecimal digits; nil for anything else.
-    fileprivate func digest(_ column: Int) -> Digest? {
-        withBytes(column) { bytes in bytes.flatMap { Digest(hexBytes: $0) } }
     }
 }

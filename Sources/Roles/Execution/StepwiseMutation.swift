@@ -18,10 +18,9 @@ struct StepwiseMutation {
     let pool: PostgresPool
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
+    let draft: EventDraft
 
-    func execute(
-        _ shards: [ShardID], _ makeEvent: @escaping @Sendable ([EntityKey]) -> MutationEvent
-    ) async throws(RequestError) -> MutationExecutor.Outcome {
+    func execute() async throws(RequestError) -> MutationExecutor.Outcome {
         let run = run
         var before = State(run: run)
         var first = 0
@@ -53,11 +52,9 @@ struct StepwiseMutation {
                     return MutationExecutor.Outcome(
                         body: Array("null".utf8), errors: [error], event: nil, failure: error)
                 }
-                var row: OutboxRow?
-                if !shards.isEmpty, state.isKept {
-                    let outboxRow = OutboxRow(makeEvent(state.keys), shards: shards)
-                    _ = try await session.execute(outboxRow.insertion.statement, outboxRow.insertion.parameters)
-                    row = outboxRow
+                let row = state.isKept ? draft.row(keysWritten: state.keys) : nil
+                if let insertion = row?.insertion {
+                    _ = try await session.execute(insertion.statement, insertion.parameters)
                 }
                 try await session.commit()
                 return MutationExecutor.Outcome(

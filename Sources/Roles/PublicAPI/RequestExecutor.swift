@@ -13,44 +13,26 @@ import Synchronization
 /// Finds, authenticates and runs operations for every route and session of a node. Requests use the current catalog, a
 /// session the one that was current when it began.
 package final class RequestExecutor: SessionRequestExecutor {
-    package let clock: ServiceClock
-    package let quotas: QuotaGate
-    private let catalogs: ServedCatalogs
-    /// The catalog of a session; nil for requests.
-    private let pinned: OperationLookup?
-    /// Called when an operation resolves in a previous project version. Nil if no previous version was served when the
-    /// session began.
-    private let onFormer: (@Sendable (Digest) -> Void)?
+    private let parts: RequestParts
+    private let version: ServedVersion
     /// The executor shared by all sessions that begin with the same catalog.
     private let latest = Mutex<RequestExecutor?>(nil)
-    private let authenticator: any Authenticator
-    private let queries: QueryExecutor
-    private let mutations: MutationService
-    private let isAPI: Bool
-    private let limits: VariableLimits
-    private let resultBytesMax: Int
     private let logger = Logger(label: "freshet.requests")
 
-    package init(
-        clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService, isAPI: Bool, limits: VariableLimits, resultBytesMax: Int = .max,
-        quotas: QuotaGate = QuotaGate(),
-        pinned: OperationLookup? = nil, onFormer: (@Sendable (Digest) -> Void)? = nil
-    ) {
-        self.quotas = quotas
-        self.pinned = pinned
-        self.onFormer = onFormer
-        self.isAPI = isAPI
-        self.limits = limits
-        self.resultBytesMax = resultBytesMax
-        self.clock = clock
-        self.catalogs = catalogs
-        self.authenticator = authenticator
-        self.queries = queries
-        self.mutations = mutations
+    /// Creates the executor of requests.
+    package convenience init(_ parts: RequestParts) {
+        self.init(parts, .current)
     }
 
-    var resolver: OperationLookup { pinned ?? catalogs.snapshot.lookup }
+    private init(_ parts: RequestParts, _ version: ServedVersion) {
+        self.parts = parts
+        self.version = version
+    }
+
+    package var clock: ServiceClock { parts.clock }
+    package var quotas: QuotaGate { parts.quotas }
+
+    var resolver: OperationLookup { version.lookup(parts.catalogs) }
 
     /// The names by which SQL Connect clients address this service.
     package var serviceIdentity: ServiceIdentity {
@@ -66,20 +48,12 @@ package final class RequestExecutor: SessionRequestExecutor {
     /// - Parameter onFormer: called if the session uses an operation of a former version and so must reconnect when
     ///   that version ends.
     func forSession(_ onFormer: @escaping @Sendable (Digest) -> Void) -> RequestExecutor {
-        let snapshot = catalogs.snapshot
+        let snapshot = parts.catalogs.snapshot
         let current = snapshot.lookup
-        if !snapshot.formers.isEmpty {
-            return RequestExecutor(
-                clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, quotas: quotas,
-                pinned: current, onFormer: onFormer)
-        }
+        if !snapshot.formers.isEmpty { return RequestExecutor(parts, .pinned(current, onFormer: onFormer)) }
         return latest.withLock { latest in
             if let latest, latest.projectVersion == current.version { return latest }
-            let executor = RequestExecutor(
-                clock: clock, catalogs: catalogs, authenticator: authenticator, queries: queries,
-                mutations: mutations, isAPI: isAPI, limits: limits, resultBytesMax: resultBytesMax, quotas: quotas,
-                pinned: current)
+            let executor = RequestExecutor(parts, .pinned(current, onFormer: nil))
             latest = executor
             return executor
         }
@@ -96,7 +70,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     func resolve(
         _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds = .all
     ) throws(RequestError) -> ResolvedOperation {
-        try limits.check(request.variables)
+        try parts.limits.check(request.variables)
         do throws(RequestError) {
             return try resolve(request, auth: auth, by: resolver, kinds)
         } catch {
@@ -121,7 +95,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     func resolveAdHoc(
         _ text: String, name: String?, variables: JSONObject, auth: Auth?
     ) throws(RequestError) -> ResolvedOperation {
-        try limits.check(variables)
+        try parts.limits.check(variables)
         return try resolver.resolveAdHoc(text, name: name, variables: variables, auth: auth)
     }
 
@@ -131,8 +105,8 @@ package final class RequestExecutor: SessionRequestExecutor {
     private func resolveFormer(
         _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation? {
-        guard request.document != nil || request.documentID != nil, pinned == nil || onFormer != nil else { return nil }
-        for former in catalogs.snapshot.formers where former.version != resolver.version {
+        guard request.document != nil || request.documentID != nil, version.allowsFormers else { return nil }
+        for former in parts.catalogs.snapshot.formers where former.version != resolver.version {
             let found: ResolvedOperation
             do throws(RequestError) {
                 found = try resolve(request, auth: auth, by: former, kinds)
@@ -143,14 +117,14 @@ package final class RequestExecutor: SessionRequestExecutor {
             guard let present = resolver.catalog.operation(found.operation.reference) else { continue }
             let coerced = try present.coerce(request.variables)
             if let refusal = present.authorize(auth: auth, variables: coerced, nowMs: clock.nowMs()) { throw refusal }
-            onFormer?(former.version)
+            version.usedFormer(former.version)
             return found
         }
         return nil
     }
 
     package func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity {
-        let identity = try await authenticator.authenticate(credentials)
+        let identity = try await parts.authenticator.authenticate(credentials)
         if let refusal = refusal(of: identity) { throw refusal }
         return identity
     }
@@ -189,7 +163,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         }
     }
 
-    package func refusal(of identity: Identity) -> RequestError? { authenticator.refusal(of: identity) }
+    package func refusal(of identity: Identity) -> RequestError? { parts.authenticator.refusal(of: identity) }
 
     /// Runs a query once.
     /// - Throws: `.payloadTooLarge`, as for subscribers; errors of the database.
@@ -198,15 +172,15 @@ package final class RequestExecutor: SessionRequestExecutor {
     ) async throws(RequestError) -> QueryExecutor.Result {
         let result: QueryExecutor.Result
         do throws(RequestError) {
-            result = try await queries.run(
+            result = try await parts.queries.run(
                 resolved.operation, variables: resolved.variables, auth: resolved.auth,
                 caller: resolved.caller)
         } catch {
             report(error, resolved, traceID)
             throw error
         }
-        guard result.answer.byteCount <= resultBytesMax else {
-            throw RequestError(.payloadTooLarge, "the result is larger than \(resultBytesMax) bytes")
+        guard result.answer.byteCount <= parts.resultBytesMax else {
+            throw RequestError(.payloadTooLarge, "the result is larger than \(parts.resultBytesMax) bytes")
         }
         return result
     }
@@ -215,9 +189,9 @@ package final class RequestExecutor: SessionRequestExecutor {
     package func mutate(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
-        guard isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
+        guard parts.isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
         do throws(RequestError) {
-            let outcome = try await mutations.execute(resolved, traceID: traceID)
+            let outcome = try await parts.mutations.execute(resolved, traceID: traceID)
             for error in outcome.errors { report(error, resolved, traceID) }
             return outcome
         } catch {

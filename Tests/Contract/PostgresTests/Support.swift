@@ -52,21 +52,12 @@ func withPool<T>(
 
 let quietLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
-/// The error's code, or nil when the work succeeds.
+/// Returns the code of the error that `work` throws; nil if it returns.
 func code(_ work: () async throws(PostgresError) -> some Any) async -> PostgresError.Code? {
-    do {
-        _ = try await work()
-        return nil
-    } catch {
-        return error.code
-    }
+    await failure(of: work)?.code
 }
 
+/// Returns the error that `work` throws; nil if it returns.
 func error(_ work: () async throws(PostgresError) -> some Any) async -> PostgresError? {
-    do {
-        _ = try await work()
-        return nil
-    } catch {
-        return error
-    }
+    await failure(of: work)
 }

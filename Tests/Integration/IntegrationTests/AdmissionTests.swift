@@ -66,8 +66,7 @@ struct AdmissionTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway", settings: ["gateway.acceptPerSecond=1", "gateway.acceptBurst=1"])
             let url = "http://\(node.address.host):\(node.address.port)"
-            let output = try await PythonClients.run("admission_client.py", ["refused", url])
-            #expect(output.contains("passed"), "\(output)")
+            try await PythonClients.run("admission_client.py", ["refused", url])
         }
     }
 

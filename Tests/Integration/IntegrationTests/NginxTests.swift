@@ -70,13 +70,12 @@ struct NginxTests {
             // Its sockets are there by then.
             _ = try await nginx.line(containing: "getrlimit")
             do {
-                let output = try await PythonClients.run(
+                try await PythonClients.run(
                     "proxy_client.py",
                     [
                         "http://127.0.0.1:\(http.port)", "127.0.0.1:\(grpc.port)",
                         gateways.map { "http://\($0.admin.host):\($0.admin.port)" }.joined(separator: ","),
                     ])
-                #expect(output.contains("passed"), "\(output)")
             } catch {
                 Issue.record("\(error)\nnginx: \(nginx.output)")
             }

@@ -11,26 +11,23 @@ struct PythonClientTests {
         try await withNode { _, url, token in
             for name in ["graphql-transport-ws", "graphql-ws", "multipart", "appsync"] {
                 let output = try await PythonClients.run("gql_client.py", [name, url, token])
-                for step in ["news", "errors", "token", "passed"] {
+                for step in ["news", "errors", "token"] {
                     #expect(output.contains(step), "\(name): \(step) is missing in \(output)")
                 }
             }
-            let output = try await PythonClients.run("gql_client.py", ["http", url, token])
-            #expect(output.contains("passed"), "http: \(output)")
+            try await PythonClients.run("gql_client.py", ["http", url, token])
         }
     }
 
     @Test func anotherClientOfTheOlderSubprotocol() async throws {
         try await withNode { _, url, token in
-            let output = try await PythonClients.run("py_graphql_client.py", [url, token])
-            #expect(output.contains("passed"), "\(output)")
+            try await PythonClients.run("py_graphql_client.py", [url, token])
         }
     }
 
     @Test func aHalfClosedConnectionGetsTheAnswerAtOnce() async throws {
         try await withNode { _, url, _ in
-            let output = try await PythonClients.run("half_close_client.py", [url])
-            #expect(output.contains("passed"), "\(output)")
+            try await PythonClients.run("half_close_client.py", [url])
         }
     }
 
@@ -38,8 +35,7 @@ struct PythonClientTests {
         try await withNode { _, url, token in
             for name in ["multipart", "sse", "single", "http"] {
                 let arguments = [name, url, token, SampleProject.path + "/connector/queries.gql"]
-                let output = try await PythonClients.run("http_client.py", arguments)
-                #expect(output.contains("passed"), "\(name): \(output)")
+                try await PythonClients.run("http_client.py", arguments)
             }
         }
     }
@@ -47,16 +43,15 @@ struct PythonClientTests {
     @Test func everySessionKeepsItsLimitsAndEndsInItsOwnWay() async throws {
         try await withNode(["gateway.subscriptionsPerSessionMax=3", "gateway.initTimeoutMs=1500"]) { node, url, token in
             for name in ["limits", "hostile", "timeout", "appsync"] {
-                let output = try await PythonClients.run("session_client.py", [name, url, token])
-                #expect(output.contains("passed"), "\(name): \(output)")
+                try await PythonClients.run("session_client.py", [name, url, token])
             }
             let soon = TestTokens.signed(
                 uid: "ann", secret: Self.secret, expiresAt: Int64(Date().timeIntervalSince1970) + 8)
-            #expect(try await PythonClients.run("session_client.py", ["expiry", url, soon]).contains("passed"))
+            try await PythonClients.run("session_client.py", ["expiry", url, soon])
             let client = try await PythonClients.start("session_client.py", ["leaving", url, token])
             _ = try await client.line(containing: "live")
             node.signal(SIGTERM)
-            #expect(try await PythonClients.output(of: client, "leaving").contains("passed"))
+            try await PythonClients.output(of: client, "leaving")
             #expect(await node.waitForExit() == 0)
         }
     }

@@ -20,12 +20,10 @@ struct SQLConnectTests {
             let url = "http://\(node.address.host):\(node.address.port)"
             let token = TestTokens.signed(uid: "ann", secret: Self.secret)
             for name in ["rest", "stream", "grpc", "hostile"] {
-                let output = try await PythonClients.run("sql_connect_client.py", [name, url, token, Self.secret])
-                #expect(output.contains("\(name) passed"), "\(output)")
+                try await PythonClients.run("sql_connect_client.py", [name, url, token, Self.secret])
             }
-            let output = try await PythonClients.run(
+            try await PythonClients.run(
                 "sql_connect_client.py", ["drain", url, token, Self.secret, String(node.process.processID)])
-            #expect(output.contains("drain passed"), "\(output)")
             #expect(await node.process.waitForExit() == 0)
         }
     }
@@ -40,8 +38,7 @@ struct SQLConnectTests {
         ])
         let line = try await node.line(containing: "Freshet serves")
         let address = line.split(separator: " ").last?.split(separator: "/").last.map(String.init) ?? ""
-        let output = try await PythonClients.run("emulator_client.py", [address, String(node.processID)])
-        #expect(output.contains("passed"), "\(output)")
+        try await PythonClients.run("emulator_client.py", [address, String(node.processID)])
         #expect(await node.waitForExit() == 0)
     }
 
@@ -54,8 +51,7 @@ struct SQLConnectTests {
                     "gateway.webSocketFrameBytesMax=262144",
                 ])
             let url = "http://\(node.address.host):\(node.address.port)"
-            let output = try await PythonClients.run("sql_connect_client.py", ["limits", url, "", ""])
-            #expect(output.contains("limits passed"), "\(output)")
+            try await PythonClients.run("sql_connect_client.py", ["limits", url, "", ""])
         }
     }
 

@@ -9,10 +9,9 @@ struct SlowClientTests {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway,admin")
             let admin = try #require(node.admin)
-            let output = try await PythonClients.run(
+            try await PythonClients.run(
                 "encoding_client.py",
                 ["http://\(node.address.host):\(node.address.port)", "http://\(admin.host):\(admin.port)"])
-            #expect(output.contains("passed"), "\(output)")
         }
     }
 
@@ -21,8 +20,7 @@ struct SlowClientTests {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway", settings: settings)
             let url = "http://\(node.address.host):\(node.address.port)"
-            let output = try await PythonClients.run("slow_client.py", [mode, url])
-            #expect(output.contains("passed"), "\(output)")
+            try await PythonClients.run("slow_client.py", [mode, url])
         }
     }
 

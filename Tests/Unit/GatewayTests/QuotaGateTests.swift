@@ -1,5 +1,6 @@
 import LiveModel
 import Sessions
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -12,12 +13,7 @@ import Testing
         let quotas = QuotaGate(limits, requestsMax: 3)
         let (ann, bob) = ([QuotaSubject.user("ann")], [QuotaSubject.user("bob")])
         func refusal(_ who: [QuotaSubject]) -> ErrorCode? {
-            do throws(RequestError) {
-                try quotas.acquireRequest(for: who)
-                return nil
-            } catch {
-                return error.code
-            }
+            failure { () throws(RequestError) in try quotas.acquireRequest(for: who) }?.code
         }
         #expect([refusal(ann), refusal(ann)] == [nil, nil])
         for _ in 0..<5 { #expect(refusal(ann) == .limitExceeded) }

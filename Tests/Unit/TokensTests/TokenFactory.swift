@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import LiveModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable internal import Tokens
@@ -122,10 +123,5 @@ final class StubSource: Sendable {
 func refusal(
     _ verifier: TokenVerifier, _ token: String, nowMs: Int64 = TokenFactory.nowMs
 ) async -> RequestError? {
-    do throws(RequestError) {
-        _ = try await verifier.verify(token, nowMs: nowMs)
-        return nil
-    } catch {
-        return error
-    }
+    await failure { () async throws(RequestError) in try await verifier.verify(token, nowMs: nowMs) }
 }

@@ -7,10 +7,8 @@ package import LiveModel
 /// and then holds for the session; if it is rejected, only that start fails.
 package struct AppSyncMachine: SessionMachine {
     package static let subprotocol = "graphql-ws"
-    package static let protocolName = "appsync"
-    package static let format = ResultFormat.data
-    package static let sendsKeepAlives = true
-    package static let takesNewTokens = true
+    package static let traits = SessionTraits(
+        protocolName: "appsync", format: .data, takesNewTokens: true, sendsKeepAlives: true)
 
     /// The time within which a client expects a `ka` or another message; Amplify reconnects otherwise.
     package static let connectionTimeoutMs: Int64 = 300_000

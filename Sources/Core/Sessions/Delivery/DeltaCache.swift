@@ -92,18 +92,3 @@ package struct DeltaCache: Sendable {
         youngBytes += entry.byteCount
     }
 }
-
-/// The result last sent to a subscription's client, if it requested deltas.
-package enum DeltaState: Sendable, Hashable {
-    case off
-    /// Nil if no patch can start from it.
-    case on(held: Digest?)
-
-    package init(_ isWanted: Bool, held: Digest?) {
-        self = isWanted ? .on(held: held) : .off
-    }
-
-    package var held: Digest? {
-        if case .on(let held) = self { held } else { nil }
-    }
-}

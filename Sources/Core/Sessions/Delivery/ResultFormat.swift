@@ -43,7 +43,13 @@ package enum ResultFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    package var hasDeltas: Bool { self == .next }
+    /// Whether clients may request results as patches (`deltaPrefix`).
+    package var hasDeltas: Bool {
+        switch self {
+        case .next: true
+        case .data, .event, .sqlConnect, .sqlConnectProtobuf: false
+        }
+    }
 
     /// The patch and the text after it.
     package static func deltaRest(_ patch: [UInt8]) -> [UInt8] { patch + Array("}}}}".utf8) }

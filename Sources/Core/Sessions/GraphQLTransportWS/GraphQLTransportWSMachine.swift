@@ -4,8 +4,7 @@ package import LiveModel
 /// One session of the `graphql-transport-ws` subprotocol. Source: enisdenjo/graphql-ws PROTOCOL.md.
 package struct GraphQLTransportWSMachine: SessionMachine {
     package static let subprotocol = "graphql-transport-ws"
-    package static let protocolName = subprotocol
-    package static let format = ResultFormat.next
+    package static let traits = SessionTraits(protocolName: subprotocol, format: .next)
 
     private enum State: Sendable {
         case awaitingInit

@@ -6,9 +6,7 @@ package import LiveModel
 /// and an unknown message is answered without closing the socket.
 package struct GraphQLWSMachine: SessionMachine {
     package static let subprotocol = "graphql-ws"
-    package static let protocolName = subprotocol
-    package static let format = ResultFormat.data
-    package static let sendsKeepAlives = true
+    package static let traits = SessionTraits(protocolName: subprotocol, format: .data, sendsKeepAlives: true)
 
     private enum State: Sendable {
         case awaitingInit

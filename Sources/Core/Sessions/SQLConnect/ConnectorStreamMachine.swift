@@ -9,10 +9,10 @@ package import LiveModel
 /// expires is reported as such and suspended until the client brings a new one, since web clients send it with their
 /// next message and do not subscribe again.
 package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
-    package static var protocolName: String { Encoding.protocolName }
-    package static var format: ResultFormat { Encoding.format }
-    package static var takesNewTokens: Bool { true }
-    package static var reportsTimerRuns: Bool { true }
+    package static var traits: SessionTraits {
+        SessionTraits(
+            protocolName: Encoding.protocolName, format: Encoding.format, takesNewTokens: true, reportsTimerRuns: true)
+    }
 
     private enum Activity: Sendable {
         case subscription(OperationRequest)

@@ -45,23 +45,28 @@ package struct SessionOpening: Sendable, Hashable {
     }
 }
 
+/// The fixed properties of a client protocol that its sessions' shell needs.
+package struct SessionTraits: Sendable, Hashable {
+    /// The name that operators see.
+    package let protocolName: String
+    /// The form of results of live queries.
+    package let format: ResultFormat
+    /// Whether clients may send new tokens during a session; live operations are then authorized again.
+    package var takesNewTokens = false
+    /// Whether `keepAliveDue` sends anything.
+    package var sendsKeepAlives = false
+    /// Whether clients receive every run of an `every` rule, even if the result is the same.
+    package var reportsTimerRuns = false
+}
+
 /// One session of a client protocol over WebSocket: messages come in, actions come out. What is live, who may do what
 /// and when results arrive is decided elsewhere; one shell (`Gateway/Session`) performs the actions of all machines.
 ///
 /// Rules that the shell relies on, and that every machine is tested for: after `close`, nothing comes out any more;
 /// nothing is sent for an operation that is not active; an id that was started is active until `finished`, `failed` or
-/// `stop`; results of live queries bypass the machine, in the form of `format`.
+/// `stop`; results of live queries bypass the machine, in the form of `traits.format`.
 package protocol SessionMachine: Sendable {
-    /// The name that operators see.
-    static var protocolName: String { get }
-    /// The form of results of live queries.
-    static var format: ResultFormat { get }
-    /// Whether clients may send new tokens during a session; live operations are then authorized again.
-    static var takesNewTokens: Bool { get }
-    /// Whether `keepAliveDue` sends anything.
-    static var sendsKeepAlives: Bool { get }
-    /// Whether clients receive every run of an `every` rule, even if the result is the same.
-    static var reportsTimerRuns: Bool { get }
+    static var traits: SessionTraits { get }
 
     var operationCount: Int { get }
     func isActive(_ id: String) -> Bool
@@ -97,10 +102,6 @@ package protocol SessionMachine: Sendable {
 }
 
 extension SessionMachine {
-    package static var takesNewTokens: Bool { false }
-    package static var sendsKeepAlives: Bool { false }
-    package static var reportsTimerRuns: Bool { false }
-
     package mutating func opened() -> [SessionAction] { [] }
     package mutating func started(id: String) -> [SessionAction] { [] }
     package mutating func keepAliveDue() -> [SessionAction] { [] }

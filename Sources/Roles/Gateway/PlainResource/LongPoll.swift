@@ -1,7 +1,7 @@
 import Execution
 import HTTPServer
 package import LiveModel
-package import NIOCore
+import NIOCore
 import Sessions
 
 /// One long-poll exchange: a subscription until the first new result or the end of the wait.

@@ -14,8 +14,8 @@ extension ClientSession {
     }
 
     func authenticate(_ credentials: Credentials) {
-        initTimeout?.cancel()
-        initTimeout = nil
+        timers.opening?.cancel()
+        timers.opening = nil
         let executor = self.executor
         onLoop(
             { () async throws(RequestError) in try await executor.authenticate(credentials) },
@@ -55,20 +55,22 @@ extension ClientSession {
     /// Continues the subscriptions under the new token where it permits them. If the token changes the live query, the
     /// new one replaces the old one.
     private func recheckSubscriptions() {
-        for (id, entry) in live.sorted(by: { $0.key < $1.key }) {
-            guard let resolved = entry.resolved?.with(auth: identity.auth) else { continue }
-            if let refusal = refusal(of: resolved) {
+        for id in operations.followedIDs {
+            guard let operation = operations[id], let resolved = operation.resolved?.with(auth: identity.auth) else {
+                continue
+            }
+            if let refusal = resolved.refusal(nowMs: executor.clock.nowMs()) {
                 stop(id)
                 perform(machine.failed(id: id, [refusal]))
                 continue
             }
-            if resolved.liveQuery.key == entry.handle.key {
-                entry.resolved = resolved
+            if resolved.liveQuery.key == operation.handle.key {
+                operation.resolved = resolved
                 continue
             }
             stop(id)
             do throws(RequestError) {
-                try follow(id, resolved, known: nil, delta: entry.delta, isNew: false)
+                try follow(id, resolved, known: nil, delta: operation.delta, isNew: false)
             } catch {
                 perform(machine.failed(id: id, [error]))
             }
@@ -77,21 +79,18 @@ extension ClientSession {
 
     /// Schedules the end of the token, after which nothing is delivered on it.
     private func armExpiry() {
-        expiry?.cancel()
-        expiry = nil
-        guard let expiresAtMs = identity.expiresAtMs else { return }
+        timers.expiry?.cancel()
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        let delayMs = max(0, expiresAtMs - executor.clock.nowMs())
-        expiry = connection.eventLoop.scheduleTask(in: .milliseconds(delayMs)) {
+        timers.expiry = connection.eventLoop.scheduleExpiry(of: identity, executor.clock) {
             let session = bound.value
-            session.expiry = nil
+            session.timers.expiry = nil
             session.identityEnded(.tokenExpired)
         }
     }
 
     /// Ends all subscriptions with the protocol's own signal.
     private func identityEnded(_ error: RequestError) {
-        let ids = live.keys.sorted()
+        let ids = operations.followedIDs
         for id in ids { stop(id) }
         perform(machine.expired(ids: ids, error))
     }

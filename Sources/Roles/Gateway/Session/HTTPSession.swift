@@ -3,7 +3,7 @@ package import Execution
 package import HTTPServer
 package import LiveModel
 package import NIOCore
-package import Sessions
+import Sessions
 
 /// The common part of a long-poll and a result stream: one HTTP exchange that follows one live query for one identity.
 package struct HTTPSession {
@@ -33,8 +33,7 @@ package struct HTTPSession {
 
     /// The reason that the operation may no longer run, if any: its authorization can depend on the time.
     package var authorizationRefusal: RequestError? {
-        resolved.operation.authorize(
-            auth: resolved.auth, variables: resolved.variables, nowMs: executor.clock.nowMs())
+        resolved.refusal(nowMs: executor.clock.nowMs())
     }
 
     func register(_ session: any ManagedSession) {

@@ -1,6 +1,6 @@
 import Catalog
-package import Execution
-package import HTTPServer
+import Execution
+import HTTPServer
 package import LiveModel
 import NIOCore
 package import NIOHTTP1
@@ -12,17 +12,14 @@ package import Sessions
 package final class ResultStream: LiveSession {
     private let session: HTTPSession
     private let format: StreamFormat
-    private var handle: LoopHub.Handle?
-    private var keepAlive: RepeatedTask?
-    private var expiry: Scheduled<Void>?
+    private var operation: FollowedOperation?
+    private var timers = SessionTimers()
     private var outbox: DeliveryOutbox<SharedResult>
-    private var delta: DeltaState
     private var isOver = false
 
-    private init(_ session: HTTPSession, as format: StreamFormat, delta: DeltaState, bytesMax: Int) {
+    private init(_ session: HTTPSession, as format: StreamFormat, bytesMax: Int) {
         self.session = session
         self.format = format
-        self.delta = delta
         self.outbox = DeliveryOutbox(bytesMax: bytesMax)
     }
 
@@ -37,9 +34,7 @@ package final class ResultStream: LiveSession {
         _ session: HTTPSession, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
         headers: HTTPHeaders, limits: SessionLimits
     ) {
-        let stream = ResultStream(
-            session, as: format, delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest),
-            bytesMax: limits.bytesMax)
+        let stream = ResultStream(session, as: format, bytesMax: limits.bytesMax)
         session.register(stream)
         stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
         // The client may have disconnected.
@@ -49,7 +44,9 @@ package final class ResultStream: LiveSession {
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
                 stream, id: "", query: session.resolved.liveQuery, known: known)
-            stream.handle = handle
+            stream.operation = FollowedOperation(
+                session.resolved, handle: handle,
+                delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest))
             if let immediate { stream.deliver(immediate, id: "") }
         } catch {
             stream.fail(error)
@@ -61,16 +58,14 @@ package final class ResultStream: LiveSession {
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         exchange.startStream(.ok, headers: Self.headers(headers, format))
         exchange.write(ByteBuffer(bytes: format.opening))
-        let interval = TimeAmount.milliseconds(keepAliveMs)
-        keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+        timers.keepAlive = eventLoop.scheduleKeepAlive(everyMs: keepAliveMs) {
             let stream = bound.value
             if stream.exchange.pendingBytes == 0 {
                 stream.exchange.write(ByteBuffer(bytes: stream.format.keepAlive))
             }
         }
-        if let expiresAtMs = session.identity.expiresAtMs {
-            let delayMs = max(0, expiresAtMs - session.executor.clock.nowMs())
-            expiry = eventLoop.scheduleTask(in: .milliseconds(delayMs)) { bound.value.fail(.tokenExpired) }
+        timers.expiry = eventLoop.scheduleExpiry(of: session.identity, session.executor.clock) {
+            bound.value.fail(.tokenExpired)
         }
         exchange.onDrained { bound.value.drained() }
         exchange.onClose { bound.value.close() }
@@ -86,21 +81,15 @@ package final class ResultStream: LiveSession {
     }
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
-        guard !isOver else { return }
-        if session.resolved.operation.auth.readsRequestTime, let refusal = session.authorizationRefusal {
-            return fail(refusal)
-        }
-        switch delivery {
-        case .result(let shared):
-            switch outbox.offer(shared, id: "", bytes: shared.byteCount, unwrittenBytes: exchange.pendingBytes) {
-            case .write: write(shared)
-            case .hold: break
-            case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"))
-            }
-        case .failed(let error):
-            outbox.discard(id: "")
-            if case .on = delta { delta = .on(held: nil) }
-            exchange.write(ByteBuffer(bytes: format.refreshFailed([error])))
+        guard let operation else { return }
+        switch operation.deliver(
+            delivery, id: "", into: &outbox, unwrittenBytes: exchange.pendingBytes, session.executor)
+        {
+        case .write(let shared): write(shared)
+        case .hold: break
+        case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"))
+        case .fail(let error): exchange.write(ByteBuffer(bytes: format.refreshFailed([error])))
+        case .end(let refusal): fail(refusal)
         }
     }
 
@@ -109,12 +98,8 @@ package final class ResultStream: LiveSession {
     }
 
     private func write(_ shared: SharedResult) {
-        if case .on(let held) = delta {
-            delta = .on(held: shared.result.digest)
-            defer { hub.deltas.remember(shared.result.digest, shared.result.answer) }
-            if let held, let text = shared.delta(from: held, as: format, &hub.deltas) { return exchange.write(text) }
-        }
-        exchange.write(shared.text(as: format))
+        let patch = operation?.patch(to: shared, hub) { shared.delta(from: $0, as: format, &$1) }
+        exchange.write(patch ?? shared.text(as: format))
     }
 
     private func fail(_ error: RequestError) {
@@ -140,12 +125,9 @@ package final class ResultStream: LiveSession {
     private func close() {
         guard !isOver else { return }
         isOver = true
-        keepAlive?.cancel()
-        expiry?.cancel()
-        keepAlive = nil
-        expiry = nil
-        if let handle { hub.unsubscribe(handle) }
-        handle = nil
+        timers.cancel()
+        if let operation { hub.unsubscribe(operation.handle) }
+        operation = nil
         session.permit.end()
     }
 

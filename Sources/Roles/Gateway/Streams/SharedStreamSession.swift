@@ -12,32 +12,22 @@ package import Sessions
 ///
 /// `@unchecked Sendable`: everything mutable is touched on `eventLoop` only.
 package final class SharedStreamSession: LiveSession, @unchecked Sendable {
-    private struct Live {
-        let handle: LoopHub.Handle
-        /// The operation, kept if its authorization depends on the time.
-        let rechecked: ResolvedOperation?
-        let expiry: Scheduled<Void>?
-        /// The identity of the request that started this operation.
+    /// The request that started a followed operation.
+    private struct Owner {
         let identity: Identity
-        let subjects: [QuotaSubject]
+        let expiry: Scheduled<Void>?
     }
 
     package let eventLoop: any EventLoop
-    private let hub: LoopHub
     /// Resolves operations by the project version that was current when the session began.
     package let executor: any SessionRequestExecutor
     private let limits: SessionLimits
     private var machine: SharedStreamMachine
     private var exchange: HTTPExchange?
-    private var outbox: DeliveryOutbox<SharedResult>
-    private var live: [String: Live] = [:]
-    /// One-shot operations in flight. The number distinguishes uses of the same id.
-    private var tasks: [String: (number: UInt64, task: Task<Void, Never>)] = [:]
-    private var startedCount: UInt64 = 0
-    /// One-shot operations that have not finished; at most `operationsMax`.
-    private var runningCount = 0
-    private var openTimeout: Scheduled<Void>?
-    private var keepAlive: RepeatedTask?
+    private var operations: LiveOperations
+    /// Who started each followed operation.
+    private var owners: [String: Owner] = [:]
+    private var timers = SessionTimers()
     private var isOver = false
     private let address: QuotaSubject?
     private let permit: SessionPermit
@@ -50,14 +40,13 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     ) {
         self.address = address
         self.eventLoop = hub.eventLoop
-        self.hub = hub
         self.executor = executor
         self.limits = limits
         self.machine = SharedStreamMachine(operationsMax: limits.operationsMax, bytesMax: limits.bytesMax)
-        self.outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        self.operations = LiveOperations(hub: hub, executor: executor, limits: limits)
         self.permit = permit
         self.onClosed = onClosed
-        openTimeout = hub.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) { self.close() }
+        timers.opening = hub.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) { self.close() }
     }
 
     private func onLoop(_ body: @escaping @Sendable () -> Void) {
@@ -97,7 +86,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     package var protocolName: String { "graphql-sse single" }
-    package var subscriptionCount: Int { live.count }
+    package var subscriptionCount: Int { operations.followedCount }
 
     // MARK: On the loop
 
@@ -108,14 +97,13 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         case .conflict: refuse(true)
         case .gone: refuse(false)
         case .opened(let held):
-            openTimeout?.cancel()
-            openTimeout = nil
+            timers.opening?.cancel()
+            timers.opening = nil
             self.exchange = exchange
             exchange.startStream(.ok, headers: ResultStream.headers(headers, .graphQLSSE))
             exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.opening))
             for text in held { exchange.write(ByteBuffer(bytes: text)) }
-            let interval = TimeAmount.milliseconds(limits.keepAliveMs)
-            keepAlive = eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+            timers.keepAlive = eventLoop.scheduleKeepAlive(everyMs: limits.keepAliveMs) {
                 if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.keepAlive)) }
             }
             exchange.onDrained { self.onLoop { self.drained() } }
@@ -139,9 +127,11 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             self.follow(id, resolved, identity, known, answer)
             return nil
         }
-        guard runningCount < limits.operationsMax else {
+        do throws(RequestError) {
+            try operations.oneShots.requireRoom()
+        } catch {
             _ = machine.stop(id: id)
-            answer(.refused(.operationsMaximum(limits.operationsMax)))
+            answer(.refused(error))
             return nil
         }
         answer(.started)
@@ -154,23 +144,9 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     ) {
         do throws(RequestError) {
             let subjects = (address.map { [$0] } ?? []) + identity.subjects
-            try executor.quotas.acquire(.subscription, for: subjects)
-            let handle: LoopHub.Handle
-            let immediate: SessionDelivery?
-            do throws(RequestError) {
-                (handle, immediate) = try hub.subscribe(self, id: id, query: resolved.liveQuery, known: known)
-            } catch {
-                executor.quotas.release(.subscription, for: subjects)
-                throw error
-            }
-            let expiry = identity.expiresAtMs.map { expiresAtMs in
-                eventLoop.scheduleTask(in: .milliseconds(max(0, expiresAtMs - executor.clock.nowMs()))) {
-                    self.fail(id, .tokenExpired)
-                }
-            }
-            live[id] = Live(
-                handle: handle, rechecked: resolved.operation.auth.readsRequestTime ? resolved : nil, expiry: expiry,
-                identity: identity, subjects: subjects)
+            let immediate = try operations.follow(id, resolved, known: known, for: self, subjects: subjects)
+            let expiry = eventLoop.scheduleExpiry(of: identity, executor.clock) { self.fail(id, .tokenExpired) }
+            owners[id] = Owner(identity: identity, expiry: expiry)
             answer(.started)
             if let immediate { deliver(immediate, id: id) }
         } catch {
@@ -181,9 +157,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     private func runOnce(_ id: String, _ resolved: ResolvedOperation) -> Task<Void, Never> {
         let executor = self.executor
-        startedCount += 1
-        runningCount += 1
-        let number = startedCount
+        let run = operations.oneShots.begin(id)
         let task = Task {
             let outcome: Result<[UInt8], RequestError>
             do throws(RequestError) {
@@ -192,44 +166,32 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
                 outcome = .failure(error)
             }
             self.eventLoop.execute {
-                self.runningCount -= 1
-                guard self.tasks[id]?.number == number else { return }
-                self.tasks[id] = nil
+                guard self.operations.oneShots.finished(run) else { return }
                 switch outcome {
                 case .success(let envelope): self.write(self.machine.finished(id: id, envelope: envelope))
                 case .failure(let error): self.write(self.machine.failed(id: id, [error]))
                 }
             }
         }
-        tasks[id] = (number, task)
+        operations.oneShots.attach(task, to: run)
         return task
     }
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
-        guard let entry = live[id] else { return }
-        if let resolved = entry.rechecked,
-            let refusal = resolved.operation.authorize(
-                auth: resolved.auth, variables: resolved.variables, nowMs: executor.clock.nowMs())
-        {
-            return fail(id, refusal)
-        }
-        switch delivery {
-        case .result(let shared):
-            switch outbox.offer(
-                shared, id: id, bytes: shared.byteCount, unwrittenBytes: exchange.map(\.pendingBytes) ?? 1)
-            {
-            case .write: if let exchange { shared.write(id: id, as: SharedStreamMachine.format, on: exchange) }
-            case .hold: break
-            case .close: goAway()
-            }
-        case .failed(let error):
-            outbox.discard(id: id)
-            write(machine.refreshFailed(id: id, [error]))
+        guard let operation = operations[id] else { return }
+        // Until the stream is open, results wait.
+        let unwrittenBytes = exchange.map(\.pendingBytes) ?? 1
+        switch operations.deliver(delivery, id: id, to: operation, unwrittenBytes: unwrittenBytes) {
+        case .write(let shared): if let exchange { shared.write(id: id, as: SharedStreamMachine.format, on: exchange) }
+        case .hold: break
+        case .close: goAway()
+        case .fail(let error): write(machine.refreshFailed(id: id, [error]))
+        case .end(let refusal): fail(id, refusal)
         }
     }
 
     private func drained() {
-        while let exchange, exchange.pendingBytes == 0, let (id, shared) = outbox.next() {
+        while let exchange, exchange.pendingBytes == 0, let (id, shared) = operations.next() {
             shared.write(id: id, as: SharedStreamMachine.format, on: exchange)
         }
     }
@@ -240,8 +202,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     package func recheckIdentity() {
-        for (id, entry) in live {
-            if let refusal = executor.refusal(of: entry.identity) { fail(id, refusal) }
+        for (id, owner) in owners {
+            if let refusal = executor.refusal(of: owner.identity) { fail(id, refusal) }
         }
     }
 
@@ -254,26 +216,18 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     private func drop(_ id: String) {
-        outbox.discard(id: id)
-        if let entry = live.removeValue(forKey: id) {
-            entry.expiry?.cancel()
-            hub.unsubscribe(entry.handle)
-            executor.quotas.release(.subscription, for: entry.subjects)
-        }
-        tasks[id] = nil
+        operations.stop(id)
+        owners.removeValue(forKey: id)?.expiry?.cancel()
     }
 
     private func close() {
         guard !isOver else { return }
         isOver = true
         machine.close()
-        openTimeout?.cancel()
-        keepAlive?.cancel()
-        openTimeout = nil
-        keepAlive = nil
-        for id in Array(live.keys) { drop(id) }
-        for entry in tasks.values { entry.task.cancel() }
-        tasks = [:]
+        timers.cancel()
+        operations.stopAll()
+        for owner in owners.values { owner.expiry?.cancel() }
+        owners = [:]
         exchange = nil
         permit.end()
         onClosed()

@@ -80,11 +80,12 @@ struct NodeRoles: Sendable {
             makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
             logger: node.logger)
         return RequestExecutor(
-            clock: node.clock, catalogs: execution.catalogs, authenticator: authenticator,
-            queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
-            limits: VariableLimits(
-                depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
-            resultBytesMax: settings.gateway.resultBytesMax,
-            quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax))
+            RequestParts(
+                clock: node.clock, catalogs: execution.catalogs, authenticator: authenticator,
+                queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
+                limits: VariableLimits(
+                    depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
+                resultBytesMax: settings.gateway.resultBytesMax,
+                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax)))
     }
 }

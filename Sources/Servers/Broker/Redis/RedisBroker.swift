@@ -11,6 +11,8 @@ import Synchronization
 /// connections (`ReadLanes`); in a cluster it has one thread for each hash tag (shard) that it follows, because Redis
 /// blocks on keys of one slot only.
 ///
+/// Long, because each requirement of `Broker` is here, as a command or a script of a few lines.
+///
 /// In addition to the everyday commands it needs permission for `EVALSHA`, `EVAL`, `XINFO`, `INFO` (without it every
 /// connection counts as another server's), `CLIENT UNBLOCK` (without it a change of followed streams takes up to
 /// `readBlockMs`), and in a cluster `CLUSTER INFO` and `CLUSTER SLOTS`.

@@ -120,8 +120,8 @@ final class ConnectionTable {
             func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
             dateText = Array(
                 """
-                \(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \(parts.tm_year + 1900) \
-                \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT
+                \(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \
+                \(parts.tm_year + 1900) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT
                 """.utf8)
         }
         return dateText

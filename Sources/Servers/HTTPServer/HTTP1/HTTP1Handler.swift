@@ -12,6 +12,9 @@ import Synchronization
 /// further ones. (Stopping with the request itself would save one of those buffers but cost two more system calls per
 /// request to update epoll.)
 ///
+/// Long, because reading, answering, the parser's phase and the end of the connection depend on each other's state,
+/// which nothing else may see. What can be decided without it is in `PartialRequest`, `HTTPFailure` and `ResponseHead`.
+///
 /// Owned by its event loop.
 final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, ConnectionOwner {
     typealias InboundIn = HTTPServerRequestPart

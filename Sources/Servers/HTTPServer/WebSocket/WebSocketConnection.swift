@@ -6,6 +6,8 @@ import NIOWebSocket
 ///
 /// Bound to its event loop: call every method there (asserted in debug builds). `Sendable` so that other threads can
 /// pass it to `eventLoop.execute`.
+///
+/// This file contains the connection's life; `WebSocketConnection+Sending` writes the frames.
 package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the event loop.
 
@@ -22,7 +24,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
 
     /// A number that is unique in this server.
     package let id: UInt64
-    private let transport: Transport
+    let transport: Transport
     private var handler: (any WebSocketHandler)?
     private var phase = Phase.open
     private var deadlineMs: Int64
@@ -86,65 +88,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         didSet { if !isReadingPaused { readIfWanted() } }
     }
 
-    // MARK: Sending
-
-    /// Sends one text frame. The bytes must be valid UTF-8; they are not copied if they have to wait.
-    package func send(text: ByteBuffer) {
-        send(FrameHeader.text, prefix: [], shared: text, suffix: [])
-    }
-
-    /// Sends one binary frame.
-    package func send(binary: ByteBuffer) {
-        send(FrameHeader.binary, prefix: [], shared: binary, suffix: [])
-    }
-
-    /// Sends one text frame with the payload `prefix`, `shared` and `suffix` back to back: a result shared by many
-    /// sessions in the envelope of each. `shared` is never copied into memory that stays.
-    package func send(prefix: [UInt8], shared: ByteBuffer, suffix: [UInt8] = []) {
-        send(FrameHeader.text, prefix: prefix, shared: shared, suffix: suffix)
-    }
-
-    /// Sends a frame that is identical for many connections.
-    package func send(_ frame: EncodedTextFrame) {
-        eventLoopAssert()
-        if isOpen { transport.write(frame.bytes) }
-    }
-
-    /// Gathers the sends of `body` into as few system calls as possible.
-    package func gathered(_ body: () -> Void) {
-        eventLoopAssert()
-        transport.gathered(body)
-    }
-
-    private func send(_ first: UInt8, prefix: [UInt8], shared: ByteBuffer, suffix: [UInt8]) {
-        eventLoopAssert()
-        guard isOpen else { return }
-        let length = prefix.count + shared.readableBytes + suffix.count
-        withUnsafeTemporaryAllocation(byteCount: FrameHeader.bytesMax + prefix.count, alignment: 8) { head in
-            let size = FrameHeader.write(first, length: length, to: head.baseAddress!)
-            prefix.withUnsafeBytes {
-                if $0.count > 0 {
-                    (head.baseAddress! + size).copyMemory(from: $0.baseAddress!, byteCount: $0.count)
-                }
-            }
-            transport.write(
-                head: UnsafeRawBufferPointer(rebasing: head[..<(size + prefix.count)]), shared: shared, tail: suffix)
-        }
-    }
-
-    private func sendControl(_ first: UInt8, _ payload: some Sequence<UInt8>) {
-        var frame = ByteBuffer()
-        frame.writeBytes([first, 0])
-        let length = frame.writeBytes(payload)
-        frame.setInteger(UInt8(length), at: 1)
-        transport.write(frame)
-    }
-
-    /// Sends a ping in addition to the periodic ones.
-    package func ping() {
-        eventLoopAssert()
-        if isOpen { sendControl(FrameHeader.ping, []) }
-    }
+    // MARK: Closing
 
     /// Starts the closing handshake after everything sent so far. `code` is 1000 to 4999; `reason` is cut to 123 bytes.
     /// The peer has `webSocketCloseTimeoutMs` to respond; `closed` follows in any case.
@@ -154,12 +98,6 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         sendClose(code, reason)
         phase = .closeSent
         setDeadline(transport.table.context.configuration.webSocketCloseTimeoutMs)
-    }
-
-    private func sendClose(_ code: UInt16, _ reason: String) {
-        var reason = reason
-        while reason.utf8.count > 123 { reason.removeLast() }
-        sendControl(FrameHeader.close, [UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8))
     }
 
     // MARK: Receiving
@@ -327,39 +265,4 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     func drain() {
         close(code: 1001, reason: "the server is stopping")
     }
-
-    @inline(__always)
-    private func eventLoopAssert() {
-        assert(transport.channel.eventLoop.inEventLoop, "WebSocketConnection used outside its event loop")
-    }
 }
-
-/// Passes frames from the pipeline to the connection.
-final class WebSocketChannelHandler: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
-
-    private let connection: WebSocketConnection
-
-    init(_ connection: WebSocketConnection) { self.connection = connection }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { connection.received(unwrapInboundIn(data)) }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        connection.inputArrived()
-        connection.readIfWanted()
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event as? ChannelEvent == .inputClosed { connection.inputClosed() }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { connection.connectionLost() }
-
-    func handlerRemoved(context: ChannelHandlerContext) { connection.connectionLost() }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { connection.failed(error) }
-}
-
-@available(*, unavailable)
-extension WebSocketChannelHandler: Sendable {}

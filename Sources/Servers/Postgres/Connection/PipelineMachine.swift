@@ -13,8 +13,9 @@ import DequeModule
 /// it. So a write connection syncs after each transaction and reports it at its sync, where it commits; a read
 /// connection repeats the reads that a neighbour's error aborted, each with a separate sync.
 ///
-/// This file contains the state, the jobs' arrival and departure, and the connection's life; sending, answers,
-/// deadlines and loss are in `PipelineMachine+Send`, `+Answers`, `+Deadlines` and `+Loss`.
+/// This file contains the state, the jobs' arrival and departure, and the connection's life; it is long because each of
+/// them is a few lines on the same state. Sending, answers, deadlines and loss are in `PipelineMachine+Send`,
+/// `+Answers`, `+Deadlines` and `+Loss`.
 struct PipelineMachine<Job: PipelineJob> {
     typealias Slot = JobTable<Job>.Slot
 

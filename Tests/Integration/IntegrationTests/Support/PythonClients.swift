@@ -44,16 +44,24 @@ enum PythonClients {
             ["-I", "\(folder)/\(program)"] + arguments, executable: Repository.path(".venv-clients/bin/python"))
     }
 
-    /// Runs a program to its end and returns what it printed.
+    /// Runs a program to its end, within the time limit of the test, and returns what it printed.
+    /// - Throws: what it printed, when it fails.
     @discardableResult
     static func run(_ program: String, _ arguments: [String]) async throws -> String {
         try await output(of: start(program, arguments), "\(program) \(arguments.first ?? "")")
     }
 
+    /// Waits for the end of a program, within the time limit of the test, and returns what it printed. A program has
+    /// succeeded if it ends with status 0 and says that it passed: one that returns early has not.
     /// - Throws: what it printed, when it fails.
+    @discardableResult
     static func output(of process: FreshetProcess, _ name: String) async throws -> String {
         let code = await process.waitForExit()
-        guard code == 0 else { throw Failure(description: "\(name) ended with \(code):\n\(process.output)") }
-        return process.output
+        let output = process.output
+        guard code == 0 else { throw Failure(description: "\(name) ended with \(code):\n\(output)") }
+        guard output.split(separator: "\n").contains(where: { $0.hasSuffix("passed") }) else {
+            throw Failure(description: "\(name) ended without having passed:\n\(output)")
+        }
+        return output
     }
 }

@@ -138,7 +138,7 @@ import Testing
         let result = LiveResult(
             position: SessionFixture.position(1), digest: SessionFixture.digest(1),
             answer: OperationAnswer(body: Array("{}".utf8)))
-        let format = GraphQLTransportWSMachine.format
+        let format = GraphQLTransportWSMachine.traits.format
         let text = format.prefix(id: id) + format.rest(of: result)
         let message = try JSONValue(parsing: text)
         #expect(message["id"]?.stringValue == id && message["type"]?.stringValue == "next")

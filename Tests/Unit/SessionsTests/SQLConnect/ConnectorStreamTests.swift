@@ -102,7 +102,7 @@ import Testing
         let plain = try? JSONParser.parse("\"\(id)\"").stringValue
         let sent = actionTexts(machine.finished(id: plain ?? "", answer: OperationAnswer(body: Array("{}".utf8))))
         #expect(sent == [#"{"result":{"requestId":"\#(id)","data":{}}}"#])
-        let format = Machine.format
+        let format = Machine.traits.format
         #expect(String(decoding: format.prefix(id: plain ?? ""), as: UTF8.self).contains(#""requestId":"\#(id)""#))
     }
 
@@ -300,7 +300,7 @@ import Testing
     @Test func resultsCarryTheIDsOfTheirRows() {
         var result = SessionFixture.live(1, 1)
         result.answer.body = Array(#"{"lot":{"id":"m1"}}"#.utf8)
-        let format = Machine.format
+        let format = Machine.traits.format
         func text() -> String { String(decoding: format.prefix(id: "1") + format.rest(of: result), as: UTF8.self) }
         #expect(text() == #"{"result":{"requestId":"1","data":{"lot":{"id":"m1"}}}}"#)
         result.answer.entities = Array(#"[{"path":["lot"],"entityId":"e"}]"#.utf8)

@@ -90,7 +90,7 @@ import Testing
         #expect(starts(receive(&machine, script.start("1"))) == ["1"])
         #expect(machine.isActive("1") && machine.operationCount == 1)
         _ = machine.started(id: "1")
-        let format = type(of: machine).format
+        let format = type(of: machine).traits.format
         let result = LiveResult(
             position: SessionFixture.position(1), digest: SessionFixture.digest(1),
             answer: OperationAnswer(body: Array(#"{"a":1}"#.utf8)))

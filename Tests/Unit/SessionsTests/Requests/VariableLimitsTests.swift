@@ -1,16 +1,14 @@
-import PublicAPI
 import JSON
 import LiveModel
+import Sessions
+import TestSupport
 import Testing
 
 @Suite struct VariableLimitsTests {
     private func refusal(_ text: String, depthMax: Int = 3, bytesMax: Int = 1_000) throws -> RequestError? {
         guard case .object(let variables) = try JSONValue(parsing: Array(text.utf8)) else { return nil }
-        do throws(RequestError) {
+        return failure { () throws(RequestError) in
             try VariableLimits(depthMax: depthMax, bytesMax: bytesMax).check(variables)
-            return nil
-        } catch {
-            return error
         }
     }
 

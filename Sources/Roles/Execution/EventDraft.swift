@@ -1,0 +1,32 @@
+import JSON
+import LiveModel
+
+/// A mutation's event before its commit: all but the rows that the mutation writes.
+struct EventDraft: Sendable {
+    private let envelope: MutationExecutor.Envelope
+    private let operation: OperationReference
+    private let variables: JSONObject
+    private let auth: Auth?
+    private let clock: ServiceClock
+
+    init(
+        _ envelope: MutationExecutor.Envelope, operation: OperationReference, variables: JSONObject, auth: Auth?,
+        clock: ServiceClock
+    ) {
+        self.envelope = envelope
+        self.operation = operation
+        self.variables = variables
+        self.auth = auth
+        self.clock = clock
+    }
+
+    /// Returns the outbox row to insert just before the commit; nil if the mutation could refresh nothing.
+    func row(keysWritten: @autoclosure () -> [EntityKey]) -> OutboxRow? {
+        guard !envelope.shards.isEmpty else { return nil }
+        let event = MutationEvent(
+            id: envelope.eventID, operation: operation, variables: variables,
+            auth: envelope.authReads.project(auth) ?? .null, keysWritten: keysWritten(), traceID: envelope.traceID,
+            committedAtMs: clock.nowMs())
+        return OutboxRow(event, shards: envelope.shards)
+    }
+}

@@ -1,0 +1,86 @@
+import Catalog
+import Execution
+import LiveModel
+import NIOCore
+import Operations
+import Sessions
+
+/// A live query that a session follows under one of its ids, and what its client holds of it.
+///
+/// A class: it is looked up for each delivery, and a copy would count references to all that it holds.
+final class FollowedOperation {
+    /// What the session is to do about a delivery.
+    enum DeliveryStep {
+        /// Write the result now.
+        case write(SharedResult)
+        /// The result waits in the outbox.
+        case hold
+        /// The client reads too slowly: close the session with a resumable code.
+        case close
+        /// Report the error of one refresh; the operation lives on.
+        case fail(RequestError)
+        /// Stop the operation and report why: its authorization has ended.
+        case end(RequestError)
+    }
+
+    let handle: LoopHub.Handle
+    /// The resolved operation, kept if its authorization depends on the time or the session's token can change.
+    var resolved: ResolvedOperation?
+    /// Whether the authorization depends on the time.
+    private let isRechecked: Bool
+    private(set) var delta: DeltaState
+    /// The subjects whose quota it counts against.
+    let subjects: [QuotaSubject]
+
+    init(
+        _ resolved: ResolvedOperation, handle: LoopHub.Handle, takesNewTokens: Bool = false, delta: DeltaState = .off,
+        subjects: [QuotaSubject] = []
+    ) {
+        self.handle = handle
+        isRechecked = resolved.operation.auth.readsRequestTime
+        self.resolved = isRechecked || takesNewTokens ? resolved : nil
+        self.delta = delta
+        self.subjects = subjects
+    }
+
+    /// Decides about a delivery.
+    /// - Parameters:
+    ///   - outbox: the results that the session has yet to write.
+    ///   - unwrittenBytes: bytes accepted by the connection but not yet by the kernel.
+    func deliver(
+        _ delivery: SessionDelivery, id: String, into outbox: inout DeliveryOutbox<SharedResult>, unwrittenBytes: Int,
+        _ executor: any SessionRequestExecutor
+    ) -> DeliveryStep {
+        if isRechecked, let refusal = resolved?.refusal(nowMs: executor.clock.nowMs()) { return .end(refusal) }
+        switch delivery {
+        case .result(let shared):
+            switch outbox.offer(shared, id: id, bytes: shared.byteCount, unwrittenBytes: unwrittenBytes) {
+            case .write: return .write(shared)
+            case .hold: return .hold
+            case .close: return .close
+            }
+        case .failed(let error):
+            outbox.discard(id: id)
+            delta.failed()
+            return .fail(error)
+        }
+    }
+
+    /// Notes that the client gets this result.
+    /// - Parameter encode: encodes the patch that leads to it from the result with a digest; nil if there is none.
+    /// - Returns: the patch; nil to send the whole result.
+    func patch(
+        to shared: SharedResult, _ hub: LoopHub, _ encode: (Digest, inout DeltaCache) -> ByteBuffer?
+    ) -> ByteBuffer? {
+        guard delta.isOn else { return nil }
+        defer { hub.deltas.remember(shared.result.digest, shared.result.answer) }
+        return delta.advance(to: shared.result.digest).flatMap { encode($0, &hub.deltas) }
+    }
+}
+
+extension ResolvedOperation {
+    /// The reason that the operation may not run at this time, if any.
+    func refusal(nowMs: Int64) -> RequestError? {
+        operation.authorize(auth: auth, variables: variables, nowMs: nowMs)
+    }
+}

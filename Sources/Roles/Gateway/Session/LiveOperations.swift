@@ -1,0 +1,88 @@
+import Execution
+import LiveModel
+import Sessions
+
+/// The operations of a session that carries several: the live queries that it follows, their results that are yet to be
+/// written, and the one-shot operations in flight. The session acts on what is decided here. Used on the session's
+/// event loop only.
+struct LiveOperations {
+    let hub: LoopHub
+    let executor: any SessionRequestExecutor
+    private var followed: [String: FollowedOperation] = [:]
+    private var outbox: DeliveryOutbox<SharedResult>
+    var oneShots: OneShotOperations<Task<Void, Never>>
+
+    init(hub: LoopHub, executor: any SessionRequestExecutor, limits: SessionLimits) {
+        self.hub = hub
+        self.executor = executor
+        outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        oneShots = OneShotOperations(runningMax: limits.operationsMax)
+    }
+
+    subscript(id: String) -> FollowedOperation? { followed[id] }
+
+    var followedCount: Int { followed.count }
+    var followedIDs: [String] { followed.keys.sorted() }
+
+    /// Follows a live query.
+    /// - Parameters:
+    ///   - takesNewTokens: whether the operation may be authorized again with another token.
+    ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
+    ///   - subjects: the subscription counts against their quotas until it is stopped.
+    /// - Returns: the result that the gateway already has, which the session delivers to itself.
+    /// - Throws: `.limitExceeded`.
+    mutating func follow(
+        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, for session: any LiveSession,
+        takesNewTokens: Bool = false, reportsTimerRuns: Bool = false, delta: DeltaState = .off,
+        subjects: [QuotaSubject]
+    ) throws(RequestError) -> SessionDelivery? {
+        try executor.quotas.acquire(.subscription, for: subjects)
+        do throws(RequestError) {
+            let (handle, immediate) = try hub.subscribe(
+                session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns)
+            followed[id] = FollowedOperation(
+                resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
+            return immediate
+        } catch {
+            executor.quotas.release(.subscription, for: subjects)
+            throw error
+        }
+    }
+
+    /// Decides about a delivery to a followed operation.
+    mutating func deliver(
+        _ delivery: SessionDelivery, id: String, to operation: FollowedOperation, unwrittenBytes: Int
+    ) -> FollowedOperation.DeliveryStep {
+        operation.deliver(delivery, id: id, into: &outbox, unwrittenBytes: unwrittenBytes, executor)
+    }
+
+    /// The connection drained: returns the result to write next.
+    mutating func next() -> (id: String, result: SharedResult)? {
+        guard let (id, result) = outbox.next() else { return nil }
+        return (id, result)
+    }
+
+    /// Stops following an operation and drops the response of a one-shot operation, which runs on: a mutation is not
+    /// undone.
+    /// - Returns: whether it was followed.
+    @discardableResult
+    mutating func stop(_ id: String) -> Bool {
+        oneShots.giveUp(id)
+        outbox.discard(id: id)
+        guard let operation = followed.removeValue(forKey: id) else { return false }
+        end(operation)
+        return true
+    }
+
+    /// Stops everything, because the session ends.
+    mutating func stopAll() {
+        for operation in followed.values { end(operation) }
+        followed = [:]
+        for task in oneShots.giveUpAll() { task.cancel() }
+    }
+
+    private func end(_ operation: FollowedOperation) {
+        hub.unsubscribe(operation.handle)
+        executor.quotas.release(.subscription, for: operation.subjects)
+    }
+}

@@ -1,0 +1,34 @@
+package import APINode
+package import Execution
+package import Gateway
+package import Sessions
+
+/// The parts of a node that its requests share, whatever version of the project they use.
+package struct RequestParts: Sendable {
+    let clock: ServiceClock
+    let catalogs: ServedCatalogs
+    let authenticator: any Authenticator
+    let queries: QueryExecutor
+    let mutations: MutationService
+    /// Whether the node runs mutations.
+    let isAPI: Bool
+    let limits: VariableLimits
+    /// The size of the largest result.
+    let resultBytesMax: Int
+    let quotas: QuotaGate
+
+    package init(
+        clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
+        mutations: MutationService, isAPI: Bool, limits: VariableLimits, resultBytesMax: Int, quotas: QuotaGate
+    ) {
+        self.clock = clock
+        self.catalogs = catalogs
+        self.authenticator = authenticator
+        self.queries = queries
+        self.mutations = mutations
+        self.isAPI = isAPI
+        self.limits = limits
+        self.resultBytesMax = resultBytesMax
+        self.quotas = quotas
+    }
+}
