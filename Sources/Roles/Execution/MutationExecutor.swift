@@ -68,7 +68,9 @@ package final class MutationExecutor: Sendable {
         if operation.isStepwise {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
-            return try await StepwiseMutation(pool: pool, run: run, resolvers: resolvers, draft: draft).execute()
+            return try await StepwiseMutation(
+                pool: pool, run: run, resolvers: resolvers, draft: draft, caller: caller
+            ).execute()
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
@@ -77,7 +79,7 @@ package final class MutationExecutor: Sendable {
         if call.isTransaction || call.steps.count == 1, !call.steps.contains(where: \.returnsKey) {
             return try await runAtOnce(operation, call, draft, caller)
         }
-        return try await runInSequence(operation, call, draft)
+        return try await runInSequence(operation, call, draft, caller)
     }
 
     /// Sends the steps and the outbox row as one transaction in one round trip.
@@ -126,10 +128,10 @@ package final class MutationExecutor: Sendable {
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: UInt64
     ) async throws(RequestError) -> Outcome {
         do {
-            return try await pool.withSession { session in
+            return try await pool.withSession(caller: caller) { session in
                 try await session.begin()
                 var fields: [(String, [UInt8]?)] = []
                 var errors: [RequestError] = []

@@ -19,6 +19,8 @@ struct StepwiseMutation {
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
     let draft: EventDraft
+    /// Whom the session is charged to.
+    let caller: UInt64
 
     func execute() async throws(RequestError) -> MutationExecutor.Outcome {
         let run = run
@@ -30,7 +32,7 @@ struct StepwiseMutation {
         }
         do {
             let (begun, first) = (before, first)
-            return try await pool.withSession { session in
+            return try await pool.withSession(caller: caller) { session in
                 try await session.begin()
                 var state = begun
                 for index in run.responseKeys.indices.dropFirst(first) {

@@ -13,7 +13,7 @@ enum ServedVersion: Sendable {
 
     func lookup(_ catalogs: ServedCatalogs) -> OperationLookup {
         switch self {
-        case .current: catalogs.snapshot.resolver
+        case .current: catalogs.snapshot.lookup
         case .pinned(let lookup, _): lookup
         }
     }
