@@ -9,9 +9,9 @@ package struct PostgresConfiguration: Sendable {
     /// Shared, pipelined connections for re-runs of live queries and the service's own reads, separate so that neither
     /// delays the other. 0: they use those for callers' queries.
     package var refreshConnections = 0
-    /// Connections for slow queries of callers, slow re-runs and slow transactions. 0: slow ones hold up those behind them.
-    /// Transactions are cancelled for that, which ends a wait for a synchronous standby as if it had confirmed: only for
-    /// those that do not write.
+    /// Connections for slow queries of callers, slow re-runs and slow transactions. 0: slow ones hold up those behind
+    /// them. Transactions are cancelled for that, which ends a wait for a synchronous standby as if it had confirmed:
+    /// only for those that do not write.
     package var slowReadConnections = 0
     package var slowRefreshConnections = 0
     package var slowWriteConnections = 0
