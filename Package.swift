@@ -305,6 +305,10 @@ let package = Package(
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        // A broker without a server, for tests of the parts that use one
+        .target(
+            name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "Streams"], path: "Tests/InMemoryBroker",
+            swiftSettings: settings),
         // The domain that the tests of catalog and language share
         .target(
             name: "LibrarySchema", dependencies: ["Catalog", "SchemaModel"], path: "Tests/LibrarySchema",
@@ -367,11 +371,14 @@ let package = Package(
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "SeededRandom", "TestSupport", logging]),
-        tests(.contract, "BrokerTests", ["Broker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
+        tests(
+            .contract, "BrokerTests",
+            ["Broker", "InMemoryBroker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
         tests(
             .unit, "ClusterTests",
             [
-                "Broker", "Streams", "Cluster", "JSON", "LiveModel", "RoleMachines", "Sharding", "TestSupport", logging,
+                "Broker", "InMemoryBroker", "Streams", "Cluster", "JSON", "LiveModel", "RoleMachines", "Sharding",
+                "TestSupport", logging,
             ]),
         tests(
             .unit, "HTTPServerTests",
@@ -394,8 +401,8 @@ let package = Package(
         tests(
             .unit, "GatewayTests",
             [
-                "Broker", "Catalog", "Execution", "Gateway", "HTTPServer", "JSON", "LiveModel", "RoleMachines",
-                "SchemaModel", "Sessions", "Streams", "TestSupport", nio, nioPosix, logging,
+                "Broker", "Catalog", "Execution", "Gateway", "HTTPServer", "InMemoryBroker", "JSON", "LiveModel",
+                "RoleMachines", "SchemaModel", "Sessions", "Streams", "TestSupport", nio, nioPosix, logging,
             ]),
         tests(.unit, "PublicAPITests", ["Catalog", "Execution", "LiveModel", "PublicAPI", "SchemaModel"]),
         tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
@@ -419,7 +426,8 @@ let package = Package(
         tests(
             .integration, "IntegrationTests",
             [
-                "APINode", "Broker", "Streams", "Catalog", "Chaos", "Cluster", "Execution", "FreshetClient", "JSON",
+                "APINode", "Broker", "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
+                "FreshetClient", "JSON",
                 "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "RoleMachines", "Sharding", "TestSupport", "freshet",
                 crypto, nio,

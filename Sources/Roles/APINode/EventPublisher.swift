@@ -81,17 +81,17 @@ package final class EventPublisher: Sendable {
                 try? await Task.sleep(for: .milliseconds(ms))
                 change { $0.removalDue() }
             }
-        case .confirmOverrides:
+        case .confirmOverrides(let call):
             Task {
                 let answer = await attempt { try await directory.confirmed() }
                 let (rules, nowMs) = (catalogs.snapshot, directory.nowMs())
-                change { $0.overridesConfirmed(answer, rules: rules, nowMs: nowMs) }
+                change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs) }
             }
-        case .remove(let ids, let catalogGeneration):
+        case .remove(let call, let ids, let catalogGeneration):
             Task {
                 let removal = Self.removal(of: ids, catalogGeneration: catalogGeneration)
                 let answer = await attempt { _ = try await pool.transaction([removal]) }
-                change { $0.removed(answer) }
+                change { $0.removed(call, answer) }
             }
         case .report(.published): metrics.published.increment()
         case .report(.deferred(let id, let reason)):

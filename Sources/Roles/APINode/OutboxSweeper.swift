@@ -103,42 +103,42 @@ package final class OutboxSweeper: Sendable {
     ) async -> [SweeperMachine.Effect] {
         switch effect {
         case .wait: return []
-        case .appendResyncMarkers(let shards):
+        case .appendResyncMarkers(let call, let shards):
             let answer = await attempt("appending resync markers failed") {
                 _ = try await broker.append(streams.resyncMarkers(for: shards))
             }
-            return change { $0.resyncAppended(isCertain: (try? answer.get()) != nil) }
-        case .take(let ageMs, let limit): return await sweep(olderThanMs: ageMs, limit: limit)
-        case .confirmOverrides:
+            return change { $0.resyncAppended(call, isCertain: (try? answer.get()) != nil) }
+        case .take(let call, let ageMs, let limit): return await sweep(call, olderThanMs: ageMs, limit: limit)
+        case .confirmOverrides(let call):
             let answer = await attempt("outbox sweep failed") { try await directory.confirmed() }
             let (rules, nowMs) = (catalogs.snapshot, directory.nowMs())
-            return change { $0.overridesConfirmed(answer, rules: rules, nowMs: nowMs) }
-        case .append(let publications):
+            return change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs) }
+        case .append(let call, let publications):
             let answer = await attempt("outbox sweep failed") {
                 _ = try await broker.append(streams.appends(of: publications))
             }
-            return change { $0.appended(answer) }
-        case .remove(let ids, let catalogGeneration):
+            return change { $0.appended(call, answer) }
+        case .remove(let call, let ids, let catalogGeneration):
             let answer = await attempt("outbox sweep failed") {
                 let removal = EventPublisher.removal(of: ids, catalogGeneration: catalogGeneration)
                 let removed = try await session?.execute(removal.0, removal.1)
                 try await session?.commit()
                 return removed?.rows.count ?? 0
             }
-            return change { $0.removed(answer) }
+            return change { $0.removed(call, answer) }
         case .rollBack:
             // If this fails, the session ends and with it the transaction.
             try? await session?.rollback()
             return []
-        case .measure(let countMax):
+        case .measure(let call, let countMax):
             let answer = await attempt("measuring the outbox failed") {
                 let row = try await pool.query(Self.measure, [.text(String(countMax))]).rows.first
                 return (rows: row?.int(0) ?? 0, oldestMs: Int64(row?.int(1) ?? 0))
             }
-            return change { $0.measured(try? answer.get()) }
-        case .fold(let limit):
+            return change { $0.measured(call, try? answer.get()) }
+        case .fold(let call, let limit):
             let answer = await attempt("folding the outbox failed") { try await foldOldest(limit) }
-            return change { $0.folded(try? answer.get()) }
+            return change { $0.folded(call, try? answer.get()) }
         case .report(let report):
             note(report)
             return []
@@ -147,13 +147,15 @@ package final class OutboxSweeper: Sendable {
 
     /// Takes rows and performs the effects that belong to the same transaction.
     /// - Returns: the effects that follow the transaction.
-    private func sweep(olderThanMs ageMs: Int64, limit: Int) async -> [SweeperMachine.Effect] {
+    private func sweep(
+        _ call: SweeperMachine.CallID, olderThanMs ageMs: Int64, limit: Int
+    ) async -> [SweeperMachine.Effect] {
         let answer = await attempt("outbox sweep failed") {
             try await pool.withSession { [self] session in
                 try await session.begin()
                 let found = try await session.execute(Self.take, [.text(String(ageMs)), .text(String(limit))])
                 let rows = found.rows.compactMap(OutboxRow.init(taken:)).map(SweeperMachine.TakenRow.init)
-                var effects = change { $0.taken(.success(rows)) }
+                var effects = change { $0.taken(call, .success(rows)) }
                 while let effect = effects.first, effect.isInTransaction {
                     effects.removeFirst()
                     effects = await perform(effect, in: session) + effects
@@ -163,7 +165,7 @@ package final class OutboxSweeper: Sendable {
         }
         switch answer {
         case .success(let effects): return effects
-        case .failure(let failure): return change { $0.taken(.failure(failure)) }
+        case .failure(let failure): return change { $0.taken(call, .failure(failure)) }
         }
     }
 

@@ -35,7 +35,11 @@ package final class Membership: Sendable {
         var waiters: [(round: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
         var lastRound: UInt64 = 0
         var hasBegun = false
+        /// Whether `run` has not returned yet. An announcement may be under way until then.
+        var isRunning = false
         var hasEnded = false
+        /// The tasks that wait for the return of `run`. Bound: the calls of `close`.
+        var closers: [CheckedContinuation<Void, Never>] = []
     }
 
     private let node: NodeID
@@ -61,14 +65,15 @@ package final class Membership: Sendable {
 
     // MARK: Facts
 
-    /// Announces the node with every heartbeat until the task is cancelled. Call it once.
+    /// Announces the node with every heartbeat until the task is cancelled or membership is closed. Call it once.
     package func run(_ roles: MemberRoles) async {
         state.withLock { state in
             state.hasBegun = true
+            state.isRunning = true
             state.effects += state.machine.started()
         }
         var wait: (call: MembershipMachine.CallID, end: ContinuousClock.Instant)?
-        while !Task.isCancelled {
+        while !Task.isCancelled, !state.withLock({ $0.hasEnded }) {
             if let effect = state.withLock({ $0.effects.isEmpty ? nil : $0.effects.removeFirst() }) {
                 if case .wait(let call, let ms) = effect {
                     wait = (call, .now + .milliseconds(ms))
@@ -85,6 +90,12 @@ package final class Membership: Sendable {
             }
         }
         end()
+        let closers = state.withLock { state in
+            state.isRunning = false
+            defer { state.closers = [] }
+            return state.closers
+        }
+        for closer in closers { closer.resume() }
     }
 
     /// Reports that nodes or leases changed. Short; from any thread.
@@ -129,9 +140,17 @@ package final class Membership: Sendable {
         if isWithdrawn { try? await broker.withdrawNode(node.name) }
     }
 
-    /// Removes the entry for good. Call it after cancelling `run`.
+    /// Ends `run` and removes the entry for good. An announcement under way ends first; it would list the node again.
     package func close() async {
         end()
+        wakeUp.notify()
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.isRunning { state.closers.append(continuation) }
+                return !state.isRunning
+            }
+            if isOver { continuation.resume() }
+        }
         if state.withLock({ $0.hasBegun }) { try? await broker.withdrawNode(node.name) }
     }
 

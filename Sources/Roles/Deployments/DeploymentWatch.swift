@@ -89,20 +89,22 @@ package final class DeploymentWatch: Sendable {
     /// The reason that an announced or deployed version is not served here; empty if all are.
     package var problem: String { state.withLock { $0.problem } }
 
-    /// Runs until its task is cancelled.
+    /// Runs until its task is cancelled. Returns when a call of `move` that is in progress, and cancelled, has ended.
     /// - Parameter move: asks all sessions to reconnect except those of the given versions; called after each poll. It
     ///   takes the versions that stay, because a node that was suspended may hold sessions of a version that is no
     ///   longer served anywhere.
     package func run(move: @escaping @Sendable (_ staying: Set<Digest>) async -> Void) async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(settings.pollMs))
-            if Task.isCancelled { return }
-            await poll()
-            guard !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
-            let staying = state.withLock { $0.staying }
-            Task {
-                await move(staying)
-                self.isMoving.store(false, ordering: .releasing)
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(settings.pollMs))
+                if Task.isCancelled { return }
+                await poll()
+                guard !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
+                let staying = state.withLock { $0.staying }
+                group.addTask {
+                    await move(staying)
+                    self.isMoving.store(false, ordering: .releasing)
+                }
             }
         }
     }

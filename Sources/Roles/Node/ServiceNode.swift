@@ -17,8 +17,8 @@ import Synchronization
 
 /// One process of the cluster: connects to Postgres and Redis, opens its ports, and runs the roles in its settings.
 ///
-/// Call `start` once, then `drain` (from any task). A start runs the stages in `Stages/`; a later stage that fails, and
-/// `drain`, close what they started in the reverse order (`ClosingStack`).
+/// Call `start` once, and `drain` at any time, from any task. A start runs the stages in `Stages/`; a later stage that
+/// fails, and `drain`, close what they started in the reverse order (`ClosingStack`).
 package final class ServiceNode: Sendable {
     package struct Address: Sendable {
         package let publicPort: Int
@@ -31,9 +31,19 @@ package final class ServiceNode: Sendable {
         let sessions: SessionRegistry
     }
 
+    private enum Life {
+        case new
+        case starting(Task<Result<Address, NodeError>, Never>)
+        case running(Running)
+        /// Failed to start, or stopped.
+        case ended
+
+        var running: Running? { if case .running(let running) = self { running } else { nil } }
+    }
+
     let context: NodeContext
     private let parts = ClosingStack()
-    private let running = Mutex<Running?>(nil)
+    private let life = Mutex(Life.new)
 
     private var node: NodeContext { context }
 
@@ -59,17 +69,47 @@ package final class ServiceNode: Sendable {
 
     // MARK: Start
 
-    /// - Throws: `NodeError` with one clear line, after everything opened has been closed.
+    /// - Throws: `NodeError` with one clear line, after everything opened has been closed; also when the node is drained
+    ///   or the calling task cancelled before the start has ended.
     package func start() async throws(NodeError) -> Address {
+        let start: Task<Result<Address, NodeError>, Never>? = life.withLock { life in
+            switch life {
+            case .new:
+                let start = Task { await startOrClose() }
+                life = .starting(start)
+                return start
+            case .ended: return nil
+            case .starting, .running: preconditionFailure("node \(id) is started twice")
+            }
+        }
+        guard let start else { throw Self.stopped }
+        return try await withTaskCancellationHandler {
+            await start.value
+        } onCancel: {
+            start.cancel()
+        }.get()
+    }
+
+    private static let stopped = NodeError("the node was stopped before it had started")
+
+    private func startOrClose() async -> Result<Address, NodeError> {
         do throws(NodeError) {
-            return try await startStages()
+            let (address, running) = try await startStages()
+            // A drain cancels this task under the same lock.
+            let isStopped = life.withLock { life in
+                if !Task.isCancelled { life = .running(running) }
+                return Task.isCancelled
+            }
+            if isStopped { throw Self.stopped }
+            return .success(address)
         } catch {
             await parts.close()
-            throw error
+            life.withLock { $0 = .ended }
+            return .failure(error)
         }
     }
 
-    private func startStages() async throws(NodeError) -> Address {
+    private func startStages() async throws(NodeError) -> (Address, Running) {
         guard TrustedProxies(node.settings.http.trustedProxies) != nil else {
             throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
         }
@@ -95,9 +135,8 @@ package final class ServiceNode: Sendable {
             node: node, cluster: cluster, access: access, execution: execution, roles: roles, listeners: listeners,
             readiness: readiness, inspector: NodeInspector(administered), tasks: network.tasks, parts: parts)
         await run.start()
-        running.withLock { $0 = Running(execution: execution, sessions: roles.sessions) }
         node.phase.start()
-        return listeners.address
+        return (listeners.address, Running(execution: execution, sessions: roles.sessions))
     }
 
     private func openProbe(_ storage: NodeStorage) -> ReadinessProbe {
@@ -111,7 +150,7 @@ package final class ServiceNode: Sendable {
     // MARK: Stop
 
     /// Stops the node: it reports not ready, pauses, hands its shards over, asks its sessions to reconnect (staggered),
-    /// finishes work in flight, and closes everything.
+    /// finishes work in flight, and closes everything. A node that is starting gives the start up and closes at once.
     /// - Parameters:
     ///   - delayMs: the pause in which load balancers notice that the node is not ready, while it serves as before. A
     ///     node without clients skips it.
@@ -119,16 +158,35 @@ package final class ServiceNode: Sendable {
     ///   - graceMs: the time limit for work in flight after that.
     package func drain(delayMs: Int64 = 0, sessionsOverMs: Int64, graceMs: Int64) async {
         guard node.phase.leave() else { return }
+        if let start = cancelStart() {
+            node.logger.info("stopping during the start")
+            _ = node.phase.drain()
+            _ = await start.value
+            return
+        }
         if delayMs > 0, !node.settings.cluster.roles.isDisjoint(with: [.api, .gateway]) {
             node.logger.info("leaving", metadata: ["delayMs": "\(delayMs)"])
             try? await Task.sleep(for: .milliseconds(delayMs))
         }
         guard node.phase.drain() else { return }
         // No other task can reach the parts that are closed below.
-        guard let sessions = running.withLock({ $0.take() })?.sessions else { return }
+        let running = life.withLock { life in
+            defer { life = .ended }
+            return life.running
+        }
+        guard let sessions = running?.sessions else { return }
         node.logger.info("draining", metadata: ["sessions": "\(sessions.count)"])
         await parts.close(.init(sessionsOverMs: sessionsOverMs, workMs: graceMs))
         node.logger.info("stopped")
+    }
+
+    /// Returns the start in progress, cancelled.
+    private func cancelStart() -> Task<Result<Address, NodeError>, Never>? {
+        life.withLock { life in
+            guard case .starting(let start) = life else { return nil }
+            start.cancel()
+            return start
+        }
     }
 
     // MARK: What it serves
@@ -136,14 +194,14 @@ package final class ServiceNode: Sendable {
     /// Looks for deployments now instead of at the next poll.
     /// - Returns: the last deployment that applies to every mutation in progress; 0 for a node that follows none.
     package func loadDeployments() async -> Int64 {
-        guard let execution = running.withLock({ $0?.execution }), let deployments = execution.deployments
+        guard let execution = life.withLock({ $0.running?.execution }), let deployments = execution.deployments
         else { return 0 }
         await deployments.poll()
         return execution.catalogs.generationReached
     }
 
     /// The version of the project that serves new requests; nil before the start and after the stop.
-    package var servedVersion: Digest? { running.withLock { $0 }?.execution.catalogs.set.current.version }
+    package var servedVersion: Digest? { life.withLock { $0.running }?.execution.catalogs.set.current.version }
 
     static func reason(_ error: any Error) -> String {
         if let error = error as? IOError { return error.errnoCode == 98 ? "the port is in use" : error.description }

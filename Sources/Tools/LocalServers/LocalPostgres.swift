@@ -215,27 +215,14 @@ package final class LocalPostgres: Sendable {
     private func awaitReady(_ child: ChildProcess, until deadline: ContinuousClock.Instant)
         async throws(LocalServerError)
     {
-        let pauses = Backoff(minMs: 5, maxMs: 200)
-        var attempts = 0
-        while true {
-            if let exit = child.exit {
-                throw LocalServerError(
-                    .startFailed, "Postgres ended while starting (\(exit)); its log is \(layout.log)",
-                    logTail: Files.tail(layout.log))
-            }
+        try await child.awaitReady("Postgres", log: layout.log, until: deadline, timeoutMs: options.startTimeoutMs) {
+            () async throws(LocalServerError) in
             switch await PostgresProbe.prepareDatabase(connectionString(database: "postgres"), name: databaseName) {
-            case .ready: return
-            case .notYet: break
+            case .ready: return true
+            case .notYet: return false
             case .refused(let reason):
                 throw LocalServerError(.startFailed, reason, logTail: Files.tail(layout.log))
             }
-            guard ContinuousClock.now < deadline, !Task.isCancelled else {
-                throw LocalServerError(
-                    .startFailed, "Postgres is not ready after \(options.startTimeoutMs) ms; its log is \(layout.log)",
-                    logTail: Files.tail(layout.log))
-            }
-            _ = await child.waitForExit(timeoutMs: Int(pauses.delayMs(after: attempts)))
-            attempts += 1
         }
     }
 

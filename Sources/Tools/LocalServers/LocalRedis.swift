@@ -231,22 +231,9 @@ package final class LocalRedis: Sendable {
 
     private func awaitReady(_ child: ChildProcess) async throws(LocalServerError) {
         let deadline = ContinuousClock.now + .milliseconds(options.startTimeoutMs)
-        let pauses = Backoff(minMs: 2, maxMs: 200)
-        var attempts = 0
-        while true {
-            if let exit = child.exit {
-                throw LocalServerError(
-                    .startFailed, "Redis ended while starting (\(exit)); its log is \(logPath)",
-                    logTail: Files.tail(logPath))
-            }
-            if await isReady() { return }
-            guard ContinuousClock.now < deadline, !Task.isCancelled else {
-                throw LocalServerError(
-                    .startFailed, "Redis is not ready after \(options.startTimeoutMs) ms; its log is \(logPath)",
-                    logTail: Files.tail(logPath))
-            }
-            _ = await child.waitForExit(timeoutMs: Int(pauses.delayMs(after: attempts)))
-            attempts += 1
+        try await child.awaitReady("Redis", log: logPath, until: deadline, timeoutMs: options.startTimeoutMs) {
+            () async throws(LocalServerError) in
+            await isReady()
         }
     }
 

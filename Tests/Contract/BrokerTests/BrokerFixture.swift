@@ -1,3 +1,4 @@
+import InMemoryBroker
 import LiveModel
 import Synchronization
 import Testing

@@ -247,6 +247,25 @@ struct DeploymentWatchTests {
         }
     }
 
+    @Test func aMoveInProgressEndsWithTheRun() async throws {
+        try await with { fixture in
+            let watch = try await fixture.watch(pollMs: 1)
+            let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+            let hasEnded = Mutex(false)
+            let running = Task {
+                await watch.run { _ in
+                    hasBegun.finish()
+                    while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
+                    hasEnded.withLock { $0 = true }
+                }
+            }
+            for await _ in begun {}
+            running.cancel()
+            await running.value
+            #expect(hasEnded.withLock { $0 })
+        }
+    }
+
     @Test func pruningKeepsWhatIsServedAndTheYoungestRows() async throws {
         try await with { fixture in
             _ = try await fixture.watch()

@@ -172,6 +172,31 @@ struct StartFailureTests {
         }
     }
 
+    /// It waits for Redis; nothing ends that wait but the stop.
+    @Test func aStopDuringTheStartEndsIt() async throws {
+        try await with { servers, pool in
+            let before = try await baseline(servers, pool)
+            var settings = servers.settings()
+            settings.redis.url = "redis://127.0.0.1:1"
+            settings.cluster.startWaitMs = 0
+            let node = try servers.node(settings)
+            // It runs until it has to wait.
+            let starting = Task.immediate { try await node.start() }
+            await node.drain(sessionsOverMs: 0, graceMs: 1_000)
+            await #expect(throws: NodeError.self) { _ = try await starting.value }
+            try await expectNothingMore(than: before, servers, pool, "stop during the start")
+        }
+    }
+
+    @Test func aNodeThatWasStoppedDoesNotStart() async throws {
+        try await with { servers, pool in
+            let node = try servers.node(servers.settings())
+            await node.drain(sessionsOverMs: 0, graceMs: 0)
+            await #expect(throws: NodeError.self) { _ = try await node.start() }
+            #expect(try await servers.connections(pool) == 0)
+        }
+    }
+
     @Test func aStopLeavesNothingBehind() async throws {
         try await with { servers, pool in
             let before = try await baseline(servers, pool)

@@ -1,3 +1,4 @@
+import InMemoryBroker
 import APINode
 import Broker
 import Catalog

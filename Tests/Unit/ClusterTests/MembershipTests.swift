@@ -1,3 +1,4 @@
+import InMemoryBroker
 import Broker
 import Cluster
 import LiveModel
@@ -134,6 +135,45 @@ struct MembershipTests {
             await membership.refresh()
             #expect(try await records().map(\.id) == [one])
         }
+    }
+
+    @Test func anAnnouncementUnderWayDoesNotOutliveTheEntry() async throws {
+        let membership = membership(one)
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (gate, opensGate) = AsyncStream.makeStream(of: Void.self)
+        let announcements = Mutex(0)
+        var member = roles.member(one)
+        let announcement = member.announcement
+        member.announcement = { isDraining in
+            if announcements.withLock({ announcements in
+                announcements += 1
+                return announcements == 2
+            }) {
+                hasBegun.finish()
+                for await _ in gate {}
+            }
+            return await announcement(isDraining)
+        }
+        let running = Task { [member] in await membership.run(member) }
+        await membership.firstRoundEnded()
+        membership.wake()
+        for await _ in begun {}
+        // It runs until it has to wait: for the announcement.
+        let closing = Task.immediate { await membership.close() }
+        opensGate.finish()
+        await closing.value
+        running.cancel()
+        await running.value
+        #expect(try await records().isEmpty)
+    }
+
+    @Test func closingEndsMembershipWithoutACancellation() async throws {
+        let membership = membership(one)
+        let running = Task { [roles, one] in await membership.run(roles.member(one)) }
+        await membership.firstRoundEnded()
+        await membership.close()
+        await running.value
+        #expect(try await records().isEmpty)
     }
 
     @Test func theEndAnswersThoseWhoWait() async {

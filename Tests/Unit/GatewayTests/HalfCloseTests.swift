@@ -1,3 +1,4 @@
+import InMemoryBroker
 import Broker
 import Streams
 import Execution

@@ -1,6 +1,7 @@
 import Broker
 import Catalog
 import Execution
+import InMemoryBroker
 import JSON
 import LiveModel
 import Logging

@@ -67,7 +67,7 @@ package struct GatewayMachine: Sendable {
 
     /// - Parameters:
     ///   - firstAnnouncement: greater than any announcement number that a former process of this name used.
-    ///   - route: the current placement of a live query; after a change, call `routesChanged`.
+    ///   - route: returns the current route of a live query; after a change, call `routesChanged`.
     package init(
         gateway: NodeID, settings: Settings, firstAnnouncement: UInt64,
         route: @escaping @Sendable (LiveQuery) -> ShardRoute
@@ -105,7 +105,7 @@ package struct GatewayMachine: Sendable {
         return effects
     }
 
-    /// Handles a change of placements by operators.
+    /// Handles a change of routes by operators.
     package mutating func routesChanged(nowMs: Int64) -> [Effect] {
         effects(of: interest.routesChanged(nowMs: nowMs))
     }

@@ -8,6 +8,7 @@ package import Sharding
 /// rows' commits. If the splits or the catalogs changed since an event's shards were chosen, the event is also
 /// published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses the removal
 /// while a deployment exists that this node had not loaded.
+/// An answer to a call that is not in flight is counted and ignored.
 /// Bounds: `inFlightMax` events in flight (further events are left to the sweepers) and as many rows awaiting removal.
 package struct PublisherMachine: Sendable {
     package struct Settings: Sendable {
@@ -39,7 +40,7 @@ package struct PublisherMachine: Sendable {
         }
     }
 
-    /// Identifies an append that awaits an answer.
+    /// Identifies an effect that awaits an answer.
     package typealias CallID = UInt64
 
     package enum Effect: Sendable {
@@ -48,9 +49,9 @@ package struct PublisherMachine: Sendable {
         /// Call `removalDue` after this time.
         case wait(ms: Int64)
         /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
-        case confirmOverrides
+        case confirmOverrides(CallID)
         /// Remove the rows unless a deployment after `catalogGeneration` exists, then call `removed`.
-        case remove(ids: [String], catalogGeneration: Int64)
+        case remove(CallID, ids: [String], catalogGeneration: Int64)
         /// For the log and the metrics.
         case report(Report)
     }
@@ -70,10 +71,10 @@ package struct PublisherMachine: Sendable {
     private enum Removal: Sendable {
         case idle
         case waiting
-        case confirming([Committed])
+        case confirming([Committed], call: CallID)
         /// `call` appends the first of the remaining batches of publications.
         case republishing([Committed], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>, call: CallID)
-        case removing(count: Int)
+        case removing(count: Int, call: CallID)
     }
 
     package let settings: Settings
@@ -82,7 +83,7 @@ package struct PublisherMachine: Sendable {
     private var lastCall: CallID = 0
     private var published: [Committed] = []
     private var removal = Removal.idle
-    /// The number of answers to appends that were not in flight.
+    /// The number of answers to calls that were not in flight.
     package private(set) var answersIgnored = 0
     /// Whether any event was sent to the broker.
     package private(set) var hasPublished = false
@@ -107,12 +108,12 @@ package struct PublisherMachine: Sendable {
             return [.report(.deferred(id: event.row.id, reason: "too many events are being published"))]
         }
         hasPublished = true
-        lastCall += 1
-        inFlight[lastCall] = event
-        return [.append(lastCall, [Publication(row: event.row, shards: event.row.shards)])]
+        let call = newCall()
+        inFlight[call] = event
+        return [.append(call, [Publication(row: event.row, shards: event.row.shards)])]
     }
 
-    /// Handles the answer to an append. An answer to an append that is not in flight is counted and ignored.
+    /// Handles the answer to an append.
     /// - Parameter answer: success: every stream has its entry; failure: any stream may lack it.
     package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
         guard let event = inFlight.removeValue(forKey: call) else { return republished(call, answer) }
@@ -136,15 +137,16 @@ package struct PublisherMachine: Sendable {
         }
         let batch = Array(published.prefix(settings.deleteBatchMax))
         published.removeFirst(batch.count)
-        removal = .confirming(batch)
-        return [.confirmOverrides]
+        let call = newCall()
+        removal = .confirming(batch, call: call)
+        return [.confirmOverrides(call)]
     }
 
     /// - Parameter rules: those of the catalogs that this node has loaded now.
     package mutating func overridesConfirmed(
-        _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
+        _ call: CallID, _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
     ) -> [Effect] {
-        guard case .confirming(let batch) = removal else { preconditionFailure("overrides came while \(removal)") }
+        guard case .confirming(let batch, call) = removal else { return ignore() }
         let overrides: ClusterOverrides
         switch answer {
         case .success(let confirmed): overrides = confirmed
@@ -165,21 +167,18 @@ package struct PublisherMachine: Sendable {
     private mutating func republish(
         _ batch: [Committed], _ catalogGeneration: Int64, _ remaining: ArraySlice<[Publication]>
     ) -> [Effect] {
+        let call = newCall()
         guard let publications = remaining.first else {
-            removal = .removing(count: batch.count)
-            return [.remove(ids: batch.map(\.row.id), catalogGeneration: catalogGeneration)]
+            removal = .removing(count: batch.count, call: call)
+            return [.remove(call, ids: batch.map(\.row.id), catalogGeneration: catalogGeneration)]
         }
-        lastCall += 1
-        removal = .republishing(batch, catalogGeneration: catalogGeneration, remaining: remaining, call: lastCall)
-        return [.append(lastCall, publications)]
+        removal = .republishing(batch, catalogGeneration: catalogGeneration, remaining: remaining, call: call)
+        return [.append(call, publications)]
     }
 
     private mutating func republished(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
-        guard case .republishing(let batch, let catalogGeneration, let remaining, let awaited) = removal,
-            awaited == call
-        else {
-            answersIgnored += 1
-            return []
+        guard case .republishing(let batch, let catalogGeneration, let remaining, call) = removal else {
+            return ignore()
         }
         if case .failure(let failure) = answer { return leave(batch.count, failure) }
         return [.report(.republished(remaining.first?.count ?? 0))]
@@ -187,8 +186,8 @@ package struct PublisherMachine: Sendable {
     }
 
     /// - Parameter answer: success also if the database refused because a deployment is not loaded here.
-    package mutating func removed(_ answer: Result<Void, StepFailure>) -> [Effect] {
-        guard case .removing(let count) = removal else { preconditionFailure("rows were removed while \(removal)") }
+    package mutating func removed(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
+        guard case .removing(let count, call) = removal else { return ignore() }
         switch answer {
         case .success: return nextBatch()
         case .failure(let failure): return leave(count, failure)
@@ -203,5 +202,17 @@ package struct PublisherMachine: Sendable {
     private mutating func nextBatch() -> [Effect] {
         removal = .waiting
         return [.wait(ms: settings.deleteBatchMs)]
+    }
+
+    // MARK: Calls
+
+    private mutating func newCall() -> CallID {
+        lastCall += 1
+        return lastCall
+    }
+
+    private mutating func ignore() -> [Effect] {
+        answersIgnored += 1
+        return []
     }
 }

@@ -15,7 +15,8 @@ package import Sharding
 /// While the outbox holds more than `rowsMax` rows, the oldest are folded into one row that means "anything may have
 /// changed". Publishing that row re-runs every live query, which covers every folded event.
 ///
-/// At most one effect at a time awaits an answer, so the performer is a simple loop.
+/// At most one effect at a time awaits an answer, so the performer is a simple loop. An answer to a call that is not in
+/// flight is counted and ignored.
 package struct SweeperMachine: Sendable {
     package struct Settings: Sendable {
         package var sweepMs: Int64 = 1_000
@@ -59,26 +60,29 @@ package struct SweeperMachine: Sendable {
         package var folded = 0
     }
 
+    /// Identifies an effect that awaits an answer.
+    package typealias CallID = UInt64
+
     package enum Effect: Sendable {
         /// The round is over: begin the next one after this time.
         case wait(ms: Int64)
         /// Append a resync marker to each of these shards, then call `resyncAppended`.
-        case appendResyncMarkers([ShardID])
+        case appendResyncMarkers(CallID, [ShardID])
         /// Begin a transaction and take the oldest rows that are older than this, then call `taken`.
-        case take(olderThanMs: Int64, limit: Int)
+        case take(CallID, olderThanMs: Int64, limit: Int)
         /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
-        case confirmOverrides
+        case confirmOverrides(CallID)
         /// Append one entry per shard, in order, then call `appended`.
-        case append([Publication])
+        case append(CallID, [Publication])
         /// Remove the rows in the transaction that took them, unless a deployment after `catalogGeneration` exists, and
         /// commit; then call `removed`.
-        case remove(ids: [String], catalogGeneration: Int64)
+        case remove(CallID, ids: [String], catalogGeneration: Int64)
         /// Roll back the transaction that took the rows. No answer is awaited.
         case rollBack
         /// Count the rows, up to `countMax`, then call `measured`.
-        case measure(countMax: Int)
+        case measure(CallID, countMax: Int)
         /// Fold the oldest rows into one, `foldedEvent` with a new id and no shards, then call `folded`.
-        case fold(limit: Int)
+        case fold(CallID, limit: Int)
         /// For the log and the metrics.
         case report(Report)
     }
@@ -119,6 +123,11 @@ package struct SweeperMachine: Sendable {
     package let settings: Settings
     private let routing: EventRouting
     private var state = State.idle
+    private var lastCall: CallID = 0
+    /// The call in flight; nil between rounds.
+    private var call: CallID?
+    /// The number of answers to calls that were not in flight.
+    package private(set) var answersIgnored = 0
     /// The number of server changes for which all shards have resync markers.
     private var serverChangesKnown = 0
     /// Whether any event was sent to the broker, by this machine or by the node's publisher.
@@ -144,11 +153,12 @@ package struct SweeperMachine: Sendable {
             return take()
         }
         state = .resyncing(serverChanges: serverChanges)
-        return [.appendResyncMarkers(routing.allShards)]
+        return [.appendResyncMarkers(newCall(), routing.allShards)]
     }
 
     /// - Parameter isCertain: whether every shard has its marker; if not, the next round appends all of them again.
-    package mutating func resyncAppended(isCertain: Bool) -> [Effect] {
+    package mutating func resyncAppended(_ call: CallID, isCertain: Bool) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .resyncing(let serverChanges) = state else { preconditionFailure("markers came while \(state)") }
         guard isCertain else { return take() }
         serverChangesKnown = serverChanges
@@ -159,10 +169,11 @@ package struct SweeperMachine: Sendable {
 
     private mutating func take() -> [Effect] {
         state = .taking
-        return [.take(olderThanMs: settings.sweepAgeMs, limit: settings.batchMax)]
+        return [.take(newCall(), olderThanMs: settings.sweepAgeMs, limit: settings.batchMax)]
     }
 
-    package mutating func taken(_ answer: Result<[TakenRow], StepFailure>) -> [Effect] {
+    package mutating func taken(_ call: CallID, _ answer: Result<[TakenRow], StepFailure>) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .taking = state else { preconditionFailure("rows were taken while \(state)") }
         switch answer {
         case .failure(let failure): return measure(problem: failure.reason)
@@ -170,14 +181,15 @@ package struct SweeperMachine: Sendable {
         case .success(let rows):
             hasPublished = true
             state = .confirming(rows)
-            return [.confirmOverrides]
+            return [.confirmOverrides(newCall())]
         }
     }
 
     /// - Parameter rules: those of the catalogs that this node has loaded now.
     package mutating func overridesConfirmed(
-        _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
+        _ call: CallID, _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
     ) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .confirming(let rows) = state else { preconditionFailure("overrides came while \(state)") }
         switch answer {
         case .failure(let failure): return [.rollBack] + measure(problem: failure.reason)
@@ -200,14 +212,15 @@ package struct SweeperMachine: Sendable {
     ) -> [Effect] {
         guard let publications = remaining.first else {
             state = .removing(count: rows.count)
-            return [.remove(ids: rows.map(\.row.id), catalogGeneration: catalogGeneration)]
+            return [.remove(newCall(), ids: rows.map(\.row.id), catalogGeneration: catalogGeneration)]
         }
         state = .appending(rows, catalogGeneration: catalogGeneration, remaining: remaining)
-        return [.append(publications)]
+        return [.append(newCall(), publications)]
     }
 
     /// - Parameter answer: success: every stream has its entries.
-    package mutating func appended(_ answer: Result<Void, StepFailure>) -> [Effect] {
+    package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .appending(let rows, let catalogGeneration, let remaining) = state else {
             preconditionFailure("events were appended while \(state)")
         }
@@ -219,7 +232,8 @@ package struct SweeperMachine: Sendable {
 
     /// - Parameter answer: the number of removed rows. Zero if a deployment is not loaded here; another node or the
     ///   next round removes them.
-    package mutating func removed(_ answer: Result<Int, StepFailure>) -> [Effect] {
+    package mutating func removed(_ call: CallID, _ answer: Result<Int, StepFailure>) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .removing(let count) = state else { preconditionFailure("rows were removed while \(state)") }
         switch answer {
         case .failure(let failure): return measure(problem: failure.reason)
@@ -235,21 +249,23 @@ package struct SweeperMachine: Sendable {
     /// Measures the outbox, even if nothing could be published: the bound matters most then.
     private mutating func measure(problem: String) -> [Effect] {
         state = .measuring(problem: problem)
-        return [.measure(countMax: settings.rowsMax + settings.foldMax)]
+        return [.measure(newCall(), countMax: settings.rowsMax + settings.foldMax)]
     }
 
     /// - Parameter answer: the row count, up to `countMax`, and the age of the oldest row; nil if the query failed.
-    package mutating func measured(_ answer: (rows: Int, oldestMs: Int64)?) -> [Effect] {
+    package mutating func measured(_ call: CallID, _ answer: (rows: Int, oldestMs: Int64)?) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .measuring(let problem) = state else { preconditionFailure("measured while \(state)") }
         guard let answer else { return pause() }
         guard answer.rows > settings.rowsMax else { return end(answer.rows, answer.oldestMs, problem) }
         state = .folding(
             Folding(before: answer.rows, rows: answer.rows, oldestMs: answer.oldestMs, problem: problem))
-        return [.fold(limit: settings.foldMax)]
+        return [.fold(newCall(), limit: settings.foldMax)]
     }
 
     /// - Parameter count: the number of rows folded into one; nil if the statement failed.
-    package mutating func folded(_ count: Int?) -> [Effect] {
+    package mutating func folded(_ call: CallID, _ count: Int?) -> [Effect] {
+        guard end(call) else { return [] }
         guard case .folding(var folding) = state else { preconditionFailure("rows were folded while \(state)") }
         // With fewer than two, a sweeper has locked the others.
         if let count, count >= 2 {
@@ -257,7 +273,7 @@ package struct SweeperMachine: Sendable {
             folding.rows -= count - 1
             if folding.rows > settings.rowsMax / 2 {
                 state = .folding(folding)
-                return [.fold(limit: settings.foldMax)]
+                return [.fold(newCall(), limit: settings.foldMax)]
             }
         }
         backlog.folded += folding.folded
@@ -274,6 +290,24 @@ package struct SweeperMachine: Sendable {
     private mutating func pause() -> [Effect] {
         state = .idle
         return [.wait(ms: settings.sweepMs)]
+    }
+
+    // MARK: Calls
+
+    private mutating func newCall() -> CallID {
+        lastCall += 1
+        call = lastCall
+        return lastCall
+    }
+
+    /// Ends the call; false if it is not in flight.
+    private mutating func end(_ call: CallID) -> Bool {
+        guard call == self.call else {
+            answersIgnored += 1
+            return false
+        }
+        self.call = nil
+        return true
     }
 }
 

@@ -306,6 +306,6 @@ package final class RedisBroker: Broker {
 }
 
 /// An empty owner means "free" in the stored lease.
-func requireLeaseArguments(owner: String, ttlMs: Int) throws(BrokerError) {
+package func requireLeaseArguments(owner: String, ttlMs: Int) throws(BrokerError) {
     guard !owner.isEmpty, ttlMs > 0 else { throw BrokerError(.misconfigured, "a lease needs an owner and a ttl") }
 }

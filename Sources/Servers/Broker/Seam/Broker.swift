@@ -2,7 +2,7 @@ package import Streams
 package import LiveModel
 
 /// The seam to Redis: streams, leases, the node registry and the cluster's shared facts. Two implementations pass one
-/// test suite: `RedisBroker` and the in-process `MemoryBroker`.
+/// test suite: `RedisBroker` and, for tests, the in-process `MemoryBroker`.
 ///
 /// Guarantees:
 /// - **Appends are at least once.** A returned id means that the server has the entry; its durability depends on the

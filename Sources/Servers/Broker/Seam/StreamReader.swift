@@ -89,6 +89,6 @@ package final class ReadTicket: Sendable {
 
     package init() {}
 
-    var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
-    func markCancelled() { cancelled.store(true, ordering: .releasing) }
+    package var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+    package func markCancelled() { cancelled.store(true, ordering: .releasing) }
 }

@@ -69,8 +69,8 @@ final class ConnectionDriver {
         case .submit(let job):
             job.id = machine.submitted(job, isCancelled: job.cancelRequested.load(ordering: .relaxed))
         case .cancel(let job):
-            // A rerouted job has the id of another connection, and a job that has not arrived yet has none. In both cases
-            // its mark is found later.
+            // A rerouted job has the id of another connection, and a job that has not arrived yet has none. In both
+            // cases its mark is found later.
             if job.connection.withLock({ $0 }) === handle, let id = job.id { machine.cancelled(id, nowMs: nowMs) }
         case .cancelRequestEnded(let generation):
             machine.cancelRequestEnded(generation: generation)

@@ -50,7 +50,7 @@ final class HTTPPool: @unchecked Sendable {
                 .failure(
                     CodedFailure(code: "DRIVER_OVERLOAD", message: "too many requests are waiting for a connection")))
         }
-        let deadlineNs = Clock.nowNs() + timeoutMs * 1_000_000
+        let deadlineNs = DeliveryClock.nowNs() + timeoutMs * 1_000_000
         waiting.append(Waiting(request: request, deadlineNs: deadlineNs, completion: completion))
         connectIfNeeded()
     }
@@ -93,7 +93,7 @@ final class HTTPPool: @unchecked Sendable {
             return
         }
         while let next = waiting.popFirst() {
-            let leftMs = (next.deadlineNs - Clock.nowNs()) / 1_000_000
+            let leftMs = (next.deadlineNs - DeliveryClock.nowNs()) / 1_000_000
             if leftMs > 0 { return perform(next.request, timeoutMs: leftMs, next.completion, on: connection) }
             next.completion(
                 .failure(CodedFailure(code: CodedFailure.timeout, message: "no free connection within \(timeoutMs) ms"))

@@ -93,33 +93,33 @@ package final class LoadRun: Sendable {
         let driver = MutationDriver(
             scenario: scenario, rows: prepared.rows, token: options.token, pool: pool, schedule: schedule, times: times,
             marker: marker, seed: seed)
-        let startNs = Clock.nowNs()
+        let startNs = DeliveryClock.nowNs()
         let watch = Task { await self.watch(subscribers, driver, pool, startNs: startNs, onProgress) }
 
         // Connect
         let ramp = ConnectRamp(total: prepared.subscribers.count, perSecond: scenario.connectPerSecond)
         let started = await subscribers.connect(prepared, ramp: ramp) { self.isStopped.load(ordering: .relaxed) }
         var connected = await subscribers.snapshot()
-        let connectUntilNs = Clock.nowNs() + scenario.connectTimeoutMs * 1_000_000
-        while connected.subscribed < prepared.subscribers.count, Clock.nowNs() < connectUntilNs,
+        let connectUntilNs = DeliveryClock.nowNs() + scenario.connectTimeoutMs * 1_000_000
+        while connected.subscribed < prepared.subscribers.count, DeliveryClock.nowNs() < connectUntilNs,
             !isStopped.load(ordering: .relaxed)
         {
             await Self.pause(ms: 20)
             connected = await subscribers.snapshot()
         }
-        let connectingMs = (Clock.nowNs() - startNs) / 1_000_000
+        let connectingMs = (DeliveryClock.nowNs() - startNs) / 1_000_000
 
         // Load
         phase.withLock { $0 = .warmingUp }
-        let loadStartNs = Clock.nowNs()
+        let loadStartNs = DeliveryClock.nowNs()
         await pool.eventLoop.perform { driver.start(atNs: loadStartNs) }
         await wait(untilNs: loadStartNs + scenario.warmUpMs * 1_000_000)
         phase.withLock { $0 = .measuring }
         await subscribers.measure(true)
-        let measuringNs = Clock.nowNs()
+        let measuringNs = DeliveryClock.nowNs()
         await wait(untilNs: loadStartNs + lengthMs * 1_000_000)
         await subscribers.measure(false)
-        let measuredMs = max(1, (Clock.nowNs() - measuringNs) / 1_000_000)
+        let measuredMs = max(1, (DeliveryClock.nowNs() - measuringNs) / 1_000_000)
 
         // Settle
         phase.withLock { $0 = .settling }
@@ -127,7 +127,7 @@ package final class LoadRun: Sendable {
         if wasStopped { await pool.eventLoop.perform { driver.stop() } }
         await driver.finish(on: pool.eventLoop)
         let verdict = await Settlement(targets: prepared.targets, pool: pool, subscribers: subscribers).verify(
-            count: started, settleMs: scenario.settleMs, fromNs: Clock.nowNs())
+            count: started, settleMs: scenario.settleMs, fromNs: DeliveryClock.nowNs())
         watch.cancel()
         await watch.value
 
@@ -146,7 +146,7 @@ package final class LoadRun: Sendable {
 
     private func wait(untilNs: Int64) async {
         while !isStopped.load(ordering: .relaxed) {
-            let leftMs = (untilNs - Clock.nowNs()) / 1_000_000
+            let leftMs = (untilNs - DeliveryClock.nowNs()) / 1_000_000
             guard leftMs > 0 else { return }
             await Self.pause(ms: min(leftMs, 50))
         }
@@ -163,7 +163,7 @@ package final class LoadRun: Sendable {
             if Task.isCancelled { return }
             let seen = await subscribers.snapshot()
             let counts = await pool.eventLoop.perform { driver.snapshot() }
-            let nowNs = Clock.nowNs()
+            let nowNs = DeliveryClock.nowNs()
             onProgress(
                 LoadProgress(
                     phase: phase.withLock { $0 }, elapsedMs: (nowNs - startNs) / 1_000_000,

@@ -86,7 +86,7 @@ final class MutationDriver: @unchecked Sendable {
         guard let held, !isStopped else { return }
         self.held = nil
         due = held
-        startNs = Clock.nowNs() - held.atNs
+        startNs = DeliveryClock.nowNs() - held.atNs
         tick()
     }
 
@@ -102,7 +102,7 @@ final class MutationDriver: @unchecked Sendable {
     }
 
     private func tick() {
-        let nowNs = Clock.nowNs()
+        let nowNs = DeliveryClock.nowNs()
         while let due, startNs + due.atNs <= nowNs {
             send(due)
             self.due = isStopped ? nil : schedule.next()
@@ -145,7 +145,7 @@ final class MutationDriver: @unchecked Sendable {
     private func answered(
         _ result: Result<PlainResponse, CodedFailure>, sequence: Int, dueNs: Int64, isMeasured: Bool
     ) {
-        let nowNs = Clock.nowNs()
+        let nowNs = DeliveryClock.nowNs()
         counts.inFlight -= 1
         counts.lastAnswerNs = nowNs
         let failure: CodedFailure? =

@@ -19,7 +19,7 @@ struct Settlement: Sendable {
         while true {
             differing = await compare(pending, untilNs: untilNs)
             pending = differing.keys.sorted()
-            let leftMs = (untilNs - Clock.nowNs()) / 1_000_000
+            let leftMs = (untilNs - DeliveryClock.nowNs()) / 1_000_000
             if pending.isEmpty || leftMs <= 0 { break }
             await LoadRun.pause(ms: min(Self.pauses.delayMs(after: attempts), leftMs))
             attempts += 1
@@ -31,7 +31,8 @@ struct Settlement: Sendable {
         }
         return Verdict(
             subscribers: count, notConverged: differing.values.reduce(0) { $0 + $1.subscribers },
-            liveQueries: targets.count, settledMs: (Clock.nowNs() - fromNs) / 1_000_000, differences: Array(shown))
+            liveQueries: targets.count, settledMs: (DeliveryClock.nowNs() - fromNs) / 1_000_000,
+            differences: Array(shown))
     }
 
     private func compare(_ queries: [Int], untilNs: Int64) async -> [Int: (subscribers: Int, reason: String)] {
@@ -73,7 +74,9 @@ struct Settlement: Sendable {
             for _ in 0..<Self.readsInFlightMax { addNext() }
             for await (query, result) in group {
                 results[query] = result
-                if case .failure(let failure) = result, failure.code == CodedFailure.timeout, Clock.nowNs() >= untilNs {
+                if case .failure(let failure) = result, failure.code == CodedFailure.timeout,
+                    DeliveryClock.nowNs() >= untilNs
+                {
                     isHopeless = true
                 }
                 addNext()

@@ -74,9 +74,9 @@ package final class SteadyLoad: Sendable {
         let load = SteadyLoad(scenario, prepared, pool, apiGroup, subscribers, driver, times)
         let ramp = ConnectRamp(total: prepared.subscribers.count, perSecond: scenario.connectPerSecond)
         _ = await subscribers.connect(prepared, ramp: ramp) { Task.isCancelled }
-        let untilNs = Clock.nowNs() + scenario.connectTimeoutMs * 1_000_000
+        let untilNs = DeliveryClock.nowNs() + scenario.connectTimeoutMs * 1_000_000
         while await subscribers.snapshot().subscribed < prepared.subscribers.count {
-            guard Clock.nowNs() < untilNs, !Task.isCancelled else {
+            guard DeliveryClock.nowNs() < untilNs, !Task.isCancelled else {
                 let subscribed = await subscribers.snapshot().subscribed
                 await load.stop()
                 throw LoadError(
@@ -84,7 +84,7 @@ package final class SteadyLoad: Sendable {
             }
             await LoadRun.pause(ms: 20)
         }
-        let nowNs = Clock.nowNs()
+        let nowNs = DeliveryClock.nowNs()
         await pool.eventLoop.perform { driver.start(atNs: nowNs) }
         return load
     }
@@ -102,7 +102,7 @@ package final class SteadyLoad: Sendable {
     /// Verifies that every subscriber gets the current result within that time. Call only while paused.
     package func verify(withinMs: Int) async -> Verdict {
         await Settlement(targets: prepared.targets, pool: pool, subscribers: subscribers).verify(
-            count: prepared.subscribers.count, settleMs: Int64(withinMs), fromNs: Clock.nowNs())
+            count: prepared.subscribers.count, settleMs: Int64(withinMs), fromNs: DeliveryClock.nowNs())
     }
 
     /// Returns the sequence number of the next mutation; nil if the scenario's duration is used up.

@@ -14,10 +14,10 @@ struct SubscriberPool: Sendable {
     /// Starts the subscribers at the ramp's rate.
     /// - Returns: the number started; fewer than all if the run was stopped.
     func connect(_ prepared: Preparation, ramp: ConnectRamp, isStopped: () -> Bool) async -> Int {
-        let startNs = Clock.nowNs()
+        let startNs = DeliveryClock.nowNs()
         var started = 0
         while started < ramp.total, !isStopped() {
-            let upTo = ramp.startedBy(Clock.nowNs() - startNs)
+            let upTo = ramp.startedBy(DeliveryClock.nowNs() - startNs)
             while started < upTo {
                 let index = started
                 let (query, transport) = prepared.subscribers[index]

@@ -53,13 +53,13 @@ final class LongPollConnection: SubscriberConnection, @unchecked Sendable {
         request.headers.add(name: "prefer", value: "wait=\(Self.waitSeconds)")
         if let tag = subscriber.resumeTag { request.headers.add(name: "if-none-match", value: tag) }
         let collector = ResponseCollector()
-        let sentNs = Clock.nowNs()
+        let sentNs = DeliveryClock.nowNs()
         connection.send(
             request, timeoutMs: Self.timeoutMs,
             exchange: .init(
                 onHead: { collector.head($0) },
                 onBody: { collector.body($0) },
-                onEnd: { self.answered(collector.result($0), afterMs: (Clock.nowNs() - sentNs) / 1_000_000) }))
+                onEnd: { self.answered(collector.result($0), afterMs: (DeliveryClock.nowNs() - sentNs) / 1_000_000) }))
     }
 
     private func answered(_ result: Result<PlainResponse, CodedFailure>, afterMs: Int64) {

@@ -50,7 +50,7 @@ final class Subscriber: @unchecked Sendable {
 
     func start() {
         guard !isStopped, connection == nil else { return }
-        if attempts == 0 { startedNs = Clock.nowNs() }
+        if attempts == 0 { startedNs = DeliveryClock.nowNs() }
         let address = shard.addresses[(index + attempts) % shard.addresses.count]
         attempts += 1
         let connection: any SubscriberConnection =
@@ -91,7 +91,7 @@ final class Subscriber: @unchecked Sendable {
         guard sender === connection else { return }
         let slot = shard.slot(query)
         if let failure = shard.hold(bytes, in: slot) { return shard.failed(failure) }
-        let nowNs = Clock.nowNs()
+        let nowNs = DeliveryClock.nowNs()
         failuresInRow = 0
         shard.delivered()
         shard.observed(self, connection: attempts, in: slot, nowNs: nowNs)
@@ -127,7 +127,7 @@ final class Subscriber: @unchecked Sendable {
         sender.close()
         connection = nil
         if isOpen { shard.closed(isDrop: true) }
-        if isOpen, payload != nil, droppedNs == nil { droppedNs = Clock.nowNs() }
+        if isOpen, payload != nil, droppedNs == nil { droppedNs = DeliveryClock.nowNs() }
         isOpen = false
         guard !isStopped else { return }
         let delayMs = ReconnectDelay.ms(
@@ -137,7 +137,7 @@ final class Subscriber: @unchecked Sendable {
     }
 }
 
-enum Clock {
-    /// Returns the time on the monotonic clock.
-    static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+/// The monotonic clock of deliveries.
+package enum DeliveryClock {
+    package static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 }

@@ -209,7 +209,7 @@ package final class ChaosRun: Sendable {
             let next = await load.nextSequence() ?? 0
             watch.withLock {
                 $0.probe = DeliveryWatch.Probe(
-                    startNs: FaultInjector.nowNs(), fromSequence: next, operations: operations)
+                    startNs: DeliveryClock.nowNs(), fromSequence: next, operations: operations)
             }
         case .kill(let name) where Fault.role(name) == "gateway": await connections.begin()
         default: break

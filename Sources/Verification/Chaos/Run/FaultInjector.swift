@@ -101,9 +101,6 @@ final class FaultInjector: Sendable {
             })
     }
 
-    /// Returns the time on the clock of deliveries.
-    static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
-
     private func end(_ name: String, _ number: Int32) async {
         let node = await cluster.node(name)
         let before = node?.process.processID
@@ -148,7 +145,7 @@ actor ConnectionWatch {
 
     /// Starts sampling before a gateway is killed.
     func begin() {
-        beganNs = FaultInjector.nowNs()
+        beganNs = DeliveryClock.nowNs()
         task = Task { [weak self] in
             while !Task.isCancelled {
                 await self?.sample()
@@ -163,7 +160,7 @@ actor ConnectionWatch {
             least = min(least, snapshot.open)
             completeNs = nil
         } else if completeNs == nil, least < snapshot.subscribers {
-            completeNs = FaultInjector.nowNs()
+            completeNs = DeliveryClock.nowNs()
         }
     }
 

@@ -141,6 +141,16 @@ class Process {
         if world.isTrouble, timeline.chance(1) { later(timeline.pick(0...900), body) }
     }
 
+    /// Repeats the answer to one call in 16, although the call is over. The call's number decides, and nothing is drawn
+    /// at random: an answer that changes nothing must not change the run.
+    final func sometimesAgain(_ call: UInt64, _ body: @escaping () -> Void) {
+        guard world.isTrouble, call % 16 == 7 else { return }
+        let incarnation = incarnation
+        timeline.after(Int64(call * 37 % 900)) { [self] in
+            if isUp, self.incarnation == incarnation, pausedUntilMs <= timeline.nowMs { body() }
+        }
+    }
+
     final func every(_ ms: Int64, _ body: @escaping () -> Void) {
         later(ms) { [self] in
             body()

@@ -114,20 +114,35 @@ final class SimulatedAPINode: Process {
                 }
                 if isEarly { perform(publisher.appended(call, .success(()))) }
             case .wait(let ms): later(ms) { [self] in perform(publisher.removalDue()) }
-            case .confirmOverrides:
+            case .confirmOverrides(let call):
                 confirmOverrides { [self] answer in
-                    perform(publisher.overridesConfirmed(answer, rules: rules, nowMs: Workload.noGraceMs))
+                    answered(call) { [self] in
+                        publisher.overridesConfirmed(call, answer, rules: rules, nowMs: Workload.noGraceMs)
+                    }
                 }
-            case .remove(let ids, let catalogGeneration):
+            case .remove(let call, let ids, let catalogGeneration):
                 let isGuarded = world.sabotage != .deploymentsIgnored
                 statement {
                     $0.remove(ids, catalogGeneration: isGuarded ? catalogGeneration : .max)
                 } then: { [self] outcome in
-                    perform(publisher.removed(outcome.answer.map { _ in }))
+                    answered(call) { [self] in publisher.removed(call, outcome.answer.map { _ in }) }
                 }
             case .report(let report): world.note("\(name) \(report)")
             }
         }
+    }
+
+    /// Reports an answer, from time to time twice.
+    private func answered(
+        _ call: PublisherMachine.CallID, _ answer: @escaping () -> [PublisherMachine.Effect]
+    ) {
+        perform(answer())
+        sometimesAgain(call) { [self] in perform(answer()) }
+    }
+
+    private func answered(_ call: SweeperMachine.CallID, _ answer: @escaping () -> [SweeperMachine.Effect]) {
+        perform(answer())
+        sometimesAgain(call) { [self] in perform(answer()) }
     }
 
     private func perform(_ effects: [SweeperMachine.Effect]) { for effect in effects { perform(effect) } }
@@ -139,20 +154,24 @@ final class SimulatedAPINode: Process {
                 let changes = world.noticesServers ? serverChanges : 0
                 perform(sweeper.roundDue(serverChanges: changes, hasPublished: publisher.hasPublished))
             }
-        case .appendResyncMarkers(let shards):
+        case .appendResyncMarkers(let call, let shards):
             let isOmitted = world.sabotage == .resyncMarkerOmitted
             append(isOmitted ? [] : streams.resyncMarkers(for: shards)) { [self] answer in
                 if case .success = answer { owesResync = false }
-                perform(sweeper.resyncAppended(isCertain: (try? answer.get()) != nil))
+                answered(call) { [self] in sweeper.resyncAppended(call, isCertain: (try? answer.get()) != nil) }
             }
-        case .take(let ageMs, let limit): take(olderThanMs: ageMs, limit: limit)
-        case .confirmOverrides:
+        case .take(let call, let ageMs, let limit): take(call, olderThanMs: ageMs, limit: limit)
+        case .confirmOverrides(let call):
             confirmOverrides { [self] answer in
-                perform(sweeper.overridesConfirmed(answer, rules: rules, nowMs: Workload.noGraceMs))
+                answered(call) { [self] in
+                    sweeper.overridesConfirmed(call, answer, rules: rules, nowMs: Workload.noGraceMs)
+                }
             }
-        case .append(let publications):
-            append(streams.appends(of: publications)) { [self] in perform(sweeper.appended($0)) }
-        case .remove(let ids, let catalogGeneration):
+        case .append(let call, let publications):
+            append(streams.appends(of: publications)) { [self] answer in
+                answered(call) { [self] in sweeper.appended(call, answer) }
+            }
+        case .remove(let call, let ids, let catalogGeneration):
             let sweep = sweep
             let isGuarded = world.sabotage != .deploymentsIgnored
             statement { postgres -> Int? in
@@ -163,19 +182,21 @@ final class SimulatedAPINode: Process {
             } then: { [self] outcome in
                 endSweep()
                 guard case .done(let removed?) = outcome else {
-                    return perform(sweeper.removed(.failure(StepFailure("the connection was lost"))))
+                    return answered(call) { [self] in
+                        sweeper.removed(call, .failure(StepFailure("the connection was lost")))
+                    }
                 }
                 world.lastSweptMs = max(world.lastSweptMs, sweep?.newestMs ?? 0)
-                perform(sweeper.removed(.success(removed)))
+                answered(call) { [self] in sweeper.removed(call, .success(removed)) }
             }
         case .rollBack: endSweep()
-        case .measure(let countMax):
+        case .measure(let call, let countMax):
             statement { [timeline] in
                 $0.measure(countMax: countMax, nowMs: timeline.nowMs)
             } then: { [self] outcome in
-                perform(sweeper.measured(try? outcome.answer.get()))
+                answered(call) { [self] in sweeper.measured(call, try? outcome.answer.get()) }
             }
-        case .fold(let limit):
+        case .fold(let call, let limit):
             count += 1
             let id = "\(name).\(incarnation).\(count)"
             let event = Array(SweeperMachine.foldedEvent.utf8)
@@ -184,13 +205,13 @@ final class SimulatedAPINode: Process {
                 if sabotage == .foldedRowLost { _ = $0.remove([id], catalogGeneration: .max) }
                 return count
             } then: { [self] outcome in
-                perform(sweeper.folded(try? outcome.answer.get()))
+                answered(call) { [self] in sweeper.folded(call, try? outcome.answer.get()) }
             }
         case .report(let report): world.note("\(name) \(report)")
         }
     }
 
-    private func take(olderThanMs ageMs: Int64, limit: Int) {
+    private func take(_ call: SweeperMachine.CallID, olderThanMs ageMs: Int64, limit: Int) {
         let lastMs = world.sabotage == .sweeperGoesByOrder ? world.lastSweptMs : nil
         let incarnation = incarnation
         statement { [self] postgres in
@@ -200,7 +221,7 @@ final class SimulatedAPINode: Process {
             return rows.map { SweeperMachine.TakenRow($0.row) }
         } then: { [self] outcome in
             if case .done = outcome {} else { endSweep() }
-            perform(sweeper.taken(outcome.answer))
+            answered(call) { [self] in sweeper.taken(call, outcome.answer) }
         }
     }
 

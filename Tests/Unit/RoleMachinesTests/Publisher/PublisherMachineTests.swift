@@ -3,18 +3,61 @@ import RoleMachines
 import Sharding
 import Testing
 
+/// A publisher whose removal is answered by the call that it made last.
+@dynamicMemberLookup
+private struct Publisher {
+    private(set) var machine: PublisherMachine
+    private(set) var call: PublisherMachine.CallID = 0
+
+    init(_ machine: PublisherMachine) { self.machine = machine }
+
+    subscript<Value>(dynamicMember path: KeyPath<PublisherMachine, Value>) -> Value { machine[keyPath: path] }
+
+    private mutating func followed(_ effects: [PublisherMachine.Effect]) -> [PublisherMachine.Effect] {
+        for effect in effects {
+            switch effect {
+            case .confirmOverrides(let id), .remove(let id, _, _): call = id
+            case .append, .wait, .report: break
+            }
+        }
+        return effects
+    }
+
+    mutating func committed(_ event: PublisherMachine.Committed) -> [PublisherMachine.Effect] {
+        followed(machine.committed(event))
+    }
+
+    mutating func appended(
+        _ call: PublisherMachine.CallID, _ answer: Result<Void, StepFailure>
+    ) -> [PublisherMachine.Effect] {
+        followed(machine.appended(call, answer))
+    }
+
+    mutating func removalDue() -> [PublisherMachine.Effect] { followed(machine.removalDue()) }
+
+    mutating func overridesConfirmed(
+        _ answer: Result<ClusterOverrides, StepFailure>, rules: PublisherFixture.Rules, nowMs: Int64
+    ) -> [PublisherMachine.Effect] {
+        followed(machine.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs))
+    }
+
+    mutating func removed(_ answer: Result<Void, StepFailure>) -> [PublisherMachine.Effect] {
+        followed(machine.removed(call, answer))
+    }
+}
+
 @Suite struct PublisherMachineTests {
     private typealias Effect = PublisherMachine.Effect
     private let failure = StepFailure("away")
 
     private func machine(inFlightMax: Int = 9, deleteBatchMax: Int = 2, batchBytesMax: Int = 4 << 20)
-        -> PublisherMachine
+        -> Publisher
     {
         var settings = PublisherMachine.Settings()
         settings.inFlightMax = inFlightMax
         settings.deleteBatchMax = deleteBatchMax
         settings.batchBytesMax = batchBytesMax
-        return PublisherMachine(settings: settings, shardCount: PublisherFixture.shardCount)
+        return Publisher(PublisherMachine(settings: settings, shardCount: PublisherFixture.shardCount))
     }
 
     private func append(in effects: [Effect]) -> (call: PublisherMachine.CallID, publications: [Publication])? {
@@ -23,7 +66,7 @@ import Testing
     }
 
     private func removal(in effects: [Effect]) -> (ids: [String], catalogGeneration: Int64)? {
-        for case .remove(let ids, let catalogGeneration) in effects { return (ids, catalogGeneration) }
+        for case .remove(_, let ids, let catalogGeneration) in effects { return (ids, catalogGeneration) }
         return nil
     }
 
@@ -36,7 +79,7 @@ import Testing
     }
 
     /// Published for certain, up to where the removal of its row is to be confirmed.
-    private func published(_ ids: [String], by machine: inout PublisherMachine) throws {
+    private func published(_ ids: [String], by machine: inout Publisher) throws {
         for id in ids {
             let call = try #require(append(in: machine.committed(PublisherFixture.committed(id)))).call
             _ = machine.appended(call, .success(()))
@@ -92,6 +135,26 @@ import Testing
         // The row stays: a late success says nothing about the streams that failed.
         #expect(machine.appended(call, .success(())).isEmpty)
         #expect(machine.answersIgnored == 1 && machine.isIdle)
+    }
+
+    /// Also when the next batch of rows is under way.
+    @Test func aSecondAnswerToARemovalIsIgnoredAndCounted() throws {
+        var machine = machine(deleteBatchMax: 1)
+        try published(["a", "b"], by: &machine)
+        let rules = PublisherFixture.Rules()
+        let unchanged = PublisherFixture.overrides(generation: 1)
+        let confirmation = machine.call
+        #expect(
+            removal(in: machine.overridesConfirmed(.success(unchanged), rules: rules, nowMs: 0))?.ids == ["a"])
+        let removal = machine.call
+        var inner = machine.machine
+        #expect(inner.overridesConfirmed(confirmation, .failure(failure), rules: rules, nowMs: 0).isEmpty)
+        #expect(waits(inner.removed(removal, .success(()))))
+        #expect(inner.removed(removal, .success(())).isEmpty)
+        #expect(inner.removalDue().count == 1)
+        #expect(inner.removed(removal, .failure(failure)).isEmpty)
+        #expect(inner.overridesConfirmed(confirmation, .success(unchanged), rules: rules, nowMs: 0).isEmpty)
+        #expect(inner.answersIgnored == 4 && !inner.isIdle)
     }
 
     @Test func rowsWaitingToBeRemovedAreBounded() throws {

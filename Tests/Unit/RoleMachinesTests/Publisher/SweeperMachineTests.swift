@@ -3,17 +3,71 @@ import RoleMachines
 import Sharding
 import Testing
 
+/// A sweeper whose answers go to the call made last.
+private struct Sweeper {
+    private(set) var machine: SweeperMachine
+    private(set) var call: SweeperMachine.CallID = 0
+
+    init(_ machine: SweeperMachine) { self.machine = machine }
+
+    var backlog: SweeperMachine.Backlog { machine.backlog }
+
+    private mutating func followed(_ effects: [SweeperMachine.Effect]) -> [SweeperMachine.Effect] {
+        for effect in effects {
+            switch effect {
+            case .appendResyncMarkers(let id, _), .take(let id, _, _), .confirmOverrides(let id), .append(let id, _),
+                .remove(let id, _, _), .measure(let id, _), .fold(let id, _):
+                call = id
+            case .wait, .rollBack, .report: break
+            }
+        }
+        return effects
+    }
+
+    mutating func roundDue(serverChanges: Int, hasPublished: Bool) -> [SweeperMachine.Effect] {
+        followed(machine.roundDue(serverChanges: serverChanges, hasPublished: hasPublished))
+    }
+
+    mutating func resyncAppended(isCertain: Bool) -> [SweeperMachine.Effect] {
+        followed(machine.resyncAppended(call, isCertain: isCertain))
+    }
+
+    mutating func taken(_ answer: Result<[SweeperMachine.TakenRow], StepFailure>) -> [SweeperMachine.Effect] {
+        followed(machine.taken(call, answer))
+    }
+
+    mutating func overridesConfirmed(
+        _ answer: Result<ClusterOverrides, StepFailure>, rules: PublisherFixture.Rules, nowMs: Int64
+    ) -> [SweeperMachine.Effect] {
+        followed(machine.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs))
+    }
+
+    mutating func appended(_ answer: Result<Void, StepFailure>) -> [SweeperMachine.Effect] {
+        followed(machine.appended(call, answer))
+    }
+
+    mutating func removed(_ answer: Result<Int, StepFailure>) -> [SweeperMachine.Effect] {
+        followed(machine.removed(call, answer))
+    }
+
+    mutating func measured(_ answer: (rows: Int, oldestMs: Int64)?) -> [SweeperMachine.Effect] {
+        followed(machine.measured(call, answer))
+    }
+
+    mutating func folded(_ count: Int?) -> [SweeperMachine.Effect] { followed(machine.folded(call, count)) }
+}
+
 @Suite struct SweeperMachineTests {
     private typealias Effect = SweeperMachine.Effect
     private let failure = StepFailure("away")
 
-    private func machine(_ change: (inout SweeperMachine.Settings) -> Void = { _ in }) -> SweeperMachine {
+    private func machine(_ change: (inout SweeperMachine.Settings) -> Void = { _ in }) -> Sweeper {
         var settings = SweeperMachine.Settings()
         settings.batchMax = 2
         settings.rowsMax = 20
         settings.foldMax = 10
         change(&settings)
-        return SweeperMachine(settings: settings, shardCount: PublisherFixture.shardCount)
+        return Sweeper(SweeperMachine(settings: settings, shardCount: PublisherFixture.shardCount))
     }
 
     /// The effect's name, and what counts of it.
@@ -21,14 +75,14 @@ import Testing
         effects.map { effect in
             switch effect {
             case .wait(let ms): "wait \(ms)"
-            case .appendResyncMarkers(let shards): "resync \(shards.count)"
-            case .take(let ageMs, let limit): "take \(ageMs) \(limit)"
+            case .appendResyncMarkers(_, let shards): "resync \(shards.count)"
+            case .take(_, let ageMs, let limit): "take \(ageMs) \(limit)"
             case .confirmOverrides: "confirm"
-            case .append(let publications): "append \(publications.map(\.row.id).joined(separator: ","))"
-            case .remove(let ids, let generation): "remove \(ids.joined(separator: ",")) \(generation)"
+            case .append(_, let publications): "append \(publications.map(\.row.id).joined(separator: ","))"
+            case .remove(_, let ids, let generation): "remove \(ids.joined(separator: ",")) \(generation)"
             case .rollBack: "rollBack"
-            case .measure(let countMax): "measure \(countMax)"
-            case .fold(let limit): "fold \(limit)"
+            case .measure(_, let countMax): "measure \(countMax)"
+            case .fold(_, let limit): "fold \(limit)"
             case .report(.resynced(let changes)): "resynced \(changes)"
             case .report(.swept(let rows)): "swept \(rows)"
             case .report(.folded(let rows, let before)): "folded \(rows) of \(before)"
@@ -77,7 +131,7 @@ import Testing
         let effects = machine.overridesConfirmed(
             .success(PublisherFixture.overrides(generation: 2, splitsOfFirst: 2)),
             rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
-        guard case .append(let publications) = effects.first else {
+        guard case .append(_, let publications) = effects.first else {
             Issue.record("no append in \(names(effects))")
             return
         }
@@ -95,7 +149,7 @@ import Testing
         let folded = OutboxRow(id: "f", shards: [], event: Array(SweeperMachine.foldedEvent.utf8))
         _ = machine.taken(.success([.init(folded)]))
         let effects = machine.overridesConfirmed(unchanged, rules: PublisherFixture.Rules(), nowMs: 0)
-        guard case .append(let publications) = effects.first else {
+        guard case .append(_, let publications) = effects.first else {
             Issue.record("no append in \(names(effects))")
             return
         }
@@ -132,6 +186,30 @@ import Testing
         #expect(names(machine.appended(.failure(failure))) == ["rollBack", "measure 30"])
         #expect(names(machine.measured((rows: 1, oldestMs: 60_000))) == ["backlog 1!", "wait 1000"])
         #expect(machine.backlog.problem == "away")
+    }
+
+    /// Each step's answer comes again, when the next step is under way.
+    @Test func aSecondAnswerIsIgnoredAndCounted() throws {
+        var machine = machine().machine
+        let rules = PublisherFixture.Rules()
+        #expect(machine.roundDue(serverChanges: 1, hasPublished: true).count == 1)
+        #expect(names(machine.resyncAppended(1, isCertain: true)) == ["resynced 1", "take 2000 2"])
+        #expect(machine.resyncAppended(1, isCertain: false).isEmpty)
+        #expect(names(machine.taken(2, taken(["a"]))) == ["confirm"])
+        #expect(machine.taken(2, .failure(failure)).isEmpty)
+        #expect(names(machine.overridesConfirmed(3, unchanged, rules: rules, nowMs: 0)) == ["append a"])
+        #expect(machine.overridesConfirmed(3, .failure(failure), rules: rules, nowMs: 0).isEmpty)
+        #expect(names(machine.appended(4, .success(()))) == ["remove a 1"])
+        #expect(machine.appended(4, .failure(failure)).isEmpty)
+        #expect(names(machine.removed(5, .success(1))) == ["swept 1", "measure 30"])
+        #expect(machine.removed(5, .success(1)).isEmpty)
+        #expect(names(machine.measured(6, (rows: 21, oldestMs: 0))) == ["fold 10"])
+        #expect(machine.measured(6, nil).isEmpty)
+        #expect(names(machine.folded(7, 10)) == ["fold 10"], "12 are left")
+        #expect(machine.folded(7, 10).isEmpty, "counted once")
+        #expect(names(machine.folded(8, 10)) == ["folded 20 of 21", "backlog 3", "wait 1000"])
+        #expect(machine.folded(8, 10).isEmpty, "the round is over")
+        #expect(machine.answersIgnored == 8)
     }
 
     // MARK: Folding

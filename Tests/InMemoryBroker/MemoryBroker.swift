@@ -1,3 +1,4 @@
+package import Broker
 package import Streams
 package import LiveModel
 
