@@ -20,14 +20,16 @@ extension OperationScope {
         }
         guard let model, let text else { return nil }
         let source = EmbeddingSource(model: model, text: text.source, size: column.vectorSize)
-        if !embeddings.contains(where: { $0.identity == source.identity }) { embeddings.append(source) }
+        if !findings.embeddings.contains(where: { $0.identity == source.identity }) {
+            findings.embeddings.append(source)
+        }
         return Operand(.embedding(source), type: column.type, schema: schema)
     }
 
     /// Resolves the model, which must be a literal: vectors of different models cannot be compared.
     private func model(_ value: Value, in file: SourceFile) -> String? {
         if let model = value.stringValue, !model.isEmpty { return model }
-        if let variable = value.variableName { usedVariables.insert(variable) }
+        if let variable = value.variableName { findings.usedVariables.insert(variable) }
         error(
             "embeddings", at: FileRange(range: value.range, file: file),
             value.variableName == nil

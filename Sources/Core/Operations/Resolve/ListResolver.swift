@@ -36,7 +36,7 @@ extension OperationScope {
         if value.isNull { return .constant(whenAbsent) }
         guard let operand = operand(value, type: ColumnType(.int), in: file) else { return .constant(whenAbsent) }
         if case .variable(let name, _) = operand.source {
-            countedVariables.insert(name)
+            findings.countedVariables.insert(name)
             if let number = variables[name]?.defaultValue?.intValue, number < 0 {
                 error(
                     "default-value", at: FileRange(range: value.range, file: file),

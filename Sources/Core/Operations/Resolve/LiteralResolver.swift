@@ -246,7 +246,7 @@ extension OperationScope {
             return nil
         }
         program.enums = schema.enums
-        expressions.append(program)
+        findings.values.append(program)
         return Operand(.expression(program), type: type, schema: schema, pattern: pattern)
     }
 
@@ -277,8 +277,8 @@ extension OperationScope {
             return nil
         }
         for name in program.variablesRead {
-            usedVariables.insert(name)
-            guard !declaredNames.contains(name) else { continue }
+            findings.usedVariables.insert(name)
+            guard !context.declaredNames.contains(name) else { continue }
             error(
                 "undefined-variable", at: range, "the expression reads vars.\(name), which is not declared",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
@@ -303,7 +303,7 @@ extension OperationScope {
                 "expression", at: range,
                 "\"response\", the results of earlier fields of a mutation, is not available here",
                 help: "it is available in @check and in values of a mutation")
-        } else if location == .check, !mayLackFragments {
+        } else if location == .check, !context.mayLackFragments {
             for key in program.responseKeys.subtracting(rootKeys).sorted() {
                 error(
                     "expression", at: range, "\"response\" has no \"\(key)\": the operation has no such field",

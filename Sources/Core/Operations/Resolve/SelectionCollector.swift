@@ -102,8 +102,8 @@ extension OperationScope {
     private func collect(_ spread: FragmentSpread, _ enclosing: Context, into collection: inout FieldCollection) {
         let name = spread.name.value
         guard let fragment = fragments[name] else {
-            if mayLackFragments {
-                hasFollowUps = true
+            if context.mayLackFragments {
+                findings.hasFollowUps = true
                 return
             }
             error(
@@ -111,7 +111,7 @@ extension OperationScope {
                 "unknown fragment \"\(name)\"", help: DidYouMean.help(name, among: fragments.keys.sorted()))
             return
         }
-        usedFragments.insert(name)
+        findings.usedFragments.insert(name)
         let visit = FieldCollection.Visit(
             fragment: name, inclusion: enclosing.inclusion, isRedacted: enclosing.isRedacted)
         guard !fragment.isCyclic, collection.visited.insert(visit).inserted else { return }

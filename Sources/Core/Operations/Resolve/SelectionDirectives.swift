@@ -124,7 +124,7 @@ extension OperationScope {
             }
         }
         guard let program = expression(text, expecting: .bool, at: textRange, in: .check) else { return nil }
-        checkPrograms.append(program)
+        findings.checks.append(program)
         return FieldCheck(program: program, message: message, isOptional: isOptional, inclusion: .always)
     }
 

@@ -8,10 +8,11 @@ extension OperationScope {
     /// Returns the declared variables, in order; those with a problem are reported and omitted.
     func resolveVariables() -> [VariableSpec] {
         var specs: [VariableSpec] = []
+        var names: Set<String> = []
         for definition in operation.variables {
             let name = definition.name.value
             let range = FileRange(range: definition.name.range, file: file)
-            guard declaredNames.insert(name).inserted else {
+            guard names.insert(name).inserted else {
                 error("unique-variable-name", at: range, "variable \"$\(name)\" is declared more than once")
                 continue
             }
@@ -22,10 +23,9 @@ extension OperationScope {
                 guard let value = constant(literal, as: type, in: file) else { continue }
                 defaultValue = value
             }
-            let spec = VariableSpec(
-                name: name, type: type, defaultValue: defaultValue, allowance: allowance, schema: schema)
-            variables[name] = spec
-            specs.append(spec)
+            specs.append(
+                VariableSpec(
+                    name: name, type: type, defaultValue: defaultValue, allowance: allowance, schema: schema))
         }
         return specs
     }
@@ -67,9 +67,9 @@ extension OperationScope {
 
     /// Marks a variable as used and returns it; nil, after a diagnostic, if it is not declared.
     func use(variable name: String, at range: FileRange) -> VariableSpec? {
-        usedVariables.insert(name)
+        findings.usedVariables.insert(name)
         if let variable = variables[name] { return variable }
-        if !declaredNames.contains(name) {
+        if !context.declaredNames.contains(name) {
             error(
                 "undefined-variable", at: range, "the operation declares no variable \"$\(name)\"",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
@@ -89,14 +89,6 @@ extension OperationScope {
         return variable.name
     }
 
-    /// Returns the variable with the limits that its uses imply.
-    func inUse(_ variable: VariableSpec) -> VariableSpec {
-        var variable = variable
-        if countedVariables.contains(variable.name) { variable.isCount = true }
-        if dynamicRowVariables.contains(variable.name) { variable.rowsMax = InputAllowlist.dynamicRowsMax }
-        return variable
-    }
-
     func mismatch(_ variable: VariableSpec, expected: String, at range: FileRange) {
         error(
             "variable-position", at: range,
@@ -104,8 +96,8 @@ extension OperationScope {
     }
 
     func warnAboutUnusedVariables() {
-        if hasFollowUps { return }
-        for definition in operation.variables where !usedVariables.contains(definition.name.value) {
+        if findings.hasFollowUps { return }
+        for definition in operation.variables where !findings.usedVariables.contains(definition.name.value) {
             warning(
                 "unused-variable", at: FileRange(range: definition.name.range, file: file),
                 "\"$\(definition.name.value)\" is never used")

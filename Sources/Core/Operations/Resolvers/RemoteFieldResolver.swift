@@ -11,8 +11,8 @@ extension OperationScope {
     func remote(
         _ field: SelectedField, _ definition: FieldDefinition, _ resolver: ResolverSchema, _ kind: OperationKind
     ) -> RemoteField? {
-        remoteCount += 1
-        guard remoteCount <= Self.remoteFieldsMax else {
+        findings.remoteFieldCount += 1
+        guard findings.remoteFieldCount <= Self.remoteFieldsMax else {
             error(
                 "custom-resolver", at: field.nameRange,
                 "an operation may have at most \(Self.remoteFieldsMax) fields of custom resolvers")

@@ -8,9 +8,11 @@ import SchemaModel
 /// What a condition may read is checked here. Whether the mutations exist is checked once all operations of the
 /// connector are known (`TriggerTargets`).
 extension OperationScope {
-    func resolveRefresh(lookupTables: [String], options: CatalogOptions) -> RefreshRules {
+    /// - Parameter lookupTables: SQL names of the tables that the root fields look up by primary key.
+    /// - Returns: the rules, and where their triggers name mutations.
+    func resolveRefresh(lookupTables: [String]) -> (rules: RefreshRules, targets: [TriggerTargets.Target]) {
         var everyMs: Int?
-        var triggers: [RefreshRules.Trigger] = []
+        var targets: [TriggerTargets.Target] = []
         for directive in operation.directives.all(named: "refresh") {
             let range = FileRange(range: directive.range, file: file)
             guard operation.kind == .query else {
@@ -23,7 +25,7 @@ extension OperationScope {
             for argument in directive.arguments {
                 switch argument.name.value {
                 case "every":
-                    guard let interval = interval(argument.value, options) else { continue }
+                    guard let interval = interval(argument.value) else { continue }
                     everyMs = min(everyMs ?? interval, interval)
                 case "onMutationExecuted":
                     // A single object counts as a list of one.
@@ -34,7 +36,7 @@ extension OperationScope {
                             "\"onMutationExecuted\" must name a mutation")
                     }
                     for event in events {
-                        if let trigger = trigger(event, index: triggers.count) { triggers.append(trigger) }
+                        if let target = target(event, index: targets.count) { targets.append(target) }
                     }
                 default:
                     error(
@@ -44,7 +46,8 @@ extension OperationScope {
                 }
             }
         }
-        return RefreshRules(everyMs: everyMs, triggers: triggers, lookupTables: lookupTables)
+        let rules = RefreshRules(everyMs: everyMs, triggers: targets.map(\.trigger), lookupTables: lookupTables)
+        return (rules, targets)
     }
 
     // MARK: every
@@ -55,7 +58,8 @@ extension OperationScope {
         ("weeks", 604_800_000), ("months", 2_592_000_000), ("years", 31_536_000_000),
     ]
 
-    private func interval(_ value: GraphQLLanguage.Value, _ options: CatalogOptions) -> Int? {
+    private func interval(_ value: GraphQLLanguage.Value) -> Int? {
+        let options = context.options
         let range = FileRange(range: value.range, file: file)
         guard let fields = inputFields(value, of: "Timestamp_Duration", offered: Self.unitsMs.map(\.name), in: file)
         else { return nil }
@@ -86,7 +90,7 @@ extension OperationScope {
 
     // MARK: onMutationExecuted
 
-    private func trigger(_ value: GraphQLLanguage.Value, index: Int) -> RefreshRules.Trigger? {
+    private func target(_ value: GraphQLLanguage.Value, index: Int) -> TriggerTargets.Target? {
         let range = FileRange(range: value.range, file: file)
         guard
             let fields = inputFields(
@@ -104,7 +108,7 @@ extension OperationScope {
                 "expected a string with the name of a mutation")
             return nil
         }
-        let mutation = OperationReference(connector: connector, operation: name)
+        let mutation = OperationReference(connector: context.connector, operation: name)
         var program: Program?
         var text: String?
         if let condition = fields.first(where: { $0.name.value == "condition" })?.value, !condition.isNull {
@@ -118,9 +122,7 @@ extension OperationScope {
             if program == nil { return nil }
         }
         let trigger = RefreshRules.Trigger(index: index, mutation: mutation, condition: program, conditionText: text)
-        triggerTargets.append(
-            TriggerTargets.Target(trigger: trigger, range: FileRange(range: operation.range, file: file)))
-        return trigger
+        return TriggerTargets.Target(trigger: trigger, range: FileRange(range: operation.range, file: file))
     }
 
     private func refreshCondition(_ text: String, at range: FileRange) -> Program? {
@@ -162,8 +164,8 @@ extension OperationScope {
     /// Warns about an unknown variable. The condition would fail to evaluate and count as a match, so this is not an
     /// error.
     private func checkVariable(_ name: String, at range: FileRange) {
-        usedVariables.insert(name)
-        guard !declaredNames.contains(name) else { return }
+        findings.usedVariables.insert(name)
+        guard !context.declaredNames.contains(name) else { return }
         warning(
             "refresh-condition", at: range,
             "the query declares no variable \"$\(name)\", so the condition always matches",

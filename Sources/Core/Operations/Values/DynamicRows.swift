@@ -177,7 +177,7 @@ extension OperationScope {
             return nil
         }
         if let reference {
-            dynamicRowVariables.insert(variable.name)
+            findings.dynamicRowVariables.insert(variable.name)
             let filled = reference.localFields + [reference.field]
             guard let fields = allowance.fields else {
                 error(
