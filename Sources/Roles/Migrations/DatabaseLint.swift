@@ -60,7 +60,7 @@ package enum DatabaseLint {
                     guard count >= rowsMin else { continue }
                     diagnostics.append(
                         places.diagnostic(
-                            query.reference, .warning, "sequential-scan",
+                            query.reference, .warning, .sequentialScan,
                             "each refresh of \"\(query.reference.operation)\" reads all \(Int(count)) rows of \(table.name)",
                             help: table.filter.map { "an index could serve \($0)" }))
                 }

@@ -27,7 +27,7 @@ extension OperationScope {
             }
             if !variable.type.isNonNull {
                 error(
-                    "variable-position", at: range, "\"$\(name)\" may be null, but data is required",
+                    .variablePosition, at: range, "\"$\(name)\" may be null, but data is required",
                     help: "declare it as \(table.typeName)_Data!")
             }
             if reference != nil || variable.allowance?.isFlat == false {
@@ -45,7 +45,7 @@ extension OperationScope {
         guard use != .update else { return RowData(given: given, defaults: [:]) }
         let filled = reference?.localFields ?? []
         for field in filled where given[field] != nil {
-            error("nested-data", at: range, "\"\(field)\" of a nested row is set from the enclosing row")
+            error(.nestedData, at: range, "\"\(field)\" of a nested row is set from the enclosing row")
         }
         let defaults = defaults(of: table, given: given, at: range).filter { !filled.contains($0.key) }
         if value.variableName == nil { requireColumns(table, given, defaults, filled, at: range) }
@@ -102,7 +102,7 @@ extension OperationScope {
             for assignment in assignments(name, value, table, use, in: file)
             where given.updateValue(assignment, forKey: assignment.column.field) != nil {
                 error(
-                    "unique-input-field", at: FileRange(range: name.range, file: file),
+                    .uniqueInputField, at: FileRange(range: name.range, file: file),
                     "column \"\(assignment.column.field)\" is given more than once")
             }
         }
@@ -123,7 +123,7 @@ extension OperationScope {
             guard let operand = operand(value, type: column.type, in: file) else { return [] }
             if operand.isNullConstant, !column.isNullable {
                 error(
-                    "value-type", at: FileRange(range: value.range, file: file), "\"\(text)\" cannot be null")
+                    .valueType, at: FileRange(range: value.range, file: file), "\"\(text)\" cannot be null")
             }
             return [Assignment(column: column, value: .set(operand), required: operand.given)]
         }
@@ -162,7 +162,7 @@ extension OperationScope {
         let range = FileRange(range: value.range, file: file)
         let columns = reference.localFields.compactMap(table.column(ofField:))
         if value.isNull {
-            if !reference.isNullable { error("value-type", at: range, "\"\(reference.field)\" cannot be null") }
+            if !reference.isNullable { error(.valueType, at: range, "\"\(reference.field)\" cannot be null") }
             return columns.map {
                 Assignment(
                     column: $0, value: .set(Operand(.constant(.null), type: $0.type, schema: schema)), required: [])
@@ -170,7 +170,7 @@ extension OperationScope {
         }
         guard let target = schema.table(ofType: reference.targetType), reference.targetFieldsAreKey(in: schema) else {
             error(
-                "reference-data", at: range, "\"\(reference.field)\" does not refer to a primary key",
+                .referenceData, at: range, "\"\(reference.field)\" does not refer to a primary key",
                 help: "give \(reference.localFields.joined(separator: ", ")) instead")
             return []
         }
@@ -209,7 +209,7 @@ extension OperationScope {
                     let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)
                 else {
                     error(
-                        "default-value", at: range,
+                        .defaultValue, at: range,
                         "the default of \"\(table.typeName).\(column.field)\" does not have the column's type")
                     continue
                 }
@@ -231,7 +231,7 @@ extension OperationScope {
         {
             let reference = table.references.first { $0.localFields.contains(column.field) }
             error(
-                "missing-data", at: range,
+                .missingData, at: range,
                 "\"\(table.typeName)\" needs \"\(column.field)\", which has no default",
                 help: reference.map { "or \($0.field): {…}" })
         }

@@ -11,7 +11,7 @@ extension OperationScope {
         guard let fields = inputFields(value, of: typeName, offered: ["model", "text"], in: file) else { return nil }
         func field(_ name: String, _ what: String) -> Value? {
             if let value = fields.first(where: { $0.name.value == name })?.value { return value }
-            error("embeddings", at: range, "\(typeName) needs \"\(name)\", \(what)")
+            error(.embeddings, at: range, "\(typeName) needs \"\(name)\", \(what)")
             return nil
         }
         let model = field("model", "the model that computes the vector").flatMap { self.model($0, in: file) }
@@ -31,7 +31,7 @@ extension OperationScope {
         if let model = value.stringValue, !model.isEmpty { return model }
         if let variable = value.variableName { findings.usedVariables.insert(variable) }
         error(
-            "embeddings", at: FileRange(range: value.range, file: file),
+            .embeddings, at: FileRange(range: value.range, file: file),
             value.variableName == nil
                 ? "expected a string with the name of a model" : "the model must be a literal, not a variable")
         return nil

@@ -40,20 +40,20 @@ extension OperationScope {
             }
             guard directive.name.value == "allow" else {
                 error(
-                    "unknown-directive", at: range, "@\(directive.name.value) is not supported on variables",
+                    .unknownDirective, at: range, "@\(directive.name.value) is not supported on variables",
                     help: DidYouMean.help(directive.name.value, among: ["allow", "retired"]))
                 continue
             }
             guard let table else {
-                error("allow", at: range, "@allow is only allowed on variables of a _Data type")
+                error(.allow, at: range, "@allow is only allowed on variables of a _Data type")
                 continue
             }
-            if allowance != nil { error("allow", at: range, "@allow may be given only once") }
+            if allowance != nil { error(.allow, at: range, "@allow may be given only once") }
             allowance = self.allowance(directive, table)
         }
         if let table, allowance == nil {
             warning(
-                "allow", at: FileRange(range: definition.range, file: file),
+                .allow, at: FileRange(range: definition.range, file: file),
                 "\"$\(definition.name.value)\" lets clients set every column of \(table.typeName)",
                 help:
                     "name the intended ones: @allow(fields: "
@@ -73,34 +73,34 @@ extension OperationScope {
             case "fields":
                 allowance = InputAllowlist(fields: [])
                 guard let text = argument.value.stringValue else {
-                    error("allow", at: range, "expected field names in one string, separated by spaces")
+                    error(.allow, at: range, "expected field names in one string, separated by spaces")
                     continue
                 }
                 var tokens = Self.tokens(text)[...]
                 allowance = fields(&tokens, table, below: nil, at: range)
-                if !tokens.isEmpty { error("allow", at: range, "unmatched \"}\"") }
+                if !tokens.isEmpty { error(.allow, at: range, "unmatched \"}\"") }
             case "maxCount":
                 guard let count = argument.value.intValue, (1...Int64(CoercionPlan.listCountMax)).contains(count) else {
-                    error("allow", at: range, "expected a number from 1 to \(CoercionPlan.listCountMax)")
+                    error(.allow, at: range, "expected a number from 1 to \(CoercionPlan.listCountMax)")
                     continue
                 }
                 countMax = (Int(count), range)
             default:
                 error(
-                    "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                    .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                     "@allow has no argument \"\(argument.name.value)\"",
                     help: DidYouMean.help(argument.name.value, among: ["fields", "maxCount"]))
             }
         }
         if allowance == nil {
-            error("allow", at: FileRange(range: directive.range, file: file), "@allow needs the argument \"fields\"")
+            error(.allow, at: FileRange(range: directive.range, file: file), "@allow needs the argument \"fields\"")
         }
         var result = allowance ?? InputAllowlist()
         if let countMax {
             result.limit(countMax.value)
             if !result.isFlat, countMax.value > InputAllowlist.dynamicRowsMax {
                 error(
-                    "allow", at: countMax.range,
+                    .allow, at: countMax.range,
                     "\"maxCount\" may be at most \(InputAllowlist.dynamicRowsMax)"
                         + " with nested rows, updates or relative times"
                 )
@@ -139,20 +139,20 @@ extension OperationScope {
             tokens.removeFirst()
             let hasSelection = tokens.first == "{"
             if name == "{" {
-                error("allow", at: range, "\"{\" must follow the name of nested rows")
+                error(.allow, at: range, "\"{\" must follow the name of nested rows")
                 continue
             }
             if let relation = relations.first(where: { $0.name == name }) {
                 guard hasSelection else {
                     error(
-                        "allow", at: range,
+                        .allow, at: range,
                         "\"\(name)\" contains rows of \(relation.child.typeName): name their fields",
                         help: "\(name) { … }")
                     continue
                 }
                 tokens.removeFirst()
                 allowance.children[name] = fields(&tokens, relation.child, below: relation.reference, at: range)
-                if tokens.popFirst() == nil { error("allow", at: range, "the \"{\" after \"\(name)\" is not closed") }
+                if tokens.popFirst() == nil { error(.allow, at: range, "the \"{\" after \"\(name)\" is not closed") }
                 continue
             }
             if plain.contains(name) {
@@ -161,7 +161,7 @@ extension OperationScope {
                 allowance.changes.insert(name)
             } else {
                 error(
-                    "allow", at: range,
+                    .allow, at: range,
                     "@allow cannot name \"\(name)\": \(table.typeName)_Data has no such field for variables",
                     help: filled.contains(name)
                         ? "it is set from the enclosing row"

@@ -41,7 +41,7 @@ extension OperationScope {
             let returning = returned(field, table)
             if returning.contains(where: { !$0.inclusion.isAlways }) {
                 error(
-                    "unknown-directive", at: field.nameRange, "@skip and @include are not supported below \"\(name)\"")
+                    .unknownDirective, at: field.nameRange, "@skip and @include are not supported below \"\(name)\"")
             }
             guard let (rows, dynamic) = rows else { return nil }
             guard case .literal(let written) = rows else {
@@ -88,7 +88,7 @@ extension OperationScope {
             let fields = queryFields(field.selections)
             if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
                 error(
-                    "custom-resolver", at: field.nameRange,
+                    .customResolver, at: field.nameRange,
                     "\"query\" cannot contain fields of custom resolvers: it reads the database")
                 return nil
             }
@@ -96,7 +96,7 @@ extension OperationScope {
         case .remote(let definition, let resolver):
             if let directive = operation.directives.first(named: "transaction") {
                 error(
-                    "custom-resolver", at: FileRange(range: directive.range, file: file),
+                    .customResolver, at: FileRange(range: directive.range, file: file),
                     "@transaction cannot roll back the custom resolver of \"\(name)\"",
                     help: "remove @transaction, or move the field to a separate mutation")
             }
@@ -106,7 +106,7 @@ extension OperationScope {
 
     private func data(of field: SelectedField, _ arguments: [String: Value]) -> Value? {
         if let data = arguments["data"] { return data }
-        error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"data\"")
+        error(.missingArgument, at: field.nameRange, "\"\(field.name.value)\" needs the argument \"data\"")
         return nil
     }
 
@@ -126,7 +126,7 @@ extension OperationScope {
             rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax
         else { return true }
         error(
-            "too-many-rows", at: field.nameRange,
+            .tooManyRows, at: field.nameRange,
             "at most \(InsertTrees.rowsMax) nested rows or rows with updates are supported")
         return false
     }
@@ -155,7 +155,7 @@ extension OperationScope {
         }
         let elements = value.listValue ?? [value]
         guard elements.count <= Self.literalRowsMax else {
-            error("too-many-rows", at: range, "at most \(Self.literalRowsMax) literal rows are supported")
+            error(.tooManyRows, at: range, "at most \(Self.literalRowsMax) literal rows are supported")
             return nil
         }
         let rows = elements.compactMap { row($0, table, use, in: file) }
@@ -170,7 +170,7 @@ extension OperationScope {
             guard let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
             else { break }
             error(
-                "every-row", at: field.fileRange(condition.value.range), "the filter is empty",
+                .everyRow, at: field.fileRange(condition.value.range), "the filter is empty",
                 help: "omit it if any row will do")
         case .variable(let name):
             guard let value = variables[name]?.defaultValue,
@@ -180,7 +180,7 @@ extension OperationScope {
                 ).isEmpty
             else { break }
             error(
-                "every-row", at: FileRange(range: written.range, file: file),
+                .everyRow, at: FileRange(range: written.range, file: file),
                 "the default of \"$\(name)\" has an empty filter", help: "remove the default")
         case .first, .key, nil: break
         }
@@ -197,23 +197,23 @@ extension OperationScope {
             if filter.isEmpty {
                 // An empty filter looks like a condition but would match every row.
                 error(
-                    "every-row", at: field.fileRange(value.range), "the filter is empty",
+                    .everyRow, at: field.fileRange(value.range), "the filter is empty",
                     help: "write all: true to change every row")
             }
             return (filter, .someTest)
         case (nil, let value?):
             guard value.boolValue == true else {
-                error("every-row", at: field.fileRange(value.range), "\"all\" must be a literal true")
+                error(.everyRow, at: field.fileRange(value.range), "\"all\" must be a literal true")
                 return nil
             }
             return (.all([]), .everyRow)
         case (nil, nil):
             error(
-                "every-row", at: field.nameRange, "\"\(field.name.value)\" needs to select rows",
+                .everyRow, at: field.nameRange, "\"\(field.name.value)\" needs to select rows",
                 help: "give where, or all: true for every row")
             return nil
         case (.some, .some):
-            error("every-row", at: field.nameRange, "\"\(field.name.value)\" takes either where or all")
+            error(.everyRow, at: field.nameRange, "\"\(field.name.value)\" takes either where or all")
             return nil
         }
     }

@@ -65,7 +65,9 @@ final class OperationScope {
     // MARK: Diagnostics
 
     /// - Parameter unknown: the unknown name, if any; the error is suppressed if the schema's errors explain it.
-    func error(_ rule: String, at range: FileRange, _ message: String, help: String? = nil, unknown: String? = nil) {
+    func error(
+        _ rule: Diagnostic.Rule, at range: FileRange, _ message: String, help: String? = nil, unknown: String? = nil
+    ) {
         if let unknown, sink.isSuppressed(unknown) {
             findings.hasFollowUps = true
             return
@@ -73,7 +75,7 @@ final class OperationScope {
         sink.report(.error, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    func warning(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) {
+    func warning(_ rule: Diagnostic.Rule, at range: FileRange, _ message: String, help: String? = nil) {
         sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
@@ -89,7 +91,7 @@ final class OperationScope {
     func countField(at range: FileRange) -> Bool {
         fieldCount += 1
         if fieldCount == Self.fieldsMax + 1 {
-            error("operation-too-large", at: range, "the operation has more than \(Self.fieldsMax) fields")
+            error(.operationTooLarge, at: range, "the operation has more than \(Self.fieldsMax) fields")
         }
         return fieldCount <= Self.fieldsMax
     }

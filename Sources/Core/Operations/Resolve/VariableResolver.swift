@@ -13,7 +13,7 @@ extension OperationScope {
             let name = definition.name.value
             let range = FileRange(range: definition.name.range, file: file)
             guard names.insert(name).inserted else {
-                error("unique-variable-name", at: range, "variable \"$\(name)\" is declared more than once")
+                error(.uniqueVariableName, at: range, "variable \"$\(name)\" is declared more than once")
                 continue
             }
             guard let type = inputType(definition.type) else { continue }
@@ -36,25 +36,25 @@ extension OperationScope {
         guard let type = schema.inputType(reference) else {
             if schema.table(ofType: name) != nil {
                 error(
-                    "variable-type", at: range, "a variable cannot have the output type \"\(name)\"",
+                    .variableType, at: range, "a variable cannot have the output type \"\(name)\"",
                     help: "use \(name)_Key or \(name)_Data, or one variable for each column")
             } else if Self.suffixesOfParts.contains(where: name.hasSuffix) {
                 error(
-                    "variable-type", at: range, "variables of type \"\(name)\" are not supported",
+                    .variableType, at: range, "variables of type \"\(name)\" are not supported",
                     help: "write a literal in the operation, with variables as its leaves")
             } else if name == "ID" {
                 error(
-                    "variable-type", at: range, "variables of type \"ID\" are not supported", help: "use UUID or String"
+                    .variableType, at: range, "variables of type \"ID\" are not supported", help: "use UUID or String"
                 )
             } else {
                 error(
-                    "unknown-type", at: range, "unknown type \"\(name)\"",
+                    .unknownType, at: range, "unknown type \"\(name)\"",
                     help: DidYouMean.help(name, among: schema.inputTypeNames), unknown: name)
             }
             return nil
         }
         if type.listDepth > 1 {
-            error("variable-type", at: range, "lists of lists are not supported")
+            error(.variableType, at: range, "lists of lists are not supported")
             return nil
         }
         return type
@@ -71,7 +71,7 @@ extension OperationScope {
         if let variable = variables[name] { return variable }
         if !context.declaredNames.contains(name) {
             error(
-                "undefined-variable", at: range, "the operation declares no variable \"$\(name)\"",
+                .undefinedVariable, at: range, "the operation declares no variable \"$\(name)\"",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
         return nil
@@ -91,7 +91,7 @@ extension OperationScope {
 
     func mismatch(_ variable: VariableSpec, expected: String, at range: FileRange) {
         error(
-            "variable-position", at: range,
+            .variablePosition, at: range,
             "\"$\(variable.name)\" of type \(variable.typeText) cannot be used where \(expected) is expected")
     }
 
@@ -99,7 +99,7 @@ extension OperationScope {
         if findings.hasFollowUps { return }
         for definition in operation.variables where !findings.usedVariables.contains(definition.name.value) {
             warning(
-                "unused-variable", at: FileRange(range: definition.name.range, file: file),
+                .unusedVariable, at: FileRange(range: definition.name.range, file: file),
                 "\"$\(definition.name.value)\" is never used")
         }
     }

@@ -16,11 +16,11 @@ extension OperationScope {
         for directive in operation.directives.all(named: "refresh") {
             let range = FileRange(range: directive.range, file: file)
             guard operation.kind == .query else {
-                error("refresh", at: range, "@refresh is only allowed on queries")
+                error(.refresh, at: range, "@refresh is only allowed on queries")
                 continue
             }
             if directive.arguments.isEmpty {
-                error("refresh", at: range, "@refresh needs \"every\" or \"onMutationExecuted\"")
+                error(.refresh, at: range, "@refresh needs \"every\" or \"onMutationExecuted\"")
             }
             for argument in directive.arguments {
                 switch argument.name.value {
@@ -32,7 +32,7 @@ extension OperationScope {
                     let events = argument.value.listValue ?? [argument.value]
                     if events.isEmpty {
                         error(
-                            "refresh", at: FileRange(range: argument.value.range, file: file),
+                            .refresh, at: FileRange(range: argument.value.range, file: file),
                             "\"onMutationExecuted\" must name a mutation")
                     }
                     for event in events {
@@ -40,7 +40,7 @@ extension OperationScope {
                     }
                 default:
                     error(
-                        "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                        .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                         "@refresh has no argument \"\(argument.name.value)\"",
                         help: DidYouMean.help(argument.name.value, among: ["every", "onMutationExecuted"]))
                 }
@@ -68,14 +68,14 @@ extension OperationScope {
             guard let unit = Self.unitsMs.first(where: { $0.name == name.value })?.ms, let count = value.intValue,
                 (0...Int64(Int32.max)).contains(count)
             else {
-                error("value-type", at: FileRange(range: value.range, file: file), "expected a non-negative integer")
+                error(.valueType, at: FileRange(range: value.range, file: file), "expected a non-negative integer")
                 return nil
             }
             total += unit * count
         }
         guard total >= Int64(options.everyMinimumMs), total <= Int64(options.everyMaximumMs) else {
             error(
-                "refresh-interval", at: range,
+                .refreshInterval, at: range,
                 "\"every\" must be between \(Self.text(ofMs: options.everyMinimumMs)) and"
                     + " \(Self.text(ofMs: options.everyMaximumMs))")
             return nil
@@ -97,14 +97,14 @@ extension OperationScope {
                 value, of: "OnMutationExecuted_Event", offered: ["operation", "condition"], in: file)
         else { return nil }
         guard let operation = fields.first(where: { $0.name.value == "operation" })?.value else {
-            error("refresh", at: range, "\"onMutationExecuted\" needs the name of a mutation in \"operation\"")
+            error(.refresh, at: range, "\"onMutationExecuted\" needs the name of a mutation in \"operation\"")
             return nil
         }
         // Tolerates white space inside the quotes, which documented examples contain.
         guard let name = operation.stringValue.map({ $0.split(whereSeparator: \.isWhitespace).joined() }), !name.isEmpty
         else {
             error(
-                "refresh", at: FileRange(range: operation.range, file: file),
+                .refresh, at: FileRange(range: operation.range, file: file),
                 "expected a string with the name of a mutation")
             return nil
         }
@@ -115,7 +115,7 @@ extension OperationScope {
             let conditionRange = FileRange(range: condition.range, file: file)
             text = condition.stringValue
             guard let text else {
-                error("refresh", at: conditionRange, "expected a string with a CEL expression")
+                error(.refresh, at: conditionRange, "expected a string with a CEL expression")
                 return nil
             }
             program = refreshCondition(text, at: conditionRange)
@@ -132,7 +132,7 @@ extension OperationScope {
         } catch {
             for problem in error.diagnostics {
                 self.error(
-                    "refresh-condition", at: range,
+                    .refreshCondition, at: range,
                     "\(problem.message) (at \(problem.line):\(problem.column) of the condition)",
                     help: "a condition can read request and mutation, each with .variables and .auth")
             }
@@ -142,14 +142,14 @@ extension OperationScope {
             guard let field = attribute.fields.first else { continue }
             guard field == "variables" || field == "auth" else {
                 error(
-                    "refresh-condition", at: range, "a condition cannot read \(attribute.root).\(field)",
+                    .refreshCondition, at: range, "a condition cannot read \(attribute.root).\(field)",
                     help: DidYouMean.help(field, among: ["variables", "auth"])
                         ?? "it can read request and mutation, each with .variables and .auth")
                 return nil
             }
             if field == "auth", attribute.fields.count > 1, !AuthBinding.fields.contains(attribute.fields[1]) {
                 error(
-                    "refresh-condition", at: range,
+                    .refreshCondition, at: range,
                     "a condition cannot read \(attribute.root).auth.\(attribute.fields[1])",
                     help: DidYouMean.help(attribute.fields[1], among: AuthBinding.fields) ?? "auth has uid and token")
                 return nil
@@ -167,7 +167,7 @@ extension OperationScope {
         findings.usedVariables.insert(name)
         guard !context.declaredNames.contains(name) else { return }
         warning(
-            "refresh-condition", at: range,
+            .refreshCondition, at: range,
             "the query declares no variable \"$\(name)\", so the condition always matches",
             help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
     }

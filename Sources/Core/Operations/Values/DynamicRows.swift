@@ -181,14 +181,14 @@ extension OperationScope {
             let filled = reference.localFields + [reference.field]
             guard let fields = allowance.fields else {
                 error(
-                    "nested-data", at: range,
+                    .nestedData, at: range,
                     "\"$\(variable.name)\" may set every column, but for a nested row"
                         + " \"\(reference.field)\" is set from the enclosing row",
                     help: "name the intended fields: @allow(fields: \"…\")")
                 return nil
             }
             if let field = filled.first(where: fields.contains) {
-                error("nested-data", at: range, "\"\(field)\" of a nested row is set from the enclosing row")
+                error(.nestedData, at: range, "\"\(field)\" of a nested row is set from the enclosing row")
                 return nil
             }
         }
@@ -205,7 +205,7 @@ extension OperationScope {
         if use == .update {
             guard let name = allowance.children.keys.min() else { return true }
             error(
-                "nested-data", at: range,
+                .nestedData, at: range,
                 "\"$\(variable.name)\" may contain \"\(name)\","
                     + " but nested rows are only allowed in an insert or upsert",
                 help: "write them in a separate field")
@@ -214,7 +214,7 @@ extension OperationScope {
         if use == .insert, let name = allowance.changes.sorted().first(where: { FieldForm.split($0)?.form == .update })
         {
             error(
-                "data-update", at: range,
+                .dataUpdate, at: range,
                 "\"$\(variable.name)\" may contain \"\(name)\", which is only allowed in an update or upsert"
             )
             return false
