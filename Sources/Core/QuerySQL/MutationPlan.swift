@@ -357,17 +357,6 @@ extension MutationPlan {
     }
 }
 
-extension MutationPlan {
-    package var evictionCount: Int {
-        switch body {
-        case .template(let plan): plan.cache.evictionCount
-        case .insertMany(let plan): plan.cache.evictionCount
-        case .dynamic(let plans, _): plans.evictionCount
-        case .remote, .tooManyRows: 0
-        }
-    }
-}
-
 extension MutationField {
     fileprivate func with(_ kind: Kind) -> MutationField {
         MutationField(responseKey: responseKey, inclusion: inclusion, kind: kind, policy: policy)
