@@ -30,14 +30,14 @@ extension OperationScope {
                     .variablePosition, at: range, "\"$\(name)\" may be null, but data is required",
                     help: "declare it as \(table.typeName)_Data!")
             }
-            if reference != nil || variable.allowance?.isFlat == false {
+            if reference != nil || variable.allowlist?.isFlat == false {
                 guard let (widest, rows) = dynamicRows(variable, table, use, below: reference, at: range) else {
                     return nil
                 }
                 return RowData(
                     given: widest.given, defaults: widest.defaults, children: widest.children, dynamic: rows)
             }
-            given = sent(name, table, variable.allowance)
+            given = sent(name, table, variable.allowlist)
         } else {
             guard let content = content(value, table, use, in: file) else { return nil }
             (given, children) = content
@@ -54,8 +54,8 @@ extension OperationScope {
 
     /// Returns an assignment for every column that a `_Data` variable may set, conditional on the client having sent
     /// it: by its own name, or in the key object of a reference.
-    func sent(_ name: String, _ table: Table, _ allowance: InputAllowlist?) -> [String: Assignment] {
-        func isAllowed(_ field: String) -> Bool { allowance?.fields?.contains(field) ?? true }
+    func sent(_ name: String, _ table: Table, _ allowlist: InputAllowlist?) -> [String: Assignment] {
+        func isAllowed(_ field: String) -> Bool { allowlist?.fields?.contains(field) ?? true }
         var given: [String: Assignment] = [:]
         for column in table.columns {
             var values: [[String]] = []
@@ -71,7 +71,7 @@ extension OperationScope {
                 tests.append([reference.field])
             }
             for name in DynamicRows.plans(of: column, in: table).map(\.name)
-            where allowance?.changes.contains(name) ?? false {
+            where allowlist?.changes.contains(name) ?? false {
                 values.append([name])
                 tests.append([name])
             }

@@ -28,9 +28,9 @@ struct InputAllowlist: Sendable {
 
 extension OperationScope {
     /// Returns what a variable's directives allow; nil for types other than `_Data`.
-    func allowance(of definition: VariableDefinition, type: InputType) -> InputAllowlist? {
+    func allowlist(of definition: VariableDefinition, type: InputType) -> InputAllowlist? {
         let table = type.dataType.flatMap(schema.table(ofType:))
-        var allowance: InputAllowlist?
+        var allowlist: InputAllowlist?
         for directive in definition.directives {
             let range = FileRange(range: directive.range, file: file)
             directive.checkArguments(in: file, &sink)
@@ -48,10 +48,10 @@ extension OperationScope {
                 error(.allow, at: range, "@allow is only allowed on variables of a _Data type")
                 continue
             }
-            if allowance != nil { error(.allow, at: range, "@allow may be given only once") }
-            allowance = self.allowance(directive, table)
+            if allowlist != nil { error(.allow, at: range, "@allow may be given only once") }
+            allowlist = self.allowlist(directive, table)
         }
-        if let table, allowance == nil {
+        if let table, allowlist == nil {
             warning(
                 .allow, at: FileRange(range: definition.range, file: file),
                 "\"$\(definition.name.value)\" lets clients set every column of \(table.typeName)",
@@ -59,25 +59,25 @@ extension OperationScope {
                     "name the intended ones: @allow(fields: "
                     + "\"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")"
             )
-            allowance = InputAllowlist()
+            allowlist = InputAllowlist()
         }
-        return allowance
+        return allowlist
     }
 
-    private func allowance(_ directive: Directive, _ table: Table) -> InputAllowlist {
-        var allowance: InputAllowlist?
+    private func allowlist(_ directive: Directive, _ table: Table) -> InputAllowlist {
+        var allowlist: InputAllowlist?
         var countMax: (value: Int, range: FileRange)?
         for argument in directive.arguments {
             let range = FileRange(range: argument.value.range, file: file)
             switch argument.name.value {
             case "fields":
-                allowance = InputAllowlist(fields: [])
+                allowlist = InputAllowlist(fields: [])
                 guard let text = argument.value.stringValue else {
                     error(.allow, at: range, "expected field names in one string, separated by spaces")
                     continue
                 }
                 var tokens = Self.tokens(text)[...]
-                allowance = fields(&tokens, table, below: nil, at: range)
+                allowlist = fields(&tokens, table, below: nil, at: range)
                 if !tokens.isEmpty { error(.allow, at: range, "unmatched \"}\"") }
             case "maxCount":
                 guard let count = argument.value.intValue, (1...Int64(CoercionPlan.listCountMax)).contains(count) else {
@@ -92,10 +92,10 @@ extension OperationScope {
                     help: DidYouMean.help(argument.name.value, among: ["fields", "maxCount"]))
             }
         }
-        if allowance == nil {
+        if allowlist == nil {
             error(.allow, at: FileRange(range: directive.range, file: file), "@allow needs the argument \"fields\"")
         }
-        var result = allowance ?? InputAllowlist()
+        var result = allowlist ?? InputAllowlist()
         if let countMax {
             result.limit(countMax.value)
             if !result.isFlat, countMax.value > InputAllowlist.dynamicRowsMax {
@@ -134,7 +134,7 @@ extension OperationScope {
         let plain = (table.columns.map(\.field) + table.references.map(\.field)).filter { !filled.contains($0) }
         let changes = table.columns.flatMap { DynamicRows.plans(of: $0, in: table).map(\.name) }
         let relations = schema.inverseRelations(ofType: table.typeName).filter { $0.child.view == nil }
-        var allowance = InputAllowlist(fields: [])
+        var allowlist = InputAllowlist(fields: [])
         while let name = tokens.first, name != "}" {
             tokens.removeFirst()
             let hasSelection = tokens.first == "{"
@@ -151,14 +151,14 @@ extension OperationScope {
                     continue
                 }
                 tokens.removeFirst()
-                allowance.children[name] = fields(&tokens, relation.child, below: relation.reference, at: range)
+                allowlist.children[name] = fields(&tokens, relation.child, below: relation.reference, at: range)
                 if tokens.popFirst() == nil { error(.allow, at: range, "the \"{\" after \"\(name)\" is not closed") }
                 continue
             }
             if plain.contains(name) {
-                allowance.fields?.insert(name)
+                allowlist.fields?.insert(name)
             } else if changes.contains(name) {
-                allowance.changes.insert(name)
+                allowlist.changes.insert(name)
             } else {
                 error(
                     .allow, at: range,
@@ -169,6 +169,6 @@ extension OperationScope {
                             ?? DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
             }
         }
-        return allowance
+        return allowlist
     }
 }

@@ -146,10 +146,10 @@ extension OperationScope {
                 mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: range)
                 return nil
             }
-            if variable.allowance?.isFlat == false {
+            if variable.allowlist?.isFlat == false {
                 return dynamicRows(variable, table, use, at: range).map { (.literal([$0.widest]), $0.rows) }
             }
-            let given = sent(InsertMany.element, table, variable.allowance)
+            let given = sent(InsertMany.element, table, variable.allowlist)
             let row = RowData(given: given, defaults: defaults(of: table, given: given, at: range))
             return (.variable(name, row: row), nil)
         }

@@ -34,7 +34,7 @@ struct ResolvedOperation {
         variables.filter { findings.usedVariables.contains($0.name) }.compactMap { variable in
             if variable.type.isDynamic { return DynamicVariable(name: variable.name, rows: nil) }
             let isDynamic =
-                variable.allowance?.isFlat == false || findings.dynamicRowVariables.contains(variable.name)
+                variable.allowlist?.isFlat == false || findings.dynamicRowVariables.contains(variable.name)
             return isDynamic ? DynamicVariable(name: variable.name, rows: variable.plan) : nil
         }
         .sorted { $0.name < $1.name }

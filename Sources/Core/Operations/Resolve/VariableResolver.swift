@@ -17,7 +17,7 @@ extension OperationScope {
                 continue
             }
             guard let type = inputType(definition.type) else { continue }
-            let allowance = allowance(of: definition, type: type)
+            let allowlist = allowlist(of: definition, type: type)
             var defaultValue: JSONValue?
             if let literal = definition.defaultValue {
                 guard let value = constant(literal, as: type, in: file) else { continue }
@@ -25,7 +25,7 @@ extension OperationScope {
             }
             specs.append(
                 VariableSpec(
-                    name: name, type: type, defaultValue: defaultValue, allowance: allowance, schema: schema))
+                    name: name, type: type, defaultValue: defaultValue, allowlist: allowlist, schema: schema))
         }
         return specs
     }
