@@ -61,7 +61,8 @@ package enum DatabaseLint {
                     diagnostics.append(
                         places.diagnostic(
                             query.reference, .warning, .sequentialScan,
-                            "each refresh of \"\(query.reference.operation)\" reads all \(Int(count)) rows of \(table.name)",
+                            "each refresh of \"\(query.reference.operation)\" reads all \(Int(count)) rows of"
+                                + " \(table.name)",
                             help: table.filter.map { "an index could serve \($0)" }))
                 }
             }

@@ -21,41 +21,8 @@ extension OperationScope {
             return nil
         }
         switch known {
-        case .insert(let table, let isUpsert):
-            let arguments = arguments(of: field, offered: ["data"])
-            let use = isUpsert ? DataUse.upsert : .insert
-            let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
-            let returning = returned(field, table)
-            guard let row, isWithinBounds(field, [row]) else { return nil }
-            return Self.kind([row]) { rows in
-                guard rows.count == 1, rows[0].children.isEmpty else {
-                    return .insertTrees(
-                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: false, returning: returning))
-                }
-                return .insert(Insert(table: table, row: rows[0], isUpsert: isUpsert, returning: returning))
-            }
-        case .insertMany(let table, let isUpsert):
-            let arguments = arguments(of: field, offered: ["data"])
-            let use = isUpsert ? DataUse.upsert : .insert
-            let rows = data(of: field, arguments).flatMap { self.rows($0, table, use, in: field.file) }
-            let returning = returned(field, table)
-            if returning.contains(where: { !$0.inclusion.isAlways }) {
-                error(
-                    .unknownDirective, at: field.nameRange, "@skip and @include are not supported below \"\(name)\"")
-            }
-            guard let (rows, dynamic) = rows else { return nil }
-            guard case .literal(let written) = rows else {
-                return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
-            }
-            guard isWithinBounds(field, written) else { return nil }
-            return Self.kind(written, dynamic) { rows in
-                if rows.contains(where: \.needsOwnPart) {
-                    return .insertTrees(
-                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
-                }
-                return .insertMany(
-                    InsertMany(table: table, rows: .literal(rows), isUpsert: isUpsert, returning: returning))
-            }
+        case .insert(let table, let isUpsert): return insert(field, table, isUpsert: isUpsert)
+        case .insertMany(let table, let isUpsert): return insertMany(field, table, isUpsert: isUpsert)
         case .update(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
             let target = writtenRow(of: field, arguments, table)
@@ -82,26 +49,75 @@ extension OperationScope {
         case .execute(let result):
             refuseSelection(field, of: "JSON of any form")
             return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
-        case .query:
-            refuseArguments(field)
-            guard requireSelection(field, of: "Query") else { return nil }
-            let fields = queryFields(field.selections)
-            if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
-                error(
-                    .customResolver, at: field.nameRange,
-                    "\"query\" cannot contain fields of custom resolvers: it reads the database")
-                return nil
-            }
-            return .read(fields)
-        case .remote(let definition, let resolver):
-            if let directive = operation.directives.first(named: "transaction") {
-                error(
-                    .customResolver, at: FileRange(range: directive.range, file: file),
-                    "@transaction cannot roll back the custom resolver of \"\(name)\"",
-                    help: "remove @transaction, or move the field to a separate mutation")
-            }
-            return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
+        case .query: return read(field)
+        case .remote(let definition, let resolver): return remoteWrite(field, definition, resolver)
         }
+    }
+
+    private func insert(_ field: SelectedField, _ table: Table, isUpsert: Bool) -> MutationField.Kind? {
+        let arguments = arguments(of: field, offered: ["data"])
+        let use = isUpsert ? DataUse.upsert : .insert
+        let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
+        let returning = returned(field, table)
+        guard let row, isWithinBounds(field, [row]) else { return nil }
+        return Self.kind([row]) { rows in
+            guard rows.count == 1, rows[0].children.isEmpty else {
+                return .insertTrees(
+                    InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: false, returning: returning))
+            }
+            return .insert(Insert(table: table, row: rows[0], isUpsert: isUpsert, returning: returning))
+        }
+    }
+
+    private func insertMany(_ field: SelectedField, _ table: Table, isUpsert: Bool) -> MutationField.Kind? {
+        let arguments = arguments(of: field, offered: ["data"])
+        let use = isUpsert ? DataUse.upsert : .insert
+        let rows = data(of: field, arguments).flatMap { self.rows($0, table, use, in: field.file) }
+        let returning = returned(field, table)
+        if returning.contains(where: { !$0.inclusion.isAlways }) {
+            error(
+                .unknownDirective, at: field.nameRange,
+                "@skip and @include are not supported below \"\(field.name.value)\"")
+        }
+        guard let (rows, dynamic) = rows else { return nil }
+        guard case .literal(let written) = rows else {
+            return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
+        }
+        guard isWithinBounds(field, written) else { return nil }
+        return Self.kind(written, dynamic) { rows in
+            if rows.contains(where: \.needsOwnPart) {
+                return .insertTrees(
+                    InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
+            }
+            return .insertMany(
+                InsertMany(table: table, rows: .literal(rows), isUpsert: isUpsert, returning: returning))
+        }
+    }
+
+    /// Resolves `query { … }`.
+    private func read(_ field: SelectedField) -> MutationField.Kind? {
+        refuseArguments(field)
+        guard requireSelection(field, of: "Query") else { return nil }
+        let fields = queryFields(field.selections)
+        if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
+            error(
+                .customResolver, at: field.nameRange,
+                "\"query\" cannot contain fields of custom resolvers: it reads the database")
+            return nil
+        }
+        return .read(fields)
+    }
+
+    private func remoteWrite(
+        _ field: SelectedField, _ definition: FieldDefinition, _ resolver: ResolverSchema
+    ) -> MutationField.Kind? {
+        if let directive = operation.directives.first(named: "transaction") {
+            error(
+                .customResolver, at: FileRange(range: directive.range, file: file),
+                "@transaction cannot roll back the custom resolver of \"\(field.name.value)\"",
+                help: "remove @transaction, or move the field to a separate mutation")
+        }
+        return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
     }
 
     private func data(of field: SelectedField, _ arguments: [String: Value]) -> Value? {
