@@ -370,7 +370,9 @@ let package = Package(
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
+        tests(.unit, "PostgresMachinesTests", ["Postgres", "SeededRandom", deque]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "SeededRandom", "TestSupport", logging]),
+        tests(.unit, "StreamsTests", ["LiveModel", "SeededRandom", "Streams"]),
         tests(
             .contract, "BrokerTests",
             ["Broker", "InMemoryBroker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),

@@ -41,7 +41,7 @@ struct ConnectorCompiler {
             warnAboutUnusedFragments(sources, usedFragments, &sink)
             if sources.operations.isEmpty, let file = source.files.first {
                 sink.report(
-                    .warning, rule: "no-operations", in: file, "connector \"\(source.id)\" has no operations")
+                    .warning, rule: .noOperations, in: file, "connector \"\(source.id)\" has no operations")
             }
         }
         let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
@@ -53,7 +53,7 @@ struct ConnectorCompiler {
     ) {
         for (name, fragment) in sources.fragments.sorted(by: { $0.key < $1.key }) where !used.contains(name) {
             sink.report(
-                .warning, rule: "unused-fragment", at: fragment.definition.name.range, in: fragment.file,
+                .warning, rule: .unusedFragment, at: fragment.definition.name.range, in: fragment.file,
                 "the fragment \"\(name)\" is never used")
         }
     }

@@ -22,7 +22,7 @@ package struct OperationLocations {
 
     /// - Parameter reference: nil for something that was removed and has no location.
     package func diagnostic(
-        _ reference: OperationReference?, _ severity: Diagnostic.Severity, _ rule: String, _ message: String,
+        _ reference: OperationReference?, _ severity: Diagnostic.Severity, _ rule: Diagnostic.Rule, _ message: String,
         help: String? = nil
     ) -> Diagnostic {
         guard let reference, let (file, range) = locations[reference] else {

@@ -179,9 +179,4 @@ package final class StoredOperation: Sendable {
         Invocation(
             variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation, embeddings: embeddings)
     }
-
-    /// How often the statement cache was full and was emptied; 0 for a well-formed operation.
-    package var statementEvictionCount: Int {
-        (query?.evictionCount ?? 0) + mutation.reduce(0) { $0 + $1.evictionCount }
-    }
 }

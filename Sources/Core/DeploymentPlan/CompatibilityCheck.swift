@@ -28,18 +28,18 @@ package enum CompatibilityCheck {
         if old.serviceID != new.serviceID {
             findings.append(
                 locations.diagnostic(
-                    nil, .error, "service-changed", "the service was \"\(old.serviceID)\", now \"\(new.serviceID)\""))
+                    nil, .error, .serviceChanged, "the service was \"\(old.serviceID)\", now \"\(new.serviceID)\""))
         }
         for (id, connector) in old.connectors.sorted(by: { $0.key < $1.key }) {
             guard let successor = new.connectors[id] else {
-                findings.append(locations.diagnostic(nil, .error, "connector-removed", "connector \"\(id)\" is gone"))
+                findings.append(locations.diagnostic(nil, .error, .connectorRemoved, "connector \"\(id)\" is gone"))
                 continue
             }
             for (_, operation) in connector.operations.sorted(by: { $0.key < $1.key }) {
                 guard let next = successor.operations[operation.reference.operation] else {
                     findings.append(
                         locations.diagnostic(
-                            nil, .error, "operation-removed",
+                            nil, .error, .operationRemoved,
                             "\(operation.kind.rawValue) \"\(operation.reference)\" is gone"))
                     continue
                 }

@@ -8,7 +8,7 @@ import SchemaModel
 struct OperationComparison {
     struct Finding: Hashable {
         let severity: Diagnostic.Severity
-        let rule: String
+        let rule: Diagnostic.Rule
         let message: String
         var help: String?
     }
@@ -22,16 +22,16 @@ struct OperationComparison {
 
     var findings: [Finding] {
         guard old.kind == new.kind else {
-            return [error("operation-kind", "\"\(name)\" was a \(old.kind.rawValue), now a \(new.kind.rawValue)")]
+            return [error(.operationKind, "\"\(name)\" was a \(old.kind.rawValue), now a \(new.kind.rawValue)")]
         }
         return variables + auth + result + refresh
     }
 
-    private func error(_ rule: String, _ message: String, help: String? = nil) -> Finding {
+    private func error(_ rule: Diagnostic.Rule, _ message: String, help: String? = nil) -> Finding {
         Finding(severity: .error, rule: rule, message: message, help: help)
     }
 
-    private func warning(_ rule: String, _ message: String, help: String? = nil) -> Finding {
+    private func warning(_ rule: Diagnostic.Rule, _ message: String, help: String? = nil) -> Finding {
         Finding(severity: .warning, rule: rule, message: message, help: help)
     }
 
@@ -42,35 +42,35 @@ struct OperationComparison {
         for variable in old.variables {
             guard let next = new.variables.first(where: { $0.name == variable.name }) else {
                 findings.append(
-                    error("variable-removed", "\"\(name)\" no longer has $\(variable.name); clients that send it fail"))
+                    error(.variableRemoved, "\"\(name)\" no longer has $\(variable.name); clients that send it fail"))
                 continue
             }
             if next.isRequired, !variable.isRequired {
                 findings.append(
                     error(
-                        "variable-required", "$\(next.name) of \"\(name)\" may no longer be left out",
+                        .variableRequired, "$\(next.name) of \"\(name)\" may no longer be left out",
                         help: "give it a default, or take `!` from its type"))
             } else if next.type.isNonNull, !variable.type.isNonNull {
                 findings.append(
-                    error("variable-required", "$\(next.name) of \"\(name)\" may no longer be null"))
+                    error(.variableRequired, "$\(next.name) of \"\(name)\" may no longer be null"))
             }
             // Nullability was compared above.
             if variable.type.nullable != next.type.nullable {
                 findings.append(
                     error(
-                        "variable-type",
+                        .variableType,
                         "$\(next.name) of \"\(name)\" was \(variable.typeText), now \(next.typeText)"))
                 continue
             }
             if let narrowing = narrowing(variable.plan, next.plan, at: "$\(next.name)") {
-                findings.append(error("variable-allowance", "\"\(name)\": \(narrowing)"))
+                findings.append(error(.variableAllowance, "\"\(name)\": \(narrowing)"))
             }
         }
         for variable in new.variables where variable.isRequired {
             if old.variables.contains(where: { $0.name == variable.name }) { continue }
             findings.append(
                 error(
-                    "variable-required", "$\(variable.name) of \"\(name)\" is new and required",
+                    .variableRequired, "$\(variable.name) of \"\(name)\" is new and required",
                     help: "give it a default, or take `!` from its type"))
         }
         return findings
@@ -125,20 +125,20 @@ struct OperationComparison {
         if let before = old.auth.level, let after = new.auth.level {
             let ranks = (Self.order.firstIndex(of: before) ?? 0, Self.order.firstIndex(of: after) ?? 0)
             let change = "@auth of \"\(name)\" was \(before.rawValue), now \(after.rawValue)"
-            if ranks.0 < ranks.1 { return [error("auth-stricter", change + ": callers lose access")] }
-            return ranks.0 > ranks.1 ? [warning("auth-looser", change + ": more callers get access")] : []
+            if ranks.0 < ranks.1 { return [error(.authStricter, change + ": callers lose access")] }
+            return ranks.0 > ranks.1 ? [warning(.authLooser, change + ": more callers get access")] : []
         }
         guard old.auth.level != new.auth.level || old.auth.expression.text != new.auth.expression.text else {
             return []
         }
         if new.auth.level == .everyone {
-            return [warning("auth-looser", "@auth of \"\(name)\" is PUBLIC now: more callers get access")]
+            return [warning(.authLooser, "@auth of \"\(name)\" is PUBLIC now: more callers get access")]
         }
         let before = old.auth.level?.rawValue ?? old.auth.expression.text
         let after = new.auth.level?.rawValue ?? new.auth.expression.text
         return [
             error(
-                "auth-stricter",
+                .authStricter,
                 "@auth of \"\(name)\" was \(before), now \(after): callers may lose access",
                 help: "expressions cannot be compared; whether callers lose access is for you to know")
         ]
@@ -154,12 +154,12 @@ struct OperationComparison {
         if !gone.isEmpty {
             let named = gone.prefix(5).map { "\"\($0)\"" }.joined(separator: ", ")
             let more = gone.count > 5 ? " and \(gone.count - 5) more" : ""
-            findings.append(error("result-field-removed", "results of \"\(name)\" no longer have \(named)\(more)"))
+            findings.append(error(.resultFieldRemoved, "results of \"\(name)\" no longer have \(named)\(more)"))
         }
         if before.text != after.text {
             findings.append(
                 warning(
-                    "operation-text", "the selections of \"\(name)\" are others",
+                    .operationText, "the selections of \"\(name)\" are others",
                     help: "clients that send the former text get what they ask for until deploy.keepMs is over, then "
                         + "they are refused"))
         }
@@ -181,7 +181,7 @@ struct OperationComparison {
             gone.append("every \(before) ms")
         }
         if gone.isEmpty { return [] }
-        return [warning("refresh-removed", "\"\(name)\" is no longer refreshed by: \(gone.joined(separator: "; "))")]
+        return [warning(.refreshRemoved, "\"\(name)\" is no longer refreshed by: \(gone.joined(separator: "; "))")]
     }
 }
 

@@ -25,6 +25,4 @@ struct DynamicPlans<Plan: Sendable>: Sendable {
     func plan(for values: Variables) -> Plan {
         cache.statement(for: form(of: values)) { make(values) }
     }
-
-    var evictionCount: Int { cache.evictionCount }
 }

@@ -34,8 +34,6 @@ package struct QueryPlan: Sendable {
         }
     }
 
-    package var evictionCount: Int { cache.evictionCount + (dynamic?.evictionCount ?? 0) }
-
     func statement(of shape: ShapeKey) -> QueryStatement {
         cache.statement(for: shape) { QueryStatement(template: template, shape: shape) }
     }

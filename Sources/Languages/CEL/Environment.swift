@@ -53,12 +53,6 @@ package struct Environment: Sendable {
         return try Planner.plan(tree, type: type, source: source, environment: self)
     }
 
-    /// Parses and plans without type checking; unknown names and mismatched types become evaluation errors.
-    package func compileUnchecked(_ source: String) throws(CompileFailure) -> Program {
-        let tree = try Parser.parse(source, limits: limits, options: options)
-        return try Planner.plan(tree, type: .dyn, source: source, environment: self)
-    }
-
     /// Parses and checks an expression, and returns its type.
     package func deduceType(_ source: String) throws(CompileFailure) -> CELType {
         let tree = try Parser.parse(source, limits: limits, options: options)

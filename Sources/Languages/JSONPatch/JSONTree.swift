@@ -45,6 +45,7 @@ struct JSONTree {
             && one.text(index).elementsEqual(other.text(otherIndex))
     }
 
+    /// Unlike `JSONTextScanner` of `Operations`, it checks the structure; that one is faster inside its own module.
     private struct Scanner {
         let bytes: [UInt8]
         let nodesMax: Int

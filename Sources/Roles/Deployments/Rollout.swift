@@ -280,23 +280,3 @@ package struct Rollout: Sendable {
         }
     }
 }
-
-/// The reason that a rollout did nothing, or did not finish.
-package struct RolloutRefused: Error, CustomStringConvertible {
-    package let description: String
-
-    init(_ description: String) { self.description = description }
-
-    init(_ goal: RolloutWait.Goal, _ waiting: [RolloutProgress.Waiting]) {
-        let names = waiting.map { "\($0.node)" + ($0.problem.isEmpty ? "" : " (\($0.problem))") }
-        let reason =
-            names.isEmpty
-            ? "Redis, where nodes tell what they \(goal), does not answer"
-            : "these nodes do not \(goal) it: \(names.joined(separator: ", "))"
-        let outcome =
-            goal == .load
-            ? "nothing was changed but what the database was given"
-            : "it is current, and nodes follow when they can"
-        description = "\(reason); \(outcome)"
-    }
-}

@@ -60,8 +60,9 @@ package enum DatabaseLint {
                     guard count >= rowsMin else { continue }
                     diagnostics.append(
                         locations.diagnostic(
-                            query.reference, .warning, "sequential-scan",
-                            "each refresh of \"\(query.reference.operation)\" reads all \(Int(count)) rows of \(table.name)",
+                            query.reference, .warning, .sequentialScan,
+                            "each refresh of \"\(query.reference.operation)\" reads all \(Int(count)) rows of"
+                                + " \(table.name)",
                             help: table.filter.map { "an index could serve \($0)" }))
                 }
             }

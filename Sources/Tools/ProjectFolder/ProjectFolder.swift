@@ -46,7 +46,7 @@ private struct ProjectLoader {
             schemaFiles += graphQLFiles(in: directory)
         }
         if schemaFiles.isEmpty, !sink.hasErrors {
-            sink.report(.error, rule: "no-schema-files", in: file, "no .gql file in the schema's folder")
+            sink.report(.error, rule: .noSchemaFiles, in: file, "no .gql file in the schema's folder")
         }
 
         let resolvers = configuration.resolvers.compactMap { resolver -> ResolverSource? in
@@ -56,7 +56,7 @@ private struct ProjectLoader {
         var connectors: [ConnectorSource] = []
         if configuration.connectorFolders.isEmpty, !sink.hasErrors {
             sink.report(
-                .warning, rule: "no-connectors", in: file,
+                .warning, rule: .noConnectors, in: file,
                 "\"connectorDirs\" is empty: clients cannot run any operation")
         }
         for source in configuration.connectorFolders {
@@ -67,7 +67,7 @@ private struct ProjectLoader {
             let node = configuration.identifierNode
             if connectors.contains(where: { $0.id == id }) {
                 sink.report(
-                    .error, rule: "duplicate-connector",
+                    .error, rule: .duplicateConnector,
                     at: connectorFile.range(line: node.line, column: node.column, length: id.count),
                     in: connectorFile, "connectorId \"\(id)\" is already used by another connector")
                 continue
@@ -75,7 +75,7 @@ private struct ProjectLoader {
             let operations = graphQLFiles(in: directory)
             if operations.isEmpty {
                 sink.report(
-                    .warning, rule: "no-operations", in: connectorFile, "connector \"\(id)\" has no .gql file")
+                    .warning, rule: .noOperations, in: connectorFile, "connector \"\(id)\" has no .gql file")
             }
             connectors.append(
                 ConnectorSource(
@@ -89,7 +89,7 @@ private struct ProjectLoader {
 
     private mutating func findConfiguration(_ path: String) -> (folder: String, file: SourceFile)? {
         guard isDirectory(path) else {
-            report("no-folder", path, "no such folder")
+            report(.noFolder, path, "no such folder")
             return nil
         }
         for folder in [path, join(path, "dataconnect")] {
@@ -99,14 +99,14 @@ private struct ProjectLoader {
                 return read(candidate).map { (folder, $0) }
             }
         }
-        report("no-configuration", path, "the folder has no \(ServiceConfiguration.fileName)")
+        report(.noConfiguration, path, "the folder has no \(ServiceConfiguration.fileName)")
         return nil
     }
 
     private mutating func connectorConfiguration(in directory: String) -> (ConnectorConfiguration, SourceFile)? {
         let path = join(directory, ConnectorConfiguration.fileName)
         guard files.fileExists(atPath: path) else {
-            report("no-configuration", path, "a connector's folder needs a \(ConnectorConfiguration.fileName)")
+            report(.noConfiguration, path, "a connector's folder needs a \(ConnectorConfiguration.fileName)")
             return nil
         }
         guard let file = read(path), let root = YAMLReader.read(file, sink: &sink),
@@ -121,7 +121,7 @@ private struct ProjectLoader {
         let path = join(folder, source.path)
         if isDirectory(path) { return path }
         sink.report(
-            .error, rule: "no-folder",
+            .error, rule: .noFolder,
             at: file.range(line: source.node.line, column: source.node.column, length: source.path.count), in: file,
             "the \(what) folder \"\(source.path)\" does not exist")
         return nil
@@ -132,7 +132,7 @@ private struct ProjectLoader {
         var paths: [String] = []
         collect(directory, depth: 0, into: &paths)
         if paths.count > ProjectFolder.filesMax {
-            report("too-many-files", directory, "more than \(ProjectFolder.filesMax) files")
+            report(.tooManyFiles, directory, "more than \(ProjectFolder.filesMax) files")
             return []
         }
         return paths.sorted().compactMap { read($0) }
@@ -140,11 +140,11 @@ private struct ProjectLoader {
 
     private mutating func collect(_ directory: String, depth: Int, into paths: inout [String]) {
         guard depth <= ProjectFolder.depthMax else {
-            report("too-deep", directory, "folders are nested deeper than \(ProjectFolder.depthMax)")
+            report(.tooDeep, directory, "folders are nested deeper than \(ProjectFolder.depthMax)")
             return
         }
         guard let names = try? files.contentsOfDirectory(atPath: directory) else {
-            report("unreadable", directory, "the folder cannot be read")
+            report(.unreadable, directory, "the folder cannot be read")
             return
         }
         for name in names.sorted() where !name.hasPrefix(".") && paths.count <= ProjectFolder.filesMax {
@@ -160,11 +160,11 @@ private struct ProjectLoader {
     private mutating func read(_ path: String, isOptional: Bool = false) -> SourceFile? {
         if isOptional, !files.fileExists(atPath: path) { return nil }
         guard let data = files.contents(atPath: path) else {
-            report("unreadable", path, "the file cannot be read")
+            report(.unreadable, path, "the file cannot be read")
             return nil
         }
         guard data.count <= ProjectFolder.fileBytesMax else {
-            report("too-large", path, "the file is larger than \(ProjectFolder.fileBytesMax >> 20) MiB")
+            report(.tooLarge, path, "the file is larger than \(ProjectFolder.fileBytesMax >> 20) MiB")
             return nil
         }
         return SourceFile(path: path, bytes: Array(data))
@@ -185,7 +185,7 @@ private struct ProjectLoader {
         return folder.hasSuffix("/") ? folder + rest : "\(folder)/\(rest)"
     }
 
-    private mutating func report(_ rule: String, _ path: String, _ message: String) {
+    private mutating func report(_ rule: Diagnostic.Rule, _ path: String, _ message: String) {
         sink.report(Diagnostic(rule: rule, message: message, file: path, line: 0, column: 0))
     }
 }

@@ -11,7 +11,7 @@ enum YAMLReader {
         do {
             let root = try Yams.compose(yaml: file.text)
             guard let root else {
-                sink.report(.error, rule: "yaml", in: file, "the file is empty")
+                sink.report(.error, rule: .yaml, in: file, "the file is empty")
                 return nil
             }
             return try convert(root, depth: 0)
@@ -19,13 +19,13 @@ enum YAMLReader {
             let (message, mark) = describe(error)
             if let mark {
                 sink.report(
-                    .error, rule: "yaml", at: file.range(line: mark.line, column: mark.column), in: file,
+                    .error, rule: .yaml, at: file.range(line: mark.line, column: mark.column), in: file,
                     "invalid YAML: \(message)")
             } else {
-                sink.report(.error, rule: "yaml", in: file, "invalid YAML: \(message)")
+                sink.report(.error, rule: .yaml, in: file, "invalid YAML: \(message)")
             }
         } catch {
-            sink.report(.error, rule: "yaml", in: file, "nested deeper than \(depthMax)")
+            sink.report(.error, rule: .yaml, in: file, "nested deeper than \(depthMax)")
         }
         return nil
     }

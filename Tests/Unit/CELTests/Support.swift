@@ -1,4 +1,4 @@
-import CEL
+@testable import CEL
 
 /// The environment of conditions: what the rules of a query see.
 let conditions = Environment(
@@ -47,4 +47,20 @@ func diagnostics(_ source: String, expecting: CELType? = nil, in environment: En
 /// Whether an expression without variables is true.
 func isTrue(_ source: String) throws -> Bool {
     if case .bool(true) = try conditions.compileUnchecked(source).evaluate(SlotActivation([])) { true } else { false }
+}
+
+extension Environment {
+    /// Parses and plans without type checking; unknown names and mismatched types become evaluation errors.
+    func compileUnchecked(_ source: String) throws(CompileFailure) -> Program {
+        let tree = try Parser.parse(source, limits: limits, options: options)
+        return try Planner.plan(tree, type: .dyn, source: source, environment: self)
+    }
+}
+
+extension Value {
+    /// Returns whether CEL's `==` holds; false if the values are nested too deeply to compare.
+    func celEquals(_ other: Value) -> Bool {
+        var budget = Budget(remaining: .max)
+        return (try? Value.equals(self, other, &budget)) ?? false
+    }
 }

@@ -93,7 +93,7 @@ struct ProjectFolderTests {
 
     @Test func noSuchFolder() throws {
         let error = #expect(throws: CatalogError.self) { try ProjectFolder.load("/nowhere/at/all") }
-        #expect(error?.diagnostics.map(\.rule) == ["no-folder"])
+        #expect(error?.diagnostics.map(\.rule) == [.noFolder])
     }
 
     @Test func unreadableFilesAreReported() throws {

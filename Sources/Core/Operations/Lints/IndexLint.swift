@@ -15,7 +15,7 @@ extension Lint {
             var fields: [String] = []
             for field in read.searchedBy where !fields.contains(field) { fields.append(field) }
             warn(
-                Self.missingIndex, at: subject.range,
+                .missingIndex, at: subject.range,
                 "rows of \(table.typeName) are filtered by \(fields.joined(separator: ", ")), but no index begins with"
                     + " \(fields.count == 1 ? "it" : "any of them")",
                 help: "in the schema: \(fields[0]) … @index, or @index(fields: […]) on \(table.typeName)")

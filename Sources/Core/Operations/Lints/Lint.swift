@@ -21,8 +21,6 @@ package struct LintSubject {
 /// Warnings about operations that are valid but slow or stale. Only `freshet check` reports them; deployments do not.
 /// One lint per file.
 package struct Lint {
-    package static let missingIndex = "missing-index"
-
     let schema: Schema
     let subjects: [LintSubject]
     private(set) var sink = DiagnosticSink()
@@ -46,7 +44,7 @@ package struct Lint {
         return lint.sink.diagnostics
     }
 
-    mutating func warn(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) {
+    mutating func warn(_ rule: Diagnostic.Rule, at range: FileRange, _ message: String, help: String? = nil) {
         sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 

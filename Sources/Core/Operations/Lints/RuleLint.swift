@@ -1,4 +1,5 @@
 import LiveModel
+import SchemaModel
 
 extension Lint {
     /// `refresh-missing`: warns about a query that nothing refreshes, so that subscribers keep the first result.
@@ -7,7 +8,7 @@ extension Lint {
         guard !query.isRefreshed else { return }
         let writers = writers(of: query).map { "\"\($0.reference.operation)\"" }
         warn(
-            "refresh-missing", at: subject.range,
+            .refreshMissing, at: subject.range,
             "nothing refreshes \"\(query.reference.operation)\": subscribers only see the first result",
             help: writers.isEmpty
                 ? "add @refresh(every: …) unless clients only query it once"

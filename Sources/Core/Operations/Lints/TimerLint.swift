@@ -1,4 +1,5 @@
 import LiveModel
+import SchemaModel
 
 extension Lint {
     static let everyOftenMs = 30_000
@@ -17,7 +18,7 @@ extension Lint {
         let named = Set(query.refresh.triggers.map(\.mutation))
         let unnamed = writers.map(\.reference).filter { !named.contains($0) }.map { "\"\($0.operation)\"" }
         warn(
-            "refresh-often", at: subject.range,
+            .refreshOften, at: subject.range,
             "\"\(query.reference.operation)\" runs \(86_400_000 / everyMs) times a day per live query",
             help: unnamed.isEmpty
                 ? "its triggers already cover all mutations that write what it reads, so the timer can be longer"

@@ -1,4 +1,5 @@
 import LiveModel
+import SchemaModel
 
 extension Lint {
     /// `refresh-too-broad`: warns about a trigger without a condition, which refreshes every live query of the
@@ -15,7 +16,7 @@ extension Lint {
             let tables = query.readWriteSet.tablesRead.intersection(mutation.readWriteSet.tablesWritten)
             if tables.isEmpty, !query.readWriteSet.isPartial, !mutation.readWriteSet.isPartial {
                 warn(
-                    "refresh-unrelated", at: range,
+                    .refreshUnrelated, at: range,
                     "\"\(mutation.reference.operation)\" writes no table that the query reads")
                 continue
             }
@@ -23,7 +24,7 @@ extension Lint {
                 let condition = ReadWriteSet.condition(query: query.readWriteSet, mutation: mutation.readWriteSet)
             else { continue }
             warn(
-                "refresh-too-broad", at: range,
+                .refreshTooBroad, at: range,
                 "every execution of \"\(mutation.reference.operation)\" refreshes all live queries of this operation",
                 help: "only some are affected: add condition: \"\(condition)\"")
         }

@@ -56,13 +56,13 @@ extension OperationScope {
         }
         if let plain = plainKind(field, table) {
             if case .column(let column)? = plain, column.type.scalar == .vector {
-                error("aggregate-grouping", at: field.nameRange, "rows cannot be grouped by a Vector")
+                error(.aggregateGrouping, at: field.nameRange, "rows cannot be grouped by a Vector")
                 return nil
             }
             return plain.map(GroupField.Kind.plain)
         }
         error(
-            "aggregate-grouping", at: field.nameRange,
+            .aggregateGrouping, at: field.nameRange,
             "\"\(field.name.value)\" cannot be selected next to an aggregate:"
                 + " rows are grouped by columns and references",
             help: "select it in a separate field")
@@ -78,7 +78,7 @@ extension OperationScope {
             if let flag = value.boolValue {
                 isDistinct = flag
             } else {
-                error("value-type", at: field.fileRange(value.range), "\"distinct\" must be a literal true or false")
+                error(.valueType, at: field.fileRange(value.range), "\"distinct\" must be a literal true or false")
             }
         }
         return aggregate(known, isDistinct: isDistinct, at: field.nameRange)
@@ -90,7 +90,7 @@ extension OperationScope {
         guard let column = known.1 else { return .countRows }
         guard Aggregate.isOffered(known.0, column.type) else {
             error(
-                "aggregate-type", at: range,
+                .aggregateType, at: range,
                 "the aggregate \(known.0.rawValue) is not supported for \"\(column.field)\""
                     + " of type \(InputType(column.type).text)"
             )

@@ -10,12 +10,12 @@ extension OperationScope {
             let range = field.fileRange(argument.name.range)
             guard offered.contains(name) else {
                 error(
-                    "unknown-argument", at: range, "\"\(field.name.value)\" has no argument \"\(name)\"",
+                    .unknownArgument, at: range, "\"\(field.name.value)\" has no argument \"\(name)\"",
                     help: DidYouMean.help(name, among: offered))
                 continue
             }
             if values.updateValue(argument.value, forKey: name) != nil {
-                error("unique-argument", at: range, "argument \"\(name)\" is given more than once")
+                error(.uniqueArgument, at: range, "argument \"\(name)\" is given more than once")
             }
         }
         return values
@@ -38,10 +38,10 @@ extension OperationScope {
             let range = FileRange(range: value.range, file: file)
             if let variable = value.variableName {
                 if use(variable: variable, at: range) != nil {
-                    error("value-type", at: range, "a variable cannot replace a whole \(typeName)")
+                    error(.valueType, at: range, "a variable cannot replace a whole \(typeName)")
                 }
             } else {
-                error("value-type", at: range, "expected an object of type \(typeName)")
+                error(.valueType, at: range, "expected an object of type \(typeName)")
             }
             return nil
         }
@@ -51,13 +51,13 @@ extension OperationScope {
             let range = FileRange(range: field.name.range, file: file)
             guard offered.contains(field.name.value) else {
                 error(
-                    "unknown-input-field", at: range, "\(typeName) has no field \"\(field.name.value)\"",
+                    .unknownInputField, at: range, "\(typeName) has no field \"\(field.name.value)\"",
                     help: Self.notOfferedHelp(field.name.value) ?? DidYouMean.help(field.name.value, among: offered),
                     unknown: field.name.value)
                 continue
             }
             guard seen.insert(field.name.value).inserted else {
-                error("unique-input-field", at: range, "field \"\(field.name.value)\" is given more than once")
+                error(.uniqueInputField, at: range, "field \"\(field.name.value)\" is given more than once")
                 continue
             }
             known.append((field.name, field.value))
@@ -69,7 +69,7 @@ extension OperationScope {
     func requireSelection(_ field: SelectedField, of typeName: String) -> Bool {
         if field.selections.isEmpty {
             error(
-                "missing-selection", at: field.nameRange,
+                .missingSelection, at: field.nameRange,
                 "\"\(field.name.value)\" returns \(typeName) and needs a selection: \(field.name.value) { … }")
         }
         return !field.selections.isEmpty
@@ -78,7 +78,7 @@ extension OperationScope {
     func refuseSelection(_ field: SelectedField, of typeName: String) {
         guard let set = field.selections.first?.set else { return }
         error(
-            "unexpected-selection", at: field.fileRange(set.range),
+            .unexpectedSelection, at: field.fileRange(set.range),
             "\"\(field.name.value)\" returns \(typeName), which has no fields to select")
     }
 

@@ -36,7 +36,7 @@ package struct ConnectorSources: Sendable {
                 case .fragment(let fragment): add(fragment, in: file, api: api, &sink)
                 case .schema, .scalar, .object, .interface, .union, .enum, .inputObject, .directive:
                     sink.report(
-                        .error, rule: "executable-definitions", at: definition.range, in: file,
+                        .error, rule: .executableDefinitions, at: definition.range, in: file,
                         "a connector contains only queries, mutations and fragments; types belong in the schema")
                 }
             }
@@ -47,26 +47,26 @@ package struct ConnectorSources: Sendable {
     private mutating func add(_ operation: OperationDefinition, in file: SourceFile, _ sink: inout DiagnosticSink) {
         guard let name = operation.name else {
             sink.report(
-                .error, rule: "anonymous-operation", at: operation.range, in: file,
+                .error, rule: .anonymousOperation, at: operation.range, in: file,
                 "an operation of a connector needs a name", help: "clients run it by name")
             return
         }
         if operation.kind == .subscription {
             sink.report(
-                .error, rule: "no-subscriptions", at: name.range, in: file,
+                .error, rule: .noSubscriptions, at: name.range, in: file,
                 "subscription operations are not supported",
                 help: "write it as a query: clients can subscribe to every query")
             return
         }
         if name.value.hasPrefix(Self.reservedPrefix) {
             sink.report(
-                .error, rule: "operation-name", at: name.range, in: file,
+                .error, rule: .operationName, at: name.range, in: file,
                 "names that begin with \"_\" are reserved")
         }
         if let other = operations.first(where: { $0.name.value == name.value }) {
             let location = other.file.location(at: other.name.range.start)
             sink.report(
-                .error, rule: "unique-operation-name", at: name.range, in: file,
+                .error, rule: .uniqueOperationName, at: name.range, in: file,
                 "operation \"\(name.value)\" is declared more than once in this connector",
                 help: "the other one is at \(other.file.path):\(location)")
             return
@@ -80,13 +80,13 @@ package struct ConnectorSources: Sendable {
         let name = fragment.name
         if fragments[name.value] != nil {
             sink.report(
-                .error, rule: "unique-fragment-name", at: name.range, in: file,
+                .error, rule: .uniqueFragmentName, at: name.range, in: file,
                 "fragment \"\(name.value)\" is declared more than once in this connector")
             return
         }
         if !api.outputTypes.contains(fragment.typeCondition.value), !sink.isSuppressed(fragment.typeCondition.value) {
             sink.report(
-                .error, rule: "unknown-type", at: fragment.typeCondition.range, in: file,
+                .error, rule: .unknownType, at: fragment.typeCondition.range, in: file,
                 "unknown type \"\(fragment.typeCondition.value)\"",
                 help: DidYouMean.help(fragment.typeCondition.value, among: api.outputTypes.sorted()))
         }
@@ -95,7 +95,7 @@ package struct ConnectorSources: Sendable {
             directive.checkArguments(in: file, &sink)
             if directive.name.value == "check" { continue }
             sink.report(
-                .error, rule: "unknown-directive", at: directive.range, in: file,
+                .error, rule: .unknownDirective, at: directive.range, in: file,
                 "@\(directive.name.value) is not supported on fragment definitions")
         }
         fragments[name.value] = Fragment(definition: fragment, file: file)
@@ -119,7 +119,7 @@ package struct ConnectorSources: Sendable {
                     cyclic.formUnion(cycle)
                     if let file = fragments[name]?.file {
                         sink.report(
-                            .error, rule: "fragment-cycle", at: spread.range, in: file,
+                            .error, rule: .fragmentCycle, at: spread.range, in: file,
                             "fragment \"\(target)\" includes itself: \(cycle.joined(separator: " → "))")
                     }
                 case nil:

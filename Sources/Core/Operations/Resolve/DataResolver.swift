@@ -27,17 +27,17 @@ extension OperationScope {
             }
             if !variable.type.isNonNull {
                 error(
-                    "variable-position", at: range, "\"$\(name)\" may be null, but data is required",
+                    .variablePosition, at: range, "\"$\(name)\" may be null, but data is required",
                     help: "declare it as \(table.typeName)_Data!")
             }
-            if reference != nil || variable.allowance?.isFlat == false {
+            if reference != nil || variable.allowlist?.isFlat == false {
                 guard let (widest, rows) = dynamicRows(variable, table, use, below: reference, at: range) else {
                     return nil
                 }
                 return RowData(
                     given: widest.given, defaults: widest.defaults, children: widest.children, dynamic: rows)
             }
-            given = sent(name, table, variable.allowance)
+            given = sent(name, table, variable.allowlist)
         } else {
             guard let content = content(value, table, use, in: file) else { return nil }
             (given, children) = content
@@ -45,7 +45,7 @@ extension OperationScope {
         guard use != .update else { return RowData(given: given, defaults: [:]) }
         let filled = reference?.localFields ?? []
         for field in filled where given[field] != nil {
-            error("nested-data", at: range, "\"\(field)\" of a nested row is set from the enclosing row")
+            error(.nestedData, at: range, "\"\(field)\" of a nested row is set from the enclosing row")
         }
         let defaults = defaults(of: table, given: given, at: range).filter { !filled.contains($0.key) }
         if value.variableName == nil { requireColumns(table, given, defaults, filled, at: range) }
@@ -54,8 +54,8 @@ extension OperationScope {
 
     /// Returns an assignment for every column that a `_Data` variable may set, conditional on the client having sent
     /// it: by its own name, or in the key object of a reference.
-    func sent(_ name: String, _ table: Table, _ allowance: InputAllowlist?) -> [String: Assignment] {
-        func isAllowed(_ field: String) -> Bool { allowance?.fields?.contains(field) ?? true }
+    func sent(_ name: String, _ table: Table, _ allowlist: InputAllowlist?) -> [String: Assignment] {
+        func isAllowed(_ field: String) -> Bool { allowlist?.fields?.contains(field) ?? true }
         var given: [String: Assignment] = [:]
         for column in table.columns {
             var values: [[String]] = []
@@ -71,7 +71,7 @@ extension OperationScope {
                 tests.append([reference.field])
             }
             for name in DynamicRows.plans(of: column, in: table).map(\.name)
-            where allowance?.changes.contains(name) ?? false {
+            where allowlist?.changes.contains(name) ?? false {
                 values.append([name])
                 tests.append([name])
             }
@@ -102,7 +102,7 @@ extension OperationScope {
             for assignment in assignments(name, value, table, use, in: file)
             where given.updateValue(assignment, forKey: assignment.column.field) != nil {
                 error(
-                    "unique-input-field", at: FileRange(range: name.range, file: file),
+                    .uniqueInputField, at: FileRange(range: name.range, file: file),
                     "column \"\(assignment.column.field)\" is given more than once")
             }
         }
@@ -123,7 +123,7 @@ extension OperationScope {
             guard let operand = operand(value, type: column.type, in: file) else { return [] }
             if operand.isNullConstant, !column.isNullable {
                 error(
-                    "value-type", at: FileRange(range: value.range, file: file), "\"\(text)\" cannot be null")
+                    .valueType, at: FileRange(range: value.range, file: file), "\"\(text)\" cannot be null")
             }
             return [Assignment(column: column, value: .set(operand), required: operand.given)]
         }
@@ -162,7 +162,7 @@ extension OperationScope {
         let range = FileRange(range: value.range, file: file)
         let columns = reference.localFields.compactMap(table.column(ofField:))
         if value.isNull {
-            if !reference.isNullable { error("value-type", at: range, "\"\(reference.field)\" cannot be null") }
+            if !reference.isNullable { error(.valueType, at: range, "\"\(reference.field)\" cannot be null") }
             return columns.map {
                 Assignment(
                     column: $0, value: .set(Operand(.constant(.null), type: $0.type, schema: schema)), required: [])
@@ -170,7 +170,7 @@ extension OperationScope {
         }
         guard let target = schema.table(ofType: reference.targetType), reference.targetFieldsAreKey(in: schema) else {
             error(
-                "reference-data", at: range, "\"\(reference.field)\" does not refer to a primary key",
+                .referenceData, at: range, "\"\(reference.field)\" does not refer to a primary key",
                 help: "give \(reference.localFields.joined(separator: ", ")) instead")
             return []
         }
@@ -209,7 +209,7 @@ extension OperationScope {
                     let constant = try? ScalarCoercion(enums: schema.enums).coerce(value, to: column.type)
                 else {
                     error(
-                        "default-value", at: range,
+                        .defaultValue, at: range,
                         "the default of \"\(table.typeName).\(column.field)\" does not have the column's type")
                     continue
                 }
@@ -231,7 +231,7 @@ extension OperationScope {
         {
             let reference = table.references.first { $0.localFields.contains(column.field) }
             error(
-                "missing-data", at: range,
+                .missingData, at: range,
                 "\"\(table.typeName)\" needs \"\(column.field)\", which has no default",
                 help: reference.map { "or \($0.field): {…}" })
         }

@@ -163,7 +163,7 @@ extension OperationScope {
 
     /// Reports a comparison with null, which would match no row.
     private func refuseNull(_ name: String, at value: Value, in file: SourceFile) {
-        error("value-type", at: FileRange(range: value.range, file: file), "\(name) cannot compare with null")
+        error(.valueType, at: FileRange(range: value.range, file: file), "\(name) cannot compare with null")
     }
 
     private func nullTest(_ value: Value, in file: SourceFile) -> [ColumnTest] {
@@ -177,7 +177,7 @@ extension OperationScope {
     private func flag(_ value: Value, _ name: String, in file: SourceFile) -> Bool {
         if let flag = value.boolValue { return flag }
         error(
-            "value-type", at: FileRange(range: value.range, file: file), "\"\(name)\" must be a literal true or false")
+            .valueType, at: FileRange(range: value.range, file: file), "\"\(name)\" must be a literal true or false")
         return false
     }
 
@@ -194,7 +194,7 @@ extension OperationScope {
         let patterns = fields.filter { $0.name.value == "like" || $0.name.value == "regex" }
         guard patterns.count == 1, let (name, text) = patterns.first else {
             error(
-                "value-type", at: FileRange(range: value.range, file: file),
+                .valueType, at: FileRange(range: value.range, file: file),
                 "a pattern takes either \"like\" or \"regex\"")
             return []
         }

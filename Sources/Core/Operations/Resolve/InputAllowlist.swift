@@ -28,9 +28,9 @@ struct InputAllowlist: Sendable {
 
 extension OperationScope {
     /// Returns what a variable's directives allow; nil for types other than `_Data`.
-    func allowance(of definition: VariableDefinition, type: InputType) -> InputAllowlist? {
+    func allowlist(of definition: VariableDefinition, type: InputType) -> InputAllowlist? {
         let table = type.dataType.flatMap(schema.table(ofType:))
-        var allowance: InputAllowlist?
+        var allowlist: InputAllowlist?
         for directive in definition.directives {
             let range = FileRange(range: directive.range, file: file)
             directive.checkArguments(in: file, &sink)
@@ -40,67 +40,67 @@ extension OperationScope {
             }
             guard directive.name.value == "allow" else {
                 error(
-                    "unknown-directive", at: range, "@\(directive.name.value) is not supported on variables",
+                    .unknownDirective, at: range, "@\(directive.name.value) is not supported on variables",
                     help: DidYouMean.help(directive.name.value, among: ["allow", "retired"]))
                 continue
             }
             guard let table else {
-                error("allow", at: range, "@allow is only allowed on variables of a _Data type")
+                error(.allow, at: range, "@allow is only allowed on variables of a _Data type")
                 continue
             }
-            if allowance != nil { error("allow", at: range, "@allow may be given only once") }
-            allowance = self.allowance(directive, table)
+            if allowlist != nil { error(.allow, at: range, "@allow may be given only once") }
+            allowlist = self.allowlist(directive, table)
         }
-        if let table, allowance == nil {
+        if let table, allowlist == nil {
             warning(
-                "allow", at: FileRange(range: definition.range, file: file),
+                .allow, at: FileRange(range: definition.range, file: file),
                 "\"$\(definition.name.value)\" lets clients set every column of \(table.typeName)",
                 help:
                     "name the intended ones: @allow(fields: "
                     + "\"\(table.columns.prefix(2).map(\.field).joined(separator: " "))\")"
             )
-            allowance = InputAllowlist()
+            allowlist = InputAllowlist()
         }
-        return allowance
+        return allowlist
     }
 
-    private func allowance(_ directive: Directive, _ table: Table) -> InputAllowlist {
-        var allowance: InputAllowlist?
+    private func allowlist(_ directive: Directive, _ table: Table) -> InputAllowlist {
+        var allowlist: InputAllowlist?
         var countMax: (value: Int, range: FileRange)?
         for argument in directive.arguments {
             let range = FileRange(range: argument.value.range, file: file)
             switch argument.name.value {
             case "fields":
-                allowance = InputAllowlist(fields: [])
+                allowlist = InputAllowlist(fields: [])
                 guard let text = argument.value.stringValue else {
-                    error("allow", at: range, "expected field names in one string, separated by spaces")
+                    error(.allow, at: range, "expected field names in one string, separated by spaces")
                     continue
                 }
                 var tokens = Self.tokens(text)[...]
-                allowance = fields(&tokens, table, below: nil, at: range)
-                if !tokens.isEmpty { error("allow", at: range, "unmatched \"}\"") }
+                allowlist = fields(&tokens, table, below: nil, at: range)
+                if !tokens.isEmpty { error(.allow, at: range, "unmatched \"}\"") }
             case "maxCount":
                 guard let count = argument.value.intValue, (1...Int64(CoercionPlan.listCountMax)).contains(count) else {
-                    error("allow", at: range, "expected a number from 1 to \(CoercionPlan.listCountMax)")
+                    error(.allow, at: range, "expected a number from 1 to \(CoercionPlan.listCountMax)")
                     continue
                 }
                 countMax = (Int(count), range)
             default:
                 error(
-                    "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                    .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                     "@allow has no argument \"\(argument.name.value)\"",
                     help: DidYouMean.help(argument.name.value, among: ["fields", "maxCount"]))
             }
         }
-        if allowance == nil {
-            error("allow", at: FileRange(range: directive.range, file: file), "@allow needs the argument \"fields\"")
+        if allowlist == nil {
+            error(.allow, at: FileRange(range: directive.range, file: file), "@allow needs the argument \"fields\"")
         }
-        var result = allowance ?? InputAllowlist()
+        var result = allowlist ?? InputAllowlist()
         if let countMax {
             result.limit(countMax.value)
             if !result.isFlat, countMax.value > InputAllowlist.dynamicRowsMax {
                 error(
-                    "allow", at: countMax.range,
+                    .allow, at: countMax.range,
                     "\"maxCount\" may be at most \(InputAllowlist.dynamicRowsMax)"
                         + " with nested rows, updates or relative times"
                 )
@@ -134,34 +134,34 @@ extension OperationScope {
         let plain = (table.columns.map(\.field) + table.references.map(\.field)).filter { !filled.contains($0) }
         let changes = table.columns.flatMap { DynamicRows.plans(of: $0, in: table).map(\.name) }
         let relations = schema.inverseRelations(ofType: table.typeName).filter { $0.child.view == nil }
-        var allowance = InputAllowlist(fields: [])
+        var allowlist = InputAllowlist(fields: [])
         while let name = tokens.first, name != "}" {
             tokens.removeFirst()
             let hasSelection = tokens.first == "{"
             if name == "{" {
-                error("allow", at: range, "\"{\" must follow the name of nested rows")
+                error(.allow, at: range, "\"{\" must follow the name of nested rows")
                 continue
             }
             if let relation = relations.first(where: { $0.name == name }) {
                 guard hasSelection else {
                     error(
-                        "allow", at: range,
+                        .allow, at: range,
                         "\"\(name)\" contains rows of \(relation.child.typeName): name their fields",
                         help: "\(name) { … }")
                     continue
                 }
                 tokens.removeFirst()
-                allowance.children[name] = fields(&tokens, relation.child, below: relation.reference, at: range)
-                if tokens.popFirst() == nil { error("allow", at: range, "the \"{\" after \"\(name)\" is not closed") }
+                allowlist.children[name] = fields(&tokens, relation.child, below: relation.reference, at: range)
+                if tokens.popFirst() == nil { error(.allow, at: range, "the \"{\" after \"\(name)\" is not closed") }
                 continue
             }
             if plain.contains(name) {
-                allowance.fields?.insert(name)
+                allowlist.fields?.insert(name)
             } else if changes.contains(name) {
-                allowance.changes.insert(name)
+                allowlist.changes.insert(name)
             } else {
                 error(
-                    "allow", at: range,
+                    .allow, at: range,
                     "@allow cannot name \"\(name)\": \(table.typeName)_Data has no such field for variables",
                     help: filled.contains(name)
                         ? "it is set from the enclosing row"
@@ -169,6 +169,6 @@ extension OperationScope {
                             ?? DidYouMean.help(name, among: plain + changes + relations.map(\.name)))
             }
         }
-        return allowance
+        return allowlist
     }
 }

@@ -16,7 +16,7 @@ extension OperationScope {
         let byName = table.key.count == 1 ? table.key[0] : table.key.joined(separator: " and ")
         guard given == 1 else {
             error(
-                "row-target", at: field.nameRange,
+                .rowTarget, at: field.nameRange,
                 given == 0
                     ? "\"\(field.name.value)\" needs to select a row"
                     : "\"\(field.name.value)\" takes only one of \(byName), key and first",
@@ -86,7 +86,7 @@ extension OperationScope {
                 guard let position = reference.targetFields.firstIndex(of: column.field) else { continue }
                 if nested.updateValue(operand, forKey: reference.localFields[position]) != nil {
                     error(
-                        "incomplete-key", at: FileRange(range: name.range, file: file),
+                        .incompleteKey, at: FileRange(range: name.range, file: file),
                         "\"\(reference.localFields[position])\" is given more than once")
                 }
             }
@@ -108,7 +108,7 @@ extension OperationScope {
             let expression = given.first { $0.0.value == expressionName }?.1
             if let operand = nested[column.field] {
                 if plain != nil || expression != nil {
-                    error("incomplete-key", at: range, "\"\(column.field)\" is given more than once")
+                    error(.incompleteKey, at: range, "\"\(column.field)\" is given more than once")
                 }
                 operands.append(operand)
                 continue
@@ -116,10 +116,10 @@ extension OperationScope {
             switch (plain, expression) {
             case (nil, nil):
                 error(
-                    "incomplete-key", at: range, "\(named) needs \"\(column.field)\"",
+                    .incompleteKey, at: range, "\(named) needs \"\(column.field)\"",
                     help: "the key of \(table.typeName) is \(table.key.joined(separator: ", "))")
             case (.some, .some):
-                error("incomplete-key", at: range, "give either \"\(column.field)\" or \"\(expressionName)\"")
+                error(.incompleteKey, at: range, "give either \"\(column.field)\" or \"\(expressionName)\"")
             case (let value?, nil):
                 if let operand = operand(value, type: column.type, in: file) { operands.append(operand) }
             case (nil, let value?):

@@ -30,16 +30,16 @@ extension OperationScope {
         if let number = value.intValue {
             if number >= 0, number <= Int64(Int32.max) { return .constant(number) }
             error(
-                "value-type", at: FileRange(range: value.range, file: file), "expected a number from 0 to \(Int32.max)")
+                .valueType, at: FileRange(range: value.range, file: file), "expected a number from 0 to \(Int32.max)")
             return .constant(whenAbsent)
         }
         if value.isNull { return .constant(whenAbsent) }
         guard let operand = operand(value, type: ColumnType(.int), in: file) else { return .constant(whenAbsent) }
         if case .variable(let name, _) = operand.source {
-            countedVariables.insert(name)
+            findings.countedVariables.insert(name)
             if let number = variables[name]?.defaultValue?.intValue, number < 0 {
                 error(
-                    "default-value", at: FileRange(range: value.range, file: file),
+                    .defaultValue, at: FileRange(range: value.range, file: file),
                     "the default of \"$\(name)\" is negative, but \"limit\" and \"offset\" cannot be")
             }
         }
@@ -78,7 +78,7 @@ extension OperationScope {
             return []
         }
         guard grouped == nil else {
-            error("aggregate-grouping", at: range, "the order of groups must be a literal")
+            error(.aggregateGrouping, at: range, "the order of groups must be a literal")
             return []
         }
         return [.variable(name)]
@@ -99,7 +99,7 @@ extension OperationScope {
             if let column = table.column(ofField: name.value) {
                 if let grouped, !grouped.contains(column.field) {
                     error(
-                        "aggregate-grouping", at: range,
+                        .aggregateGrouping, at: range,
                         "groups can only be ordered by fields that they are grouped by,"
                             + " and \"\(name.value)\" is not selected"
                     )
@@ -111,7 +111,7 @@ extension OperationScope {
             {
                 if let grouped, !grouped.isSuperset(of: reference.localFields) {
                     error(
-                        "aggregate-grouping", at: range,
+                        .aggregateGrouping, at: range,
                         "groups can only be ordered by fields that they are grouped by,"
                             + " and \"\(name.value)\" is not selected"
                     )
@@ -122,7 +122,7 @@ extension OperationScope {
             }
             if let relation = singles.first(where: { $0.name == name.value }) {
                 if grouped != nil {
-                    error("aggregate-grouping", at: range, "groups cannot be ordered by \"\(name.value)\"")
+                    error(.aggregateGrouping, at: range, "groups cannot be ordered by \"\(name.value)\"")
                 }
                 return orderKeys(value, relation.child, in: file, grouped: nil).map {
                     (.single(relation, $0.key), $0.direction)
@@ -131,7 +131,7 @@ extension OperationScope {
             guard let aggregate = namedAggregate(name, table, in: file) else { return [] }
             guard grouped != nil else {
                 error(
-                    "aggregate-grouping", at: range, "only groups can be ordered by \"\(name.value)\"",
+                    .aggregateGrouping, at: range, "only groups can be ordered by \"\(name.value)\"",
                     help: "select an aggregate next to the fields to group by")
                 return []
             }
@@ -150,7 +150,7 @@ extension OperationScope {
             return .variable(name)
         }
         guard let order = value.enumValue.flatMap(SortOrder.init(rawValue:)) else {
-            error("value-type", at: range, "expected ASC or DESC")
+            error(.valueType, at: range, "expected ASC or DESC")
             return nil
         }
         return .constant(order)

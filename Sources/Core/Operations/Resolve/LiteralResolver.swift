@@ -1,4 +1,3 @@
-import CEL
 import GraphQLLanguage
 import JSON
 import SchemaModel
@@ -10,12 +9,12 @@ extension OperationScope {
     func constant(_ value: GraphQLLanguage.Value, as type: InputType, in file: SourceFile) -> JSONValue? {
         let range = FileRange(range: value.range, file: file)
         if case .variable = value.kind {
-            error("value-type", at: range, "a variable is not allowed here")
+            error(.valueType, at: range, "a variable is not allowed here")
             return nil
         }
         if value.isNull {
             guard !type.isNonNull else {
-                error("value-type", at: range, "expected \(type.text), found null")
+                error(.valueType, at: range, "expected \(type.text), found null")
                 return nil
             }
             return .null
@@ -29,7 +28,7 @@ extension OperationScope {
             return constants.count == elements.count ? .array(constants) : nil
         case .orderDirection:
             guard let word = value.enumValue, SortOrder(rawValue: word) != nil else {
-                error("value-type", at: range, "expected ASC or DESC")
+                error(.valueType, at: range, "expected ASC or DESC")
                 return nil
             }
             return .string(word)
@@ -80,7 +79,7 @@ extension OperationScope {
         do throws(InputCoercion.Mismatch) {
             return try coerce(&coercion, json)
         } catch {
-            self.error("value-type", at: range, "\(type.nullable.text)\(error.path): expected \(error.expected)")
+            self.error(.valueType, at: range, "\(type.nullable.text)\(error.path): expected \(error.expected)")
             return nil
         }
     }
@@ -90,14 +89,14 @@ extension OperationScope {
     ) -> JSONValue? {
         let range = FileRange(range: value.range, file: file)
         guard let fields = value.objectFields else {
-            error("value-type", at: range, "expected an object of type \(type.text)")
+            error(.valueType, at: range, "expected an object of type \(type.text)")
             return nil
         }
         var object = JSONObject()
         for field in fields {
             guard let column = columns.first(where: { $0.field == field.name.value }) else {
                 error(
-                    "unknown-input-field", at: FileRange(range: field.name.range, file: file),
+                    .unknownInputField, at: FileRange(range: field.name.range, file: file),
                     "\(type.nullable.text) has no field \"\(field.name.value)\"",
                     help: DidYouMean.help(field.name.value, among: columns.map(\.field)), unknown: field.name.value)
                 return nil
@@ -106,7 +105,7 @@ extension OperationScope {
             object[column.field] = constant
         }
         if isComplete, let missing = columns.first(where: { object[$0.field]?.isNull ?? true }) {
-            error("value-type", at: range, "\(type.nullable.text) needs \"\(missing.field)\"")
+            error(.valueType, at: range, "\(type.nullable.text) needs \"\(missing.field)\"")
             return nil
         }
         return .object(object)
@@ -118,7 +117,7 @@ extension OperationScope {
             guard let word = value.enumValue, values.contains(word) else {
                 let written = value.enumValue ?? value.stringValue
                 error(
-                    "value-type", at: range, "expected a value of \(name)",
+                    .valueType, at: range, "expected a value of \(name)",
                     help: written.flatMap { text in
                         values.contains(text)
                             ? "write it without quotes: \(text)" : DidYouMean.help(text, among: values)
@@ -131,7 +130,7 @@ extension OperationScope {
         do {
             return try ScalarCoercion(enums: schema.enums).coerce(json, to: scalar)
         } catch {
-            self.error("value-type", at: range, "expected \(error.expected)")
+            self.error(.valueType, at: range, "expected \(error.expected)")
             return nil
         }
     }
@@ -157,17 +156,17 @@ extension OperationScope {
             }
             return .object(object)
         case .variable:
-            error("value-type", at: range, "a variable is not allowed inside this value")
+            error(.valueType, at: range, "a variable is not allowed inside this value")
             return nil
         case .enum(let word):
             if takesWords { return .string(word) }
-            error("value-type", at: range, "unexpected value \(word)", help: "strings need quotes")
+            error(.valueType, at: range, "unexpected value \(word)", help: "strings need quotes")
             return nil
         }
     }
 
     private func unfit(_ range: FileRange) -> JSONValue? {
-        error("value-type", at: range, "the number is out of range")
+        error(.valueType, at: range, "the number is out of range")
         return nil
     }
 
@@ -204,119 +203,5 @@ extension OperationScope {
             return sources.count == elements.count ? .list(sources) : nil
         }
         return constant(value, as: position, in: file).map(Operand.Source.constant)
-    }
-
-    // MARK: Expressions
-
-    /// Resolves an argument `…_expr`: a literal CEL expression.
-    func expressionOperand(
-        _ value: GraphQLLanguage.Value, type: ColumnType, in file: SourceFile, pattern: Operand.Pattern? = nil
-    ) -> Operand? {
-        let range = FileRange(range: value.range, file: file)
-        guard let text = value.stringValue else {
-            error(
-                "expression", at: range,
-                value.variableName == nil
-                    ? "expected a string with a CEL expression" : "an expression must be a literal, not a variable")
-            return nil
-        }
-        return expressionOperand(text, type: type, at: range, pattern: pattern)
-    }
-
-    func expressionOperand(
-        _ text: String, type: ColumnType, at range: FileRange, pattern: Operand.Pattern? = nil
-    ) -> Operand? {
-        let isUUIDCall = text.filter { !$0.isWhitespace } == "uuidV4()"
-        if isUUIDCall {
-            guard operation.kind == .mutation else {
-                error("expression", at: range, "uuidV4() is only allowed in mutations")
-                return nil
-            }
-            guard type == ColumnType(.uuid) || type == ColumnType(.string) else {
-                error("expression", at: range, "uuidV4() yields a UUID, expected \(InputType(type).text)")
-                return nil
-            }
-            return Operand(.freshUUID(index: nextUUIDIndex()), type: type, schema: schema)
-        }
-        guard var program = expression(text, expecting: nil, at: range, in: .value) else { return nil }
-        if let deduced = try? ExpressionProgram.environment.deduceType(text), !DefaultExpression.mayFit(deduced, type) {
-            error(
-                "expression", at: range,
-                "the expression yields \(deduced.description), expected \(InputType(type).text)")
-            return nil
-        }
-        program.enums = schema.enums
-        expressions.append(program)
-        return Operand(.expression(program), type: type, schema: schema, pattern: pattern)
-    }
-
-    /// The context of an expression, which determines what it may read.
-    enum ExpressionContext {
-        /// `@auth`, evaluated before anything runs.
-        case auth
-        /// A value of an argument or of data.
-        case value
-        /// `@check`
-        case check
-    }
-
-    /// Compiles an expression, marks the variables that it reads, and rejects names that never have a value.
-    func expression(
-        _ text: String, expecting: CELType?, at range: FileRange, in location: ExpressionContext
-    ) -> ExpressionProgram? {
-        let program: ExpressionProgram
-        do {
-            program = try ExpressionProgram(text, expecting: expecting)
-        } catch {
-            for problem in error.diagnostics {
-                let help = text.contains("uuidV4") ? "uuidV4() must be the whole expression" : nil
-                self.error(
-                    "expression", at: range,
-                    "\(problem.message) (at \(problem.line):\(problem.column) of the expression)", help: help)
-            }
-            return nil
-        }
-        for name in program.variablesRead {
-            usedVariables.insert(name)
-            guard !declaredNames.contains(name) else { continue }
-            error(
-                "undefined-variable", at: range, "the expression reads vars.\(name), which is not declared",
-                help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
-        }
-        let requestFields = ["time", "operationName", "auth", "variables"]
-        for attribute in program.program.attributes where attribute.root == "request" {
-            guard let field = attribute.fields.first, !requestFields.contains(field) else { continue }
-            error(
-                "expression", at: range, "an expression of an operation cannot read request.\(field)",
-                help: "it can read auth, vars, request.time and request.operationName")
-        }
-        for name in program.unknownAuthFields.sorted() {
-            error(
-                "expression", at: range, "there is no auth.\(name)",
-                help: DidYouMean.help(name, among: AuthBinding.fields) ?? "auth has uid and token")
-        }
-        if program.readsThis, location != .check {
-            error("expression", at: range, "\"this\" is only available in @check")
-        }
-        if program.readsResponse, location == .auth || (location == .value && operation.kind != .mutation) {
-            error(
-                "expression", at: range,
-                "\"response\", the results of earlier fields of a mutation, is not available here",
-                help: "it is available in @check and in values of a mutation")
-        } else if location == .check, !mayLackFragments {
-            for key in program.responseKeys.subtracting(rootKeys).sorted() {
-                error(
-                    "expression", at: range, "\"response\" has no \"\(key)\": the operation has no such field",
-                    help: DidYouMean.help(key, among: rootKeys.sorted()))
-            }
-        } else if location == .value {
-            for key in program.responseKeys.subtracting(keysBefore).sorted() {
-                error(
-                    "expression", at: range,
-                    "\"response\" has no \"\(key)\" here: fields run in order, and no earlier field has this name",
-                    help: DidYouMean.help(key, among: keysBefore))
-            }
-        }
-        return program
     }
 }

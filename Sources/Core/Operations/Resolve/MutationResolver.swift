@@ -21,41 +21,8 @@ extension OperationScope {
             return nil
         }
         switch known {
-        case .insert(let table, let isUpsert):
-            let arguments = arguments(of: field, offered: ["data"])
-            let use = isUpsert ? DataUse.upsert : .insert
-            let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
-            let returning = returned(field, table)
-            guard let row, isWithinBounds(field, [row]) else { return nil }
-            return Self.kind([row]) { rows in
-                guard rows.count == 1, rows[0].children.isEmpty else {
-                    return .insertTrees(
-                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: false, returning: returning))
-                }
-                return .insert(Insert(table: table, row: rows[0], isUpsert: isUpsert, returning: returning))
-            }
-        case .insertMany(let table, let isUpsert):
-            let arguments = arguments(of: field, offered: ["data"])
-            let use = isUpsert ? DataUse.upsert : .insert
-            let rows = data(of: field, arguments).flatMap { self.rows($0, table, use, in: field.file) }
-            let returning = returned(field, table)
-            if returning.contains(where: { !$0.inclusion.isAlways }) {
-                error(
-                    "unknown-directive", at: field.nameRange, "@skip and @include are not supported below \"\(name)\"")
-            }
-            guard let (rows, dynamic) = rows else { return nil }
-            guard case .literal(let written) = rows else {
-                return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
-            }
-            guard isWithinBounds(field, written) else { return nil }
-            return Self.kind(written, dynamic) { rows in
-                if rows.contains(where: \.needsOwnPart) {
-                    return .insertTrees(
-                        InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
-                }
-                return .insertMany(
-                    InsertMany(table: table, rows: .literal(rows), isUpsert: isUpsert, returning: returning))
-            }
+        case .insert(let table, let isUpsert): return insert(field, table, isUpsert: isUpsert)
+        case .insertMany(let table, let isUpsert): return insertMany(field, table, isUpsert: isUpsert)
         case .update(let table):
             let arguments = arguments(of: field, offered: targetArguments(of: table) + ["data"])
             let target = writtenRow(of: field, arguments, table)
@@ -82,31 +49,80 @@ extension OperationScope {
         case .execute(let result):
             refuseSelection(field, of: "JSON of any form")
             return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
-        case .query:
-            refuseArguments(field)
-            guard requireSelection(field, of: "Query") else { return nil }
-            let fields = queryFields(field.selections)
-            if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
-                error(
-                    "custom-resolver", at: field.nameRange,
-                    "\"query\" cannot contain fields of custom resolvers: it reads the database")
-                return nil
-            }
-            return .read(fields)
-        case .remote(let definition, let resolver):
-            if let directive = operation.directives.first(named: "transaction") {
-                error(
-                    "custom-resolver", at: FileRange(range: directive.range, file: file),
-                    "@transaction cannot roll back the custom resolver of \"\(name)\"",
-                    help: "remove @transaction, or move the field to a separate mutation")
-            }
-            return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
+        case .query: return read(field)
+        case .remote(let definition, let resolver): return remoteWrite(field, definition, resolver)
         }
+    }
+
+    private func insert(_ field: SelectedField, _ table: Table, isUpsert: Bool) -> MutationField.Kind? {
+        let arguments = arguments(of: field, offered: ["data"])
+        let use = isUpsert ? DataUse.upsert : .insert
+        let row = data(of: field, arguments).flatMap { self.row($0, table, use, in: field.file) }
+        let returning = returned(field, table)
+        guard let row, isWithinBounds(field, [row]) else { return nil }
+        return Self.kind([row]) { rows in
+            guard rows.count == 1, rows[0].children.isEmpty else {
+                return .insertTrees(
+                    InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: false, returning: returning))
+            }
+            return .insert(Insert(table: table, row: rows[0], isUpsert: isUpsert, returning: returning))
+        }
+    }
+
+    private func insertMany(_ field: SelectedField, _ table: Table, isUpsert: Bool) -> MutationField.Kind? {
+        let arguments = arguments(of: field, offered: ["data"])
+        let use = isUpsert ? DataUse.upsert : .insert
+        let rows = data(of: field, arguments).flatMap { self.rows($0, table, use, in: field.file) }
+        let returning = returned(field, table)
+        if returning.contains(where: { !$0.inclusion.isAlways }) {
+            error(
+                .unknownDirective, at: field.nameRange,
+                "@skip and @include are not supported below \"\(field.name.value)\"")
+        }
+        guard let (rows, dynamic) = rows else { return nil }
+        guard case .literal(let written) = rows else {
+            return .insertMany(InsertMany(table: table, rows: rows, isUpsert: isUpsert, returning: returning))
+        }
+        guard isWithinBounds(field, written) else { return nil }
+        return Self.kind(written, dynamic) { rows in
+            if rows.contains(where: \.needsOwnPart) {
+                return .insertTrees(
+                    InsertTrees(table: table, rows: rows, isUpsert: isUpsert, isMany: true, returning: returning))
+            }
+            return .insertMany(
+                InsertMany(table: table, rows: .literal(rows), isUpsert: isUpsert, returning: returning))
+        }
+    }
+
+    /// Resolves `query { … }`.
+    private func read(_ field: SelectedField) -> MutationField.Kind? {
+        refuseArguments(field)
+        guard requireSelection(field, of: "Query") else { return nil }
+        let fields = queryFields(field.selections)
+        if fields.contains(where: { if case .remote = $0.kind { true } else { false } }) {
+            error(
+                .customResolver, at: field.nameRange,
+                "\"query\" cannot contain fields of custom resolvers: it reads the database")
+            return nil
+        }
+        return .read(fields)
+    }
+
+    private func remoteWrite(
+        _ field: SelectedField, _ definition: FieldDefinition, _ resolver: ResolverSchema
+    ) -> MutationField.Kind? {
+        if let directive = operation.directives.first(named: "transaction") {
+            error(
+                .customResolver, at: FileRange(range: directive.range, file: file),
+                "@transaction cannot roll back the custom resolver of \"\(field.name.value)\"",
+                help: "remove @transaction, or move the field to a separate mutation")
+        }
+        return remote(field, definition, resolver, .mutation).map(MutationField.Kind.remote)
     }
 
     private func data(of field: SelectedField, _ arguments: [String: Value]) -> Value? {
         if let data = arguments["data"] { return data }
-        error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"data\"")
+        error(.missingArgument, at: field.nameRange, "\"\(field.name.value)\" needs the argument \"data\"")
         return nil
     }
 
@@ -126,7 +142,7 @@ extension OperationScope {
             rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax
         else { return true }
         error(
-            "too-many-rows", at: field.nameRange,
+            .tooManyRows, at: field.nameRange,
             "at most \(InsertTrees.rowsMax) nested rows or rows with updates are supported")
         return false
     }
@@ -146,16 +162,16 @@ extension OperationScope {
                 mismatch(variable, expected: "[\(table.typeName)_Data!]!", at: range)
                 return nil
             }
-            if variable.allowance?.isFlat == false {
+            if variable.allowlist?.isFlat == false {
                 return dynamicRows(variable, table, use, at: range).map { (.literal([$0.widest]), $0.rows) }
             }
-            let given = sent(InsertMany.element, table, variable.allowance)
+            let given = sent(InsertMany.element, table, variable.allowlist)
             let row = RowData(given: given, defaults: defaults(of: table, given: given, at: range))
             return (.variable(name, row: row), nil)
         }
         let elements = value.listValue ?? [value]
         guard elements.count <= Self.literalRowsMax else {
-            error("too-many-rows", at: range, "at most \(Self.literalRowsMax) literal rows are supported")
+            error(.tooManyRows, at: range, "at most \(Self.literalRowsMax) literal rows are supported")
             return nil
         }
         let rows = elements.compactMap { row($0, table, use, in: file) }
@@ -170,7 +186,7 @@ extension OperationScope {
             guard let condition = arguments["first"]?.objectFields?.first(where: { $0.name.value == "where" })
             else { break }
             error(
-                "every-row", at: field.fileRange(condition.value.range), "the filter is empty",
+                .everyRow, at: field.fileRange(condition.value.range), "the filter is empty",
                 help: "omit it if any row will do")
         case .variable(let name):
             guard let value = variables[name]?.defaultValue,
@@ -180,7 +196,7 @@ extension OperationScope {
                 ).isEmpty
             else { break }
             error(
-                "every-row", at: FileRange(range: written.range, file: file),
+                .everyRow, at: FileRange(range: written.range, file: file),
                 "the default of \"$\(name)\" has an empty filter", help: "remove the default")
         case .first, .key, nil: break
         }
@@ -197,23 +213,23 @@ extension OperationScope {
             if filter.isEmpty {
                 // An empty filter looks like a condition but would match every row.
                 error(
-                    "every-row", at: field.fileRange(value.range), "the filter is empty",
+                    .everyRow, at: field.fileRange(value.range), "the filter is empty",
                     help: "write all: true to change every row")
             }
             return (filter, .someTest)
         case (nil, let value?):
             guard value.boolValue == true else {
-                error("every-row", at: field.fileRange(value.range), "\"all\" must be a literal true")
+                error(.everyRow, at: field.fileRange(value.range), "\"all\" must be a literal true")
                 return nil
             }
             return (.all([]), .everyRow)
         case (nil, nil):
             error(
-                "every-row", at: field.nameRange, "\"\(field.name.value)\" needs to select rows",
+                .everyRow, at: field.nameRange, "\"\(field.name.value)\" needs to select rows",
                 help: "give where, or all: true for every row")
             return nil
         case (.some, .some):
-            error("every-row", at: field.nameRange, "\"\(field.name.value)\" takes either where or all")
+            error(.everyRow, at: field.nameRange, "\"\(field.name.value)\" takes either where or all")
             return nil
         }
     }

@@ -11,26 +11,26 @@ extension OperationScope {
         let arguments = arguments(of: field, offered: ["sql", "params"])
         let operands = parameters(arguments["params"], in: field.file)
         guard let value = arguments["sql"] else {
-            error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"sql\"")
+            error(.missingArgument, at: field.nameRange, "\"\(field.name.value)\" needs the argument \"sql\"")
             return nil
         }
         let range = field.fileRange(value.range)
         guard let text = value.stringValue else {
-            error("native-sql", at: range, "the SQL must be a string literal")
+            error(.nativeSQL, at: range, "the SQL must be a string literal")
             return nil
         }
         let scan: NativeSQLScanner.Result
         do {
             scan = try NativeSQLScanner.scan(text)
         } catch {
-            self.error("native-sql", at: range, error.message)
+            self.error(.nativeSQL, at: range, error.message)
             return nil
         }
         let allowed =
             isMutation
             ? ["INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SELECT"] : ["SELECT", "TABLE", "WITH"]
         guard allowed.contains(scan.firstWord.uppercased()) else {
-            error("native-sql", at: range, "the SQL must begin with \(allowed.joined(separator: ", "))")
+            error(.nativeSQL, at: range, "the SQL must begin with \(allowed.joined(separator: ", "))")
             return nil
         }
         return nativeSQL(scan, operands, result, at: range)
@@ -47,7 +47,7 @@ extension OperationScope {
             case .parameter(let number):
                 guard number >= 1, number <= operands.count else {
                     error(
-                        "native-sql", at: range,
+                        .nativeSQL, at: range,
                         "the SQL uses $\(number), but params has \(operands.count)"
                             + " \(operands.count == 1 ? "value" : "values")"
                     )
@@ -58,7 +58,7 @@ extension OperationScope {
             }
         }
         if let unused = (1...max(operands.count, 1)).first(where: { $0 <= operands.count && !used.contains($0) }) {
-            warning("native-sql", at: range, "the SQL does not use $\(unused)")
+            warning(.nativeSQL, at: range, "the SQL does not use $\(unused)")
         }
         return NativeSQL(parts: parts, result: result)
     }
@@ -67,7 +67,7 @@ extension OperationScope {
     private func parameters(_ value: Value?, in file: SourceFile) -> [NativeSQL.Part?] {
         guard let value, !value.isNull else { return [] }
         guard let elements = value.listValue else {
-            error("value-type", at: FileRange(range: value.range, file: file), "\"params\" must be a literal list")
+            error(.valueType, at: FileRange(range: value.range, file: file), "\"params\" must be a literal list")
             return []
         }
         return elements.map { parameter($0, in: file) }
@@ -90,7 +90,7 @@ extension OperationScope {
             return expressionOperand(text, type: ColumnType(.string), in: file).map(NativeSQL.Part.operand)
         case .string(let text, _):
             guard !text.utf8.contains(0) else {
-                error("value-type", at: range, "Postgres cannot store the character U+0000")
+                error(.valueType, at: range, "Postgres cannot store the character U+0000")
                 return nil
             }
             // Untyped, so that Postgres infers the type from the context. The space separates a leading `E` from a
@@ -100,7 +100,7 @@ extension OperationScope {
         case .boolean(let flag): return .text(flag ? "TRUE" : "FALSE")
         case .null: return .text("NULL")
         case .enum, .list:
-            error("value-type", at: range, "expected a variable, a string, a number, true, false, null or {_expr: …}")
+            error(.valueType, at: range, "expected a variable, a string, a number, true, false, null or {_expr: …}")
             return nil
         }
     }

@@ -12,7 +12,7 @@ extension OperationScope {
         let range = FileRange(range: name.range, file: file)
         guard use != .update else {
             error(
-                "nested-data", at: range, "\"\(name.value)\": nested rows are only allowed in an insert or upsert",
+                .nestedData, at: range, "\"\(name.value)\": nested rows are only allowed in an insert or upsert",
                 help: "write them in a separate field")
             return nil
         }
@@ -20,7 +20,7 @@ extension OperationScope {
         if value.variableName != nil { return dynamicRows(value, relation, use, in: file) }
         let elements = value.listValue ?? [value]
         if relation.isSingle, elements.count > 1 {
-            error("nested-data", at: range, "\"\(name.value)\" is one-to-one and takes a single row")
+            error(.nestedData, at: range, "\"\(name.value)\" is one-to-one and takes a single row")
             return nil
         }
         let rows = elements.compactMap { row($0, relation.child, use, in: file, below: relation.reference) }
@@ -50,7 +50,7 @@ extension OperationScope {
     /// new row starts from the column's default, or from an empty value.
     func mayChange(_ column: Column, _ table: Table, _ use: DataUse, _ name: String, at range: FileRange) -> Bool {
         func refuse(_ reason: String) -> Bool {
-            error("data-update", at: range, "\"\(name)\" \(reason)")
+            error(.dataUpdate, at: range, "\"\(name)\" \(reason)")
             return false
         }
         switch use {
@@ -75,7 +75,7 @@ extension OperationScope {
         }
         let items = value.listValue ?? [value]
         guard items.count == 1, let item = items.first else {
-            error("data-update", at: range, "exactly one change must be given")
+            error(.dataUpdate, at: range, "exactly one change must be given")
             return []
         }
         if !column.type.isList, [.date, .timestamp].contains(column.type.scalar) {
@@ -99,7 +99,7 @@ extension OperationScope {
             let change = Assignment.Change(rawValue: name.value)
         else {
             if fields.count != 1 {
-                error("data-update", at: range, "give one of \(offered.map(\.rawValue).joined(separator: ", "))")
+                error(.dataUpdate, at: range, "give one of \(offered.map(\.rawValue).joined(separator: ", "))")
             }
             return []
         }
@@ -119,7 +119,7 @@ extension OperationScope {
         guard let name = variable(value, type, in: file) else { return [] }
         if (variables[name]?.defaultValue?.arrayValue ?? []).count > 1 {
             error(
-                "data-update", at: FileRange(range: value.range, file: file),
+                .dataUpdate, at: FileRange(range: value.range, file: file),
                 "the default of \"$\(name)\" has more than one change, but exactly one is allowed")
         }
         return [
@@ -130,13 +130,13 @@ extension OperationScope {
     /// Reports a null operand, which would make the value null.
     private func isNullAmount(_ name: Name, _ amount: Value, in file: SourceFile) -> Bool {
         if amount.isNull {
-            error("data-update", at: FileRange(range: amount.range, file: file), "\"\(name.value)\" cannot be null")
+            error(.dataUpdate, at: FileRange(range: amount.range, file: file), "\"\(name.value)\" cannot be null")
         }
         return amount.isNull
     }
 
     private func refuseChange(of column: Column, at range: FileRange) {
-        error("data-update", at: range, "\"\(column.field)\" cannot be updated: it is not a number, list, date or time")
+        error(.dataUpdate, at: range, "\"\(column.field)\" cannot be updated: it is not a number, list, date or time")
     }
 
     /// Resolves `{inc: {days: 7}}` for a date or time.
@@ -144,7 +144,7 @@ extension OperationScope {
         let typeName = "\(InputType(column.type).text)_Update"
         guard let fields = inputFields(item, of: typeName, offered: ["inc", "dec"], in: file) else { return [] }
         guard fields.count == 1, let (name, amount) = fields.first else {
-            error("data-update", at: FileRange(range: item.range, file: file), "give one of inc, dec")
+            error(.dataUpdate, at: FileRange(range: item.range, file: file), "give one of inc, dec")
             return []
         }
         guard !isNullAmount(name, amount, in: file),

@@ -33,88 +33,53 @@ package struct OperationResolver {
 
     /// Resolves one operation and reports its problems to `sink`.
     package func resolve(_ operation: ConnectorSources.Operation, sink: inout DiagnosticSink) -> OperationResolution {
-        let scope = OperationScope(
-            api: api, connector: connector, fragments: sources.fragments, operation: operation.definition,
-            file: operation.file, sink: sink)
-        scope.mayLackFragments = sources.isIncomplete
-        let tree = tree(operation.name.value, scope)
-        sink = scope.sink
+        let context = OperationContext(
+            api: api, connector: connector, options: options, sources: sources, operation: operation)
+        let resolved = OperationScope.resolve(context, sink: &sink)
         return OperationResolution(
-            tree: tree, triggerTargets: scope.triggerTargets, usedFragments: scope.usedFragments)
+            tree: tree(of: resolved, context), triggerTargets: resolved.triggerTargets,
+            usedFragments: resolved.findings.usedFragments)
     }
 
-    private func tree(_ name: String, _ scope: OperationScope) -> OperationTree? {
-        let errorsBefore = scope.sink.count(of: .error)
-        let definition = scope.operation
-        let variables = scope.resolveVariables()
-        scope.checkDirectives()
-        let auth = scope.resolveAuth()
-        let rootPolicy = scope.rootPolicy()
+    private func tree(of resolved: ResolvedOperation, _ context: OperationContext) -> OperationTree? {
+        guard !resolved.hasErrors, let auth = resolved.auth else { return nil }
         var readWrites = ReadWriteSetBuilder(
-            schema: api.schema, requiredVariables: Set(variables.filter(\.type.isNonNull).map(\.name)))
-        let (root, results) = root(scope, rootPolicy, &readWrites)
-        let refresh = scope.resolveRefresh(lookupTables: root.lookupTables, options: options)
-        guard let auth, scope.sink.count(of: .error) == errorsBefore else { return nil }
-        scope.warnAboutUnusedVariables()
-        var authReads = refresh.authReads(of: "request")
-        for expression in scope.expressions + scope.checkPrograms { authReads.formUnion(expression.authReads) }
+            schema: api.schema, requiredVariables: Set(resolved.variables.filter(\.type.isNonNull).map(\.name)))
+        let (root, results) = root(of: resolved, &readWrites)
         return OperationTree(
-            reference: OperationReference(connector: connector, operation: name), text: text(scope),
-            variables: variables.map(scope.inUse), dynamicVariables: scope.dynamicVariables, auth: auth,
-            authReads: authReads, refresh: refresh,
-            isTransaction: definition.directives.first(named: "transaction") != nil,
-            root: root, results: results, readWriteSet: readWrites.result, embeddings: scope.embeddings,
-            isStepwise: definition.kind == .mutation
-                && (results.hasPolicy || scope.remoteCount > 0
-                    || scope.expressions.contains(where: \.readsResponse))
-        )
+            reference: OperationReference(connector: connector, operation: context.name),
+            text: text(context, resolved.findings.usedFragments),
+            variables: resolved.limitedVariables, dynamicVariables: resolved.dynamicVariables, auth: auth,
+            authReads: resolved.authReads, refresh: resolved.refresh,
+            isTransaction: context.operation.directives.first(named: "transaction") != nil,
+            root: root, results: results, readWriteSet: readWrites.result, embeddings: resolved.findings.embeddings,
+            isStepwise: context.operation.kind == .mutation && (results.hasPolicy || resolved.needsSteps))
     }
 
     private func root(
-        _ scope: OperationScope, _ policy: FieldPolicy, _ readWrites: inout ReadWriteSetBuilder
+        of resolved: ResolvedOperation, _ readWrites: inout ReadWriteSetBuilder
     ) -> (OperationTree.Root, ResultForm) {
-        let selection = [
-            SelectionSource(set: scope.operation.selectionSet, inclusion: .always, file: scope.file)
-        ]
-        guard scope.operation.kind == .query else {
-            let fields = scope.mutationFields(selection)
+        switch resolved.root {
+        case .mutation(let fields):
             readWrites.add(fields)
-            let results = ResultForm(
-                policy: ResponsePolicy(root: policy, children: ResponsePolicy.children(of: fields)))
-            return (.mutation(fields), results)
+            let policy = ResponsePolicy(root: resolved.policy, children: ResponsePolicy.children(of: fields))
+            return (.mutation(fields), ResultForm(policy: policy))
+        case .query(var fields):
+            readWrites.add(fields)
+            let policy = ResponsePolicy(root: resolved.policy, children: ResponsePolicy.children(of: fields))
+            let order = RootFieldOrder(fields)
+            if includesEntityIDs { fields = fields.withEntityIDs }
+            return (.query(fields), ResultForm(policy: policy, order: order, entities: EntityTree(fields)))
         }
-        var fields = scope.queryFields(selection)
-        // Redacted fields that no check reads need not be fetched.
-        if policy.checks.isEmpty, !scope.checkPrograms.contains(where: \.readsResponse) {
-            fields = fields.withoutUnreadRedactions
-        }
-        readWrites.add(fields)
-        let responsePolicy = ResponsePolicy(root: policy, children: ResponsePolicy.children(of: fields))
-        let order = RootFieldOrder(fields)
-        if includesEntityIDs { fields = fields.withEntityIDs }
-        return (.query(fields), ResultForm(policy: responsePolicy, order: order, entities: EntityTree(fields)))
     }
 
     /// Returns the text of the operation and of the fragments that it uses.
-    private func text(_ scope: OperationScope) -> String {
-        var parts = [scope.file.text(of: scope.operation.range)]
-        for name in scope.usedFragments.sorted() {
-            guard let fragment = scope.fragments[name] else { continue }
+    private func text(_ context: OperationContext, _ usedFragments: Set<String>) -> String {
+        var parts = [context.file.text(of: context.operation.range)]
+        for name in usedFragments.sorted() {
+            guard let fragment = context.fragments[name] else { continue }
             parts.append(fragment.file.text(of: fragment.definition.range))
         }
         return parts.joined(separator: "\n")
-    }
-}
-
-extension OperationTree.Root {
-    /// SQL names of the tables that a query's root fields look up by primary key, sorted.
-    fileprivate var lookupTables: [String] {
-        guard case .query(let fields) = self else { return [] }
-        return Set(
-            fields.compactMap { field in
-                guard case .lookup(let lookup) = field.kind, case .key = lookup.target else { return nil }
-                return lookup.table.name
-            }
-        ).sorted()
     }
 }

@@ -1,85 +1,85 @@
 import GraphQLLanguage
 import SchemaModel
 
-/// The state of compiling one operation: schema, fragments, problems found and variables used.
+/// The scope in which one operation is resolved: what its names denote at the current position.
 ///
-/// A class confined to one compilation; it never escapes the function that compiles the operation.
+/// A class confined to `resolve`, which returns all that it finds; no scope outlives that call.
 final class OperationScope {
-    let api: GeneratedAPI
-    let connector: String
-    let fragments: [String: ConnectorSources.Fragment]
-    let operation: OperationDefinition
-    let file: SourceFile
-    var sink: DiagnosticSink
+    let context: OperationContext
     /// Declared variables with a usable type.
-    var variables: [String: VariableSpec] = [:]
-    /// All declared names, including those with an unusable type.
-    var declaredNames: Set<String> = []
-    var usedVariables: Set<String> = []
-    var usedFragments: Set<String> = []
-    /// Every expression whose value reaches the SQL.
-    var expressions: [ExpressionProgram] = []
-    /// Without duplicates.
-    var embeddings: [EmbeddingSource] = []
-    /// The programs of `@check`.
-    var checkPrograms: [ExpressionProgram] = []
-    /// The triggers of `@refresh`, with the ranges in which they name their mutations.
-    var triggerTargets: [TriggerTargets.Target] = []
-    /// Whether errors were suppressed as consequences of schema errors. What was skipped because of them may be in use.
-    var hasFollowUps = false
+    private(set) var variables: [String: VariableSpec] = [:]
     /// Response keys of a mutation's fields before the current one, which values may read from `response`.
     var keysBefore: [String] = []
+    var sink: DiagnosticSink
+    /// What the resolvers find on their way and the tree does not say.
+    var findings = OperationFindings()
     private var uuidCount = 0
-    private(set) var fieldCount = 0
-    /// The number of fields that custom resolvers provide.
-    var remoteCount = 0
+    private var fieldCount = 0
 
     /// The most fields of an operation after expanding its fragments, which can multiply without bound.
     static let fieldsMax = 10_000
 
-    var schema: Schema { api.schema }
+    var api: GeneratedAPI { context.api }
+    var schema: Schema { context.api.schema }
+    var operation: OperationDefinition { context.operation }
+    var file: SourceFile { context.file }
+    var fragments: [String: ConnectorSources.Fragment] { context.fragments }
 
-    /// Variables whose value determines the SQL text: filters, orders, and data with more than column values.
-    var dynamicVariables: [DynamicVariable] {
-        variables.values.filter { usedVariables.contains($0.name) }.compactMap { variable in
-            if variable.type.isDynamic { return DynamicVariable(name: variable.name, rows: nil) }
-            let isDynamic = variable.allowance?.isFlat == false || dynamicRowVariables.contains(variable.name)
-            return isDynamic ? DynamicVariable(name: variable.name, rows: variable.plan) : nil
-        }
-        .sorted { $0.name < $1.name }
-    }
-
-    /// Whether a file of the connector failed to parse; it may declare fragments that seem unknown.
-    var mayLackFragments = false
-    /// Variables used as `limit` or `offset`.
-    var countedVariables: Set<String> = []
-    /// Variables that supply nested rows.
-    var dynamicRowVariables: Set<String> = []
-
-    init(
-        api: GeneratedAPI, connector: String, fragments: [String: ConnectorSources.Fragment],
-        operation: OperationDefinition, file: SourceFile, sink: DiagnosticSink
-    ) {
-        self.api = api
-        self.connector = connector
-        self.fragments = fragments
-        self.operation = operation
-        self.file = file
+    private init(_ context: OperationContext, sink: DiagnosticSink) {
+        self.context = context
         self.sink = sink
     }
 
+    /// Resolves an operation and reports its problems to `sink`.
+    static func resolve(_ context: OperationContext, sink: inout DiagnosticSink) -> ResolvedOperation {
+        let scope = OperationScope(context, sink: sink)
+        defer { sink = scope.sink }
+        return scope.resolve()
+    }
+
+    private func resolve() -> ResolvedOperation {
+        let errorsBefore = sink.count(of: .error)
+        let specs = resolveVariables()
+        variables = Dictionary(uniqueKeysWithValues: specs.map { ($0.name, $0) })
+        checkDirectives()
+        let auth = resolveAuth()
+        let policy = rootPolicy()
+        let root = root(policy)
+        let refresh = resolveRefresh(lookupTables: root.lookupTables)
+        let hasErrors = sink.count(of: .error) > errorsBefore
+        if !hasErrors { warnAboutUnusedVariables() }
+        return ResolvedOperation(
+            hasErrors: hasErrors, variables: specs, auth: auth, policy: policy, root: root, refresh: refresh.rules,
+            triggerTargets: refresh.targets, findings: findings)
+    }
+
+    private func root(_ policy: FieldPolicy) -> OperationTree.Root {
+        let selection = [SelectionSource(set: operation.selectionSet, inclusion: .always, file: file)]
+        guard operation.kind == .query else { return .mutation(mutationFields(selection)) }
+        let fields = queryFields(selection)
+        // Redacted fields that no check reads need not be fetched.
+        let isUnread = policy.checks.isEmpty && !findings.checks.contains(where: \.readsResponse)
+        return .query(isUnread ? fields.withoutUnreadRedactions : fields)
+    }
+
+    // MARK: Diagnostics
+
     /// - Parameter unknown: the unknown name, if any; the error is suppressed if the schema's errors explain it.
-    func error(_ rule: String, at range: FileRange, _ message: String, help: String? = nil, unknown: String? = nil) {
+    func error(
+        _ rule: Diagnostic.Rule, at range: FileRange, _ message: String, help: String? = nil, unknown: String? = nil
+    ) {
         if let unknown, sink.isSuppressed(unknown) {
-            hasFollowUps = true
+            findings.hasFollowUps = true
             return
         }
         sink.report(.error, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    func warning(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) {
+    func warning(_ rule: Diagnostic.Rule, at range: FileRange, _ message: String, help: String? = nil) {
         sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
+
+    // MARK: Counters
 
     /// Returns a number that distinguishes calls of `uuidV4()`.
     func nextUUIDIndex() -> Int {
@@ -91,8 +91,21 @@ final class OperationScope {
     func countField(at range: FileRange) -> Bool {
         fieldCount += 1
         if fieldCount == Self.fieldsMax + 1 {
-            error("operation-too-large", at: range, "the operation has more than \(Self.fieldsMax) fields")
+            error(.operationTooLarge, at: range, "the operation has more than \(Self.fieldsMax) fields")
         }
         return fieldCount <= Self.fieldsMax
+    }
+}
+
+extension OperationTree.Root {
+    /// SQL names of the tables that a query's root fields look up by primary key, sorted.
+    fileprivate var lookupTables: [String] {
+        guard case .query(let fields) = self else { return [] }
+        return Set(
+            fields.compactMap { field in
+                guard case .lookup(let lookup) = field.kind, case .key = lookup.target else { return nil }
+                return lookup.table.name
+            }
+        ).sorted()
     }
 }

@@ -51,7 +51,7 @@ extension OperationScope {
         guard isGrouped else {
             if let value = values["having"] {
                 error(
-                    "aggregate-grouping", at: field.fileRange(value.range),
+                    .aggregateGrouping, at: field.fileRange(value.range),
                     "\"having\" needs groups, but no aggregate is selected")
             }
             if let value = values["orderBy"] {
@@ -67,7 +67,7 @@ extension OperationScope {
     private func refuseInDistinct(_ selected: [SelectedField]) {
         for field in selected where field.name.value == "_id" || field.name.value == "_metadata" {
             error(
-                "distinct", at: field.nameRange,
+                .distinct, at: field.nameRange,
                 "\"\(field.name.value)\" differs in every row, so all rows would be distinct")
         }
     }
@@ -83,7 +83,7 @@ extension OperationScope {
 
     private func object(_ selected: [SelectedField], _ table: Table, _ parent: SelectedField) -> ObjectSelection {
         if selected.count > Self.objectFieldsMax {
-            error("too-many-fields", at: parent.nameRange, "an object can have at most \(Self.objectFieldsMax) fields")
+            error(.tooManyFields, at: parent.nameRange, "an object can have at most \(Self.objectFieldsMax) fields")
         }
         let fields = selected.compactMap { field -> ObjectField? in
             guard let kind = objectKind(field, table), !field.inclusion.isNever else { return nil }
@@ -132,7 +132,7 @@ extension OperationScope {
         }
         if aggregate(name, table) != nil {
             error(
-                "aggregate-place", at: field.nameRange, "\"\(name)\" aggregates a list, but this is a single row",
+                .aggregatePlace, at: field.nameRange, "\"\(name)\" aggregates a list, but this is a single row",
                 help: "select it in a list: \(table.plural) { \(name) }")
             return nil
         }
@@ -180,6 +180,6 @@ extension OperationScope {
             help = "it exists for each Vector field of a type: novels_<field>_similarity"
         }
         error(
-            "unknown-field", at: field.nameRange, "\"\(typeName)\" has no field \"\(name)\"", help: help, unknown: name)
+            .unknownField, at: field.nameRange, "\"\(typeName)\" has no field \"\(name)\"", help: help, unknown: name)
     }
 }

@@ -22,13 +22,13 @@ extension OperationScope {
         func field(_ name: String) -> Value? { fields.first { $0.name.value == name }?.value }
 
         guard (field(start) == nil) != (field(given) == nil) else {
-            error("relative-time", at: range, "\(typeName) needs exactly one of \"\(start)\" and \"\(given)\"")
+            error(.relativeTime, at: range, "\(typeName) needs exactly one of \"\(start)\" and \"\(given)\"")
             return nil
         }
         var base: Operand.Source?
         if let value = field(start), value.boolValue != true {
             error(
-                "relative-time", at: FileRange(range: value.range, file: file),
+                .relativeTime, at: FileRange(range: value.range, file: file),
                 "\"\(start)\" must be a literal true"
             )
             return nil
@@ -36,7 +36,7 @@ extension OperationScope {
         if let value = field(given) {
             guard !value.isNull else {
                 error(
-                    "relative-time", at: FileRange(range: value.range, file: file),
+                    .relativeTime, at: FileRange(range: value.range, file: file),
                     "\"\(given)\" cannot be null")
                 return nil
             }
@@ -52,7 +52,7 @@ extension OperationScope {
             interval = value.enumValue.flatMap(RelativeTime.Interval.init(rawValue:))
             guard let interval, offered.contains(interval) else {
                 error(
-                    "relative-time", at: FileRange(range: value.range, file: file),
+                    .relativeTime, at: FileRange(range: value.range, file: file),
                     "expected one of \(offered.map(\.rawValue).joined(separator: ", "))")
                 return nil
             }

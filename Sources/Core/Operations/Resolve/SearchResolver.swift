@@ -7,7 +7,7 @@ extension OperationScope {
         var values = arguments(
             of: field, offered: ["query", "queryFormat", "relevanceThreshold"] + Self.listArgumentNames)
         guard let query = values.removeValue(forKey: "query") else {
-            error("missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"query\"")
+            error(.missingArgument, at: field.nameRange, "\"\(field.name.value)\" needs the argument \"query\"")
             return nil
         }
         let operand = operand(query, type: ColumnType(.string), in: field.file)
@@ -42,12 +42,12 @@ extension OperationScope {
         case (nil, let embed?): return embeddingOperand(embed, column, in: field.file)
         case (nil, nil):
             error(
-                "missing-argument", at: field.nameRange,
+                .missingArgument, at: field.nameRange,
                 "\"\(field.name.value)\" needs the argument \"compare\" or \"compare_embed\"")
             return nil
         case (.some, let embed?):
             error(
-                "embeddings", at: field.fileRange(embed.range),
+                .embeddings, at: field.fileRange(embed.range),
                 "\"\(field.name.value)\" takes either \"compare\" or \"compare_embed\"")
             return nil
         }
@@ -64,7 +64,7 @@ extension OperationScope {
         guard let value, !value.isNull else { return nil }
         if let word = value.enumValue.flatMap(Word.init(rawValue:)) { return word }
         error(
-            "value-type", at: field.fileRange(value.range),
+            .valueType, at: field.fileRange(value.range),
             "expected one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")), as a literal")
         return nil
     }

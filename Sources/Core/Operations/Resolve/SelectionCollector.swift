@@ -102,16 +102,16 @@ extension OperationScope {
     private func collect(_ spread: FragmentSpread, _ enclosing: Context, into collection: inout FieldCollection) {
         let name = spread.name.value
         guard let fragment = fragments[name] else {
-            if mayLackFragments {
-                hasFollowUps = true
+            if context.mayLackFragments {
+                findings.hasFollowUps = true
                 return
             }
             error(
-                "unknown-fragment", at: FileRange(range: spread.name.range, file: enclosing.file),
+                .unknownFragment, at: FileRange(range: spread.name.range, file: enclosing.file),
                 "unknown fragment \"\(name)\"", help: DidYouMean.help(name, among: fragments.keys.sorted()))
             return
         }
-        usedFragments.insert(name)
+        findings.usedFragments.insert(name)
         let visit = FieldCollection.Visit(
             fragment: name, inclusion: enclosing.inclusion, isRedacted: enclosing.isRedacted)
         guard !fragment.isCyclic, collection.visited.insert(visit).inserted else { return }
@@ -134,11 +134,11 @@ extension OperationScope {
         if condition.value == typeName { return true }
         if !api.outputTypes.contains(condition.value) {
             error(
-                "unknown-type", at: range, "unknown type \"\(condition.value)\"",
+                .unknownType, at: range, "unknown type \"\(condition.value)\"",
                 help: DidYouMean.help(condition.value, among: api.outputTypes.sorted()), unknown: condition.value)
         } else {
             error(
-                "fragment-type", at: range,
+                .fragmentType, at: range,
                 "a fragment on \"\(condition.value)\" can never apply to \"\(typeName)\"")
         }
         return false
@@ -152,7 +152,7 @@ extension OperationScope {
         guard countField(at: range) else { return }
         if key.utf8.count > SQLName.bytesMax {
             error(
-                "name-too-long", at: range,
+                .nameTooLong, at: range,
                 "a response key can have at most \(SQLName.bytesMax) bytes, the limit of names in Postgres",
                 help: "give the field a shorter alias")
         }
@@ -184,14 +184,14 @@ extension OperationScope {
         let range = FileRange(range: (field.alias ?? field.name).range, file: context.file)
         guard field.name.value == known.name.value, text(field.arguments) == text(known.arguments) else {
             error(
-                "overlapping-fields", at: range,
+                .overlappingFields, at: range,
                 "\"\(known.responseKey)\" is already used for another field or other arguments",
                 help: "give one of them an alias")
             return
         }
         if policy.isRedacted != known.policy.isRedacted {
             error(
-                "overlapping-fields", at: range,
+                .overlappingFields, at: range,
                 "\"\(known.responseKey)\" is redacted in one selection but not in another",
                 help: "give one of them an alias")
         }

@@ -25,20 +25,20 @@ extension OperationScope {
             switch directive.name.value {
             case "skip", "include":
                 if directives.all(named: directive.name.value).count > 1 {
-                    error("directive-arguments", at: range, "@\(directive.name.value) may be given only once")
+                    error(.directiveArguments, at: range, "@\(directive.name.value) may be given only once")
                 }
                 result.inclusion = result.inclusion.and(inclusion(directive, in: file))
             case "check":
                 // Checks of fragments apply to the enclosing object and are read there.
                 if location == .field, let check = check(directive, in: file) { result.checks.append(check) }
             case "redact":
-                if !directive.arguments.isEmpty { error("redact", at: range, "@redact takes no arguments") }
-                if result.isRedacted { error("redact", at: range, "@redact may be given only once") }
+                if !directive.arguments.isEmpty { error(.redact, at: range, "@redact takes no arguments") }
+                if result.isRedacted { error(.redact, at: range, "@redact may be given only once") }
                 result.isRedacted = true
             case "retired" where location == .field: checkRetired(directive, in: file)
             default:
                 error(
-                    "unknown-directive", at: range, "@\(directive.name.value) is not supported here",
+                    .unknownDirective, at: range, "@\(directive.name.value) is not supported here",
                     help: DidYouMean.help(directive.name.value, among: ["skip", "include", "check", "redact"]))
             }
         }
@@ -100,31 +100,31 @@ extension OperationScope {
             switch argument.name.value {
             case "expr":
                 guard let given = argument.value.stringValue else {
-                    error("check", at: range, "expected a string with a CEL expression")
+                    error(.check, at: range, "expected a string with a CEL expression")
                     return nil
                 }
                 (text, textRange) = (given, range)
             case "message":
                 guard let given = argument.value.stringValue else {
-                    error("check", at: range, "\"message\" must be a string literal")
+                    error(.check, at: range, "\"message\" must be a string literal")
                     return nil
                 }
                 message = given
             case "optional":
                 guard let given = argument.value.boolValue else {
-                    error("check", at: range, "\"optional\" must be a literal true or false")
+                    error(.check, at: range, "\"optional\" must be a literal true or false")
                     return nil
                 }
                 isOptional = given
             default:
                 error(
-                    "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                    .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                     "@check has no argument \"\(argument.name.value)\"",
                     help: DidYouMean.help(argument.name.value, among: ["expr", "message", "optional"]))
             }
         }
         guard let program = expression(text, expecting: .bool, at: textRange, in: .check) else { return nil }
-        checkPrograms.append(program)
+        findings.checks.append(program)
         return FieldCheck(program: program, message: message, isOptional: isOptional, inclusion: .always)
     }
 
@@ -134,12 +134,12 @@ extension OperationScope {
         for argument in directive.arguments {
             if argument.name.value != "reason" {
                 error(
-                    "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                    .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                     "@retired has no argument \"\(argument.name.value)\"",
                     help: DidYouMean.help(argument.name.value, among: ["reason"]))
             } else if argument.value.stringValue == nil {
                 error(
-                    "value-type", at: FileRange(range: argument.value.range, file: file), "\"reason\" must be a string")
+                    .valueType, at: FileRange(range: argument.value.range, file: file), "\"reason\" must be a string")
             }
         }
     }
@@ -151,7 +151,7 @@ extension OperationScope {
         guard directive.arguments.count == 1, let argument = directive.arguments.first, argument.name.value == "if"
         else {
             error(
-                "directive-arguments", at: FileRange(range: directive.range, file: file),
+                .directiveArguments, at: FileRange(range: directive.range, file: file),
                 "@\(name) takes exactly the argument \"if\"")
             return .always
         }
@@ -171,7 +171,7 @@ extension OperationScope {
             }
             return Inclusion(alternatives: [[.init(variable: name, expected: expected)]])
         default:
-            error("value-type", at: range, "expected true, false or a variable of type Boolean!")
+            error(.valueType, at: range, "expected true, false or a variable of type Boolean!")
             return .always
         }
     }

@@ -8,24 +8,24 @@ extension OperationScope {
     /// Returns the declared variables, in order; those with a problem are reported and omitted.
     func resolveVariables() -> [VariableSpec] {
         var specs: [VariableSpec] = []
+        var names: Set<String> = []
         for definition in operation.variables {
             let name = definition.name.value
             let range = FileRange(range: definition.name.range, file: file)
-            guard declaredNames.insert(name).inserted else {
-                error("unique-variable-name", at: range, "variable \"$\(name)\" is declared more than once")
+            guard names.insert(name).inserted else {
+                error(.uniqueVariableName, at: range, "variable \"$\(name)\" is declared more than once")
                 continue
             }
             guard let type = inputType(definition.type) else { continue }
-            let allowance = allowance(of: definition, type: type)
+            let allowlist = allowlist(of: definition, type: type)
             var defaultValue: JSONValue?
             if let literal = definition.defaultValue {
                 guard let value = constant(literal, as: type, in: file) else { continue }
                 defaultValue = value
             }
-            let spec = VariableSpec(
-                name: name, type: type, defaultValue: defaultValue, allowance: allowance, schema: schema)
-            variables[name] = spec
-            specs.append(spec)
+            specs.append(
+                VariableSpec(
+                    name: name, type: type, defaultValue: defaultValue, allowlist: allowlist, schema: schema))
         }
         return specs
     }
@@ -36,25 +36,25 @@ extension OperationScope {
         guard let type = schema.inputType(reference) else {
             if schema.table(ofType: name) != nil {
                 error(
-                    "variable-type", at: range, "a variable cannot have the output type \"\(name)\"",
+                    .variableType, at: range, "a variable cannot have the output type \"\(name)\"",
                     help: "use \(name)_Key or \(name)_Data, or one variable for each column")
             } else if Self.suffixesOfParts.contains(where: name.hasSuffix) {
                 error(
-                    "variable-type", at: range, "variables of type \"\(name)\" are not supported",
+                    .variableType, at: range, "variables of type \"\(name)\" are not supported",
                     help: "write a literal in the operation, with variables as its leaves")
             } else if name == "ID" {
                 error(
-                    "variable-type", at: range, "variables of type \"ID\" are not supported", help: "use UUID or String"
+                    .variableType, at: range, "variables of type \"ID\" are not supported", help: "use UUID or String"
                 )
             } else {
                 error(
-                    "unknown-type", at: range, "unknown type \"\(name)\"",
+                    .unknownType, at: range, "unknown type \"\(name)\"",
                     help: DidYouMean.help(name, among: schema.inputTypeNames), unknown: name)
             }
             return nil
         }
         if type.listDepth > 1 {
-            error("variable-type", at: range, "lists of lists are not supported")
+            error(.variableType, at: range, "lists of lists are not supported")
             return nil
         }
         return type
@@ -67,11 +67,11 @@ extension OperationScope {
 
     /// Marks a variable as used and returns it; nil, after a diagnostic, if it is not declared.
     func use(variable name: String, at range: FileRange) -> VariableSpec? {
-        usedVariables.insert(name)
+        findings.usedVariables.insert(name)
         if let variable = variables[name] { return variable }
-        if !declaredNames.contains(name) {
+        if !context.declaredNames.contains(name) {
             error(
-                "undefined-variable", at: range, "the operation declares no variable \"$\(name)\"",
+                .undefinedVariable, at: range, "the operation declares no variable \"$\(name)\"",
                 help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
         }
         return nil
@@ -89,25 +89,17 @@ extension OperationScope {
         return variable.name
     }
 
-    /// Returns the variable with the limits that its uses imply.
-    func inUse(_ variable: VariableSpec) -> VariableSpec {
-        var variable = variable
-        if countedVariables.contains(variable.name) { variable.isCount = true }
-        if dynamicRowVariables.contains(variable.name) { variable.rowsMax = InputAllowlist.dynamicRowsMax }
-        return variable
-    }
-
     func mismatch(_ variable: VariableSpec, expected: String, at range: FileRange) {
         error(
-            "variable-position", at: range,
+            .variablePosition, at: range,
             "\"$\(variable.name)\" of type \(variable.typeText) cannot be used where \(expected) is expected")
     }
 
     func warnAboutUnusedVariables() {
-        if hasFollowUps { return }
-        for definition in operation.variables where !usedVariables.contains(definition.name.value) {
+        if findings.hasFollowUps { return }
+        for definition in operation.variables where !findings.usedVariables.contains(definition.name.value) {
             warning(
-                "unused-variable", at: FileRange(range: definition.name.range, file: file),
+                .unusedVariable, at: FileRange(range: definition.name.range, file: file),
                 "\"$\(definition.name.value)\" is never used")
         }
     }

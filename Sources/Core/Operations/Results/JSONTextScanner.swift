@@ -1,5 +1,7 @@
 /// Scans a valid JSON text value by value without decoding it. Operates on borrowed bytes, so that slices need no
 /// reference counting.
+///
+/// Stands here and not in `JSON`: called across modules, even inlinable, it made redaction 13 % slower.
 struct JSONTextScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var index = 0

@@ -8,7 +8,7 @@ extension OperationScope {
     func resolveAuth() -> AuthRule? {
         let directives = operation.directives.all(named: "auth")
         if directives.count > 1 {
-            error("auth", at: FileRange(range: directives[1].range, file: file), "@auth may be given only once")
+            error(.auth, at: FileRange(range: directives[1].range, file: file), "@auth may be given only once")
         }
         guard let directive = directives.first else { return rule(.noAccess, reason: nil) }
         let range = FileRange(range: directive.range, file: file)
@@ -23,12 +23,12 @@ extension OperationScope {
                 reason = argument.value.stringValue
                 if reason == nil {
                     error(
-                        "auth", at: FileRange(range: argument.value.range, file: file),
+                        .auth, at: FileRange(range: argument.value.range, file: file),
                         "\"insecureReason\" must be a string")
                 }
             default:
                 error(
-                    "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                    .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                     "@auth has no argument \"\(argument.name.value)\"",
                     help: DidYouMean.help(argument.name.value, among: ["level", "expr", "insecureReason"]))
             }
@@ -37,7 +37,7 @@ extension OperationScope {
         case (let level?, nil): return resolve(level: level, reason)
         case (nil, let text?): return resolve(expression: text, reason)
         case (nil, nil), (.some, .some):
-            error("auth", at: range, "@auth takes exactly one of \"level\" and \"expr\"")
+            error(.auth, at: range, "@auth takes exactly one of \"level\" and \"expr\"")
             return nil
         }
     }
@@ -52,7 +52,7 @@ extension OperationScope {
             let written = value.enumValue ?? value.stringValue
             let names = AccessLevel.allCases.map(\.rawValue)
             error(
-                "auth", at: FileRange(range: value.range, file: file),
+                .auth, at: FileRange(range: value.range, file: file),
                 "expected an access level: \(names.joined(separator: ", "))",
                 help: written.flatMap { text in
                     names.contains(text) ? "write it without quotes: \(text)" : DidYouMean.help(text, among: names)
@@ -65,7 +65,7 @@ extension OperationScope {
     private func resolve(expression value: GraphQLLanguage.Value, _ reason: String?) -> AuthRule? {
         let range = FileRange(range: value.range, file: file)
         guard let text = value.stringValue else {
-            error("auth", at: range, "expected a string with a CEL expression")
+            error(.auth, at: range, "expected a string with a CEL expression")
             return nil
         }
         return expression(text, expecting: .bool, at: range, in: .auth).map {

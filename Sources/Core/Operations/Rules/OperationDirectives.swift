@@ -12,26 +12,26 @@ extension OperationScope {
             case "auth", "refresh", "check": continue
             case "retired":
                 if operation.directives.all(named: "retired").count > 1 {
-                    error("unknown-directive", at: range, "@retired may be given only once")
+                    error(.unknownDirective, at: range, "@retired may be given only once")
                 }
                 checkRetired(directive, in: file)
             case "transaction":
                 if operation.kind != .mutation {
-                    error("transaction", at: range, "@transaction is only allowed on mutations")
+                    error(.transaction, at: range, "@transaction is only allowed on mutations")
                 } else if !directive.arguments.isEmpty {
-                    error("transaction", at: range, "@transaction takes no arguments")
+                    error(.transaction, at: range, "@transaction takes no arguments")
                 } else if operation.directives.all(named: "transaction").count > 1 {
-                    error("transaction", at: range, "@transaction may be given only once")
+                    error(.transaction, at: range, "@transaction may be given only once")
                 }
             case "redact", "skip", "include":
                 error(
-                    "unknown-directive", at: range, "@\(directive.name.value) belongs on a field or a fragment",
+                    .unknownDirective, at: range, "@\(directive.name.value) belongs on a field or a fragment",
                     help: nil)
             case "allow":
-                error("unknown-directive", at: range, "@allow belongs on a variable of a _Data type")
+                error(.unknownDirective, at: range, "@allow belongs on a variable of a _Data type")
             default:
                 error(
-                    "unknown-directive", at: range, "unknown directive @\(directive.name.value)",
+                    .unknownDirective, at: range, "unknown directive @\(directive.name.value)",
                     help: DidYouMean.help(
                         directive.name.value, among: ["auth", "refresh", "transaction", "check", "retired"]))
             }
@@ -45,7 +45,7 @@ extension Directive {
         var seen: Set<String> = []
         for argument in arguments where !seen.insert(argument.name.value).inserted {
             sink.report(
-                .error, rule: "unique-argument", at: argument.name.range, in: file,
+                .error, rule: .uniqueArgument, at: argument.name.range, in: file,
                 "argument \"\(argument.name.value)\" is given more than once")
         }
     }

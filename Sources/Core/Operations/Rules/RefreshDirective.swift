@@ -8,43 +8,46 @@ import SchemaModel
 /// What a condition may read is checked here. Whether the mutations exist is checked once all operations of the
 /// connector are known (`TriggerTargets`).
 extension OperationScope {
-    func resolveRefresh(lookupTables: [String], options: CatalogOptions) -> RefreshRules {
+    /// - Parameter lookupTables: SQL names of the tables that the root fields look up by primary key.
+    /// - Returns: the rules, and where their triggers name mutations.
+    func resolveRefresh(lookupTables: [String]) -> (rules: RefreshRules, targets: [TriggerTargets.Target]) {
         var everyMs: Int?
-        var triggers: [RefreshRules.Trigger] = []
+        var targets: [TriggerTargets.Target] = []
         for directive in operation.directives.all(named: "refresh") {
             let range = FileRange(range: directive.range, file: file)
             guard operation.kind == .query else {
-                error("refresh", at: range, "@refresh is only allowed on queries")
+                error(.refresh, at: range, "@refresh is only allowed on queries")
                 continue
             }
             if directive.arguments.isEmpty {
-                error("refresh", at: range, "@refresh needs \"every\" or \"onMutationExecuted\"")
+                error(.refresh, at: range, "@refresh needs \"every\" or \"onMutationExecuted\"")
             }
             for argument in directive.arguments {
                 switch argument.name.value {
                 case "every":
-                    guard let interval = interval(argument.value, options) else { continue }
+                    guard let interval = interval(argument.value) else { continue }
                     everyMs = min(everyMs ?? interval, interval)
                 case "onMutationExecuted":
                     // A single object counts as a list of one.
                     let events = argument.value.listValue ?? [argument.value]
                     if events.isEmpty {
                         error(
-                            "refresh", at: FileRange(range: argument.value.range, file: file),
+                            .refresh, at: FileRange(range: argument.value.range, file: file),
                             "\"onMutationExecuted\" must name a mutation")
                     }
                     for event in events {
-                        if let trigger = trigger(event, index: triggers.count) { triggers.append(trigger) }
+                        if let target = target(event, index: targets.count) { targets.append(target) }
                     }
                 default:
                     error(
-                        "unknown-argument", at: FileRange(range: argument.name.range, file: file),
+                        .unknownArgument, at: FileRange(range: argument.name.range, file: file),
                         "@refresh has no argument \"\(argument.name.value)\"",
                         help: DidYouMean.help(argument.name.value, among: ["every", "onMutationExecuted"]))
                 }
             }
         }
-        return RefreshRules(everyMs: everyMs, triggers: triggers, lookupTables: lookupTables)
+        let rules = RefreshRules(everyMs: everyMs, triggers: targets.map(\.trigger), lookupTables: lookupTables)
+        return (rules, targets)
     }
 
     // MARK: every
@@ -55,7 +58,8 @@ extension OperationScope {
         ("weeks", 604_800_000), ("months", 2_592_000_000), ("years", 31_536_000_000),
     ]
 
-    private func interval(_ value: GraphQLLanguage.Value, _ options: CatalogOptions) -> Int? {
+    private func interval(_ value: GraphQLLanguage.Value) -> Int? {
+        let options = context.options
         let range = FileRange(range: value.range, file: file)
         guard let fields = inputFields(value, of: "Timestamp_Duration", offered: Self.unitsMs.map(\.name), in: file)
         else { return nil }
@@ -64,14 +68,14 @@ extension OperationScope {
             guard let unit = Self.unitsMs.first(where: { $0.name == name.value })?.ms, let count = value.intValue,
                 (0...Int64(Int32.max)).contains(count)
             else {
-                error("value-type", at: FileRange(range: value.range, file: file), "expected a non-negative integer")
+                error(.valueType, at: FileRange(range: value.range, file: file), "expected a non-negative integer")
                 return nil
             }
             total += unit * count
         }
         guard total >= Int64(options.everyMinimumMs), total <= Int64(options.everyMaximumMs) else {
             error(
-                "refresh-interval", at: range,
+                .refreshInterval, at: range,
                 "\"every\" must be between \(Self.text(ofMs: options.everyMinimumMs)) and"
                     + " \(Self.text(ofMs: options.everyMaximumMs))")
             return nil
@@ -86,41 +90,39 @@ extension OperationScope {
 
     // MARK: onMutationExecuted
 
-    private func trigger(_ value: GraphQLLanguage.Value, index: Int) -> RefreshRules.Trigger? {
+    private func target(_ value: GraphQLLanguage.Value, index: Int) -> TriggerTargets.Target? {
         let range = FileRange(range: value.range, file: file)
         guard
             let fields = inputFields(
                 value, of: "OnMutationExecuted_Event", offered: ["operation", "condition"], in: file)
         else { return nil }
         guard let operation = fields.first(where: { $0.name.value == "operation" })?.value else {
-            error("refresh", at: range, "\"onMutationExecuted\" needs the name of a mutation in \"operation\"")
+            error(.refresh, at: range, "\"onMutationExecuted\" needs the name of a mutation in \"operation\"")
             return nil
         }
         // Tolerates white space inside the quotes, which documented examples contain.
         guard let name = operation.stringValue.map({ $0.split(whereSeparator: \.isWhitespace).joined() }), !name.isEmpty
         else {
             error(
-                "refresh", at: FileRange(range: operation.range, file: file),
+                .refresh, at: FileRange(range: operation.range, file: file),
                 "expected a string with the name of a mutation")
             return nil
         }
-        let mutation = OperationReference(connector: connector, operation: name)
+        let mutation = OperationReference(connector: context.connector, operation: name)
         var program: Program?
         var text: String?
         if let condition = fields.first(where: { $0.name.value == "condition" })?.value, !condition.isNull {
             let conditionRange = FileRange(range: condition.range, file: file)
             text = condition.stringValue
             guard let text else {
-                error("refresh", at: conditionRange, "expected a string with a CEL expression")
+                error(.refresh, at: conditionRange, "expected a string with a CEL expression")
                 return nil
             }
             program = refreshCondition(text, at: conditionRange)
             if program == nil { return nil }
         }
         let trigger = RefreshRules.Trigger(index: index, mutation: mutation, condition: program, conditionText: text)
-        triggerTargets.append(
-            TriggerTargets.Target(trigger: trigger, range: FileRange(range: operation.range, file: file)))
-        return trigger
+        return TriggerTargets.Target(trigger: trigger, range: FileRange(range: operation.range, file: file))
     }
 
     private func refreshCondition(_ text: String, at range: FileRange) -> Program? {
@@ -130,7 +132,7 @@ extension OperationScope {
         } catch {
             for problem in error.diagnostics {
                 self.error(
-                    "refresh-condition", at: range,
+                    .refreshCondition, at: range,
                     "\(problem.message) (at \(problem.line):\(problem.column) of the condition)",
                     help: "a condition can read request and mutation, each with .variables and .auth")
             }
@@ -140,14 +142,14 @@ extension OperationScope {
             guard let field = attribute.fields.first else { continue }
             guard field == "variables" || field == "auth" else {
                 error(
-                    "refresh-condition", at: range, "a condition cannot read \(attribute.root).\(field)",
+                    .refreshCondition, at: range, "a condition cannot read \(attribute.root).\(field)",
                     help: DidYouMean.help(field, among: ["variables", "auth"])
                         ?? "it can read request and mutation, each with .variables and .auth")
                 return nil
             }
             if field == "auth", attribute.fields.count > 1, !AuthBinding.fields.contains(attribute.fields[1]) {
                 error(
-                    "refresh-condition", at: range,
+                    .refreshCondition, at: range,
                     "a condition cannot read \(attribute.root).auth.\(attribute.fields[1])",
                     help: DidYouMean.help(attribute.fields[1], among: AuthBinding.fields) ?? "auth has uid and token")
                 return nil
@@ -162,10 +164,10 @@ extension OperationScope {
     /// Warns about an unknown variable. The condition would fail to evaluate and count as a match, so this is not an
     /// error.
     private func checkVariable(_ name: String, at range: FileRange) {
-        usedVariables.insert(name)
-        guard !declaredNames.contains(name) else { return }
+        findings.usedVariables.insert(name)
+        guard !context.declaredNames.contains(name) else { return }
         warning(
-            "refresh-condition", at: range,
+            .refreshCondition, at: range,
             "the query declares no variable \"$\(name)\", so the condition always matches",
             help: DidYouMean.help(name, among: operation.variables.map(\.name.value)))
     }

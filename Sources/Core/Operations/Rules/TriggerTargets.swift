@@ -33,14 +33,14 @@ package enum TriggerTargets {
             guard let known = operations[name] else {
                 if !isComplete { continue }
                 sink.report(
-                    .warning, rule: "unknown-mutation", at: range.range, in: range.file,
+                    .warning, rule: .unknownMutation, at: range.range, in: range.file,
                     "the connector has no mutation \"\(name)\"",
                     help: DidYouMean.help(name, among: mutations.keys.sorted()))
                 continue
             }
             guard known.kind == .mutation else {
                 sink.report(
-                    .error, rule: "trigger-target", at: range.range, in: range.file,
+                    .error, rule: .triggerTarget, at: range.range, in: range.file,
                     "\"\(name)\" is a query, not a mutation")
                 continue
             }
@@ -49,7 +49,7 @@ package enum TriggerTargets {
                 let variable = attribute.fields[1]
                 guard !known.variables.contains(variable) else { continue }
                 sink.report(
-                    .warning, rule: "refresh-condition", at: range.range, in: range.file,
+                    .warning, rule: .refreshCondition, at: range.range, in: range.file,
                     "the mutation \"\(name)\" declares no variable \"$\(variable)\", so the condition always matches",
                     help: DidYouMean.help(variable, among: known.variables))
             }

@@ -15,21 +15,21 @@ package struct VariableSpec: Sendable {
     package let defaultValue: JSONValue?
     package let plan: CoercionPlan
     /// The fields that a `_Data` variable may set; nil for other types.
-    let allowance: InputAllowlist?
+    let allowlist: InputAllowlist?
     /// Whether it is used as `limit` or `offset`, and must not be negative.
     var isCount = false
     /// The most rows, including nested ones, in a variable that supplies or contains nested rows.
     var rowsMax: Int?
 
-    init(name: String, type: InputType, defaultValue: JSONValue?, allowance: InputAllowlist?, schema: Schema) {
+    init(name: String, type: InputType, defaultValue: JSONValue?, allowlist: InputAllowlist?, schema: Schema) {
         self.name = name
         self.typeText = type.text
         self.type = type
         self.defaultValue = defaultValue
         self.isRequired = type.isNonNull && defaultValue == nil
-        self.allowance = allowance
-        self.plan = CoercionPlan(type, schema: schema, allowance: allowance)
-        if allowance?.isFlat == false { rowsMax = InputAllowlist.dynamicRowsMax }
+        self.allowlist = allowlist
+        self.plan = CoercionPlan(type, schema: schema, allowlist: allowlist)
+        if allowlist?.isFlat == false { rowsMax = InputAllowlist.dynamicRowsMax }
     }
 
     /// Returns the number of rows in a coerced value of a `_Data` type.
@@ -82,12 +82,12 @@ package indirect enum CoercionPlan: Sendable {
     /// The most elements in an order, each of which is a part of the statement.
     static let orderCountMax = 16
 
-    init(_ type: InputType, schema: Schema, allowance: InputAllowlist?) {
+    init(_ type: InputType, schema: Schema, allowlist: InputAllowlist?) {
         switch type {
         case .scalar(let scalar): self = .scalar(scalar)
         case .orderDirection: self = .word(SortOrder.allCases.map(\.rawValue))
         case .key(let typeName): self = Self.key(typeName, schema)
-        case .data(let typeName): self = Self.data(typeName, schema, allowance)
+        case .data(let typeName): self = Self.data(typeName, schema, allowlist)
         case .relative(let isDate): self = .relative(isDate: isDate)
         case .duration(let isDate):
             let units = isDate ? RelativeTime.Unit.ofDates : RelativeTime.Unit.allCases
@@ -100,11 +100,11 @@ package indirect enum CoercionPlan: Sendable {
                 switch element.nullable {
                 case .generated(.change): 1
                 case .generated: Self.orderCountMax
-                default: allowance?.countMax ?? Self.listCountMax
+                default: allowlist?.countMax ?? Self.listCountMax
                 }
-            self = .list(CoercionPlan(element, schema: schema, allowance: allowance), countMax: countMax)
+            self = .list(CoercionPlan(element, schema: schema, allowlist: allowlist), countMax: countMax)
         case .nonNull(let inner):
-            self = .nonNull(CoercionPlan(inner, schema: schema, allowance: allowance))
+            self = .nonNull(CoercionPlan(inner, schema: schema, allowlist: allowlist))
         }
     }
 
@@ -114,26 +114,26 @@ package indirect enum CoercionPlan: Sendable {
             typeName: "\(typeName)_Key",
             columns.map {
                 Member(
-                    name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowance: nil),
+                    name: $0.field, plan: CoercionPlan(InputType($0.type), schema: schema, allowlist: nil),
                     isRequired: true)
             })
     }
 
-    private static func data(_ typeName: String, _ schema: Schema, _ allowance: InputAllowlist?) -> CoercionPlan {
+    private static func data(_ typeName: String, _ schema: Schema, _ allowlist: InputAllowlist?) -> CoercionPlan {
         guard let table = schema.table(ofType: typeName) else { return .object(typeName: typeName, []) }
         var members: [(member: Member, columns: [String])] = []
         func add(_ name: String, _ plan: CoercionPlan, columns: [String]) {
             members.append((Member(name: name, plan: plan, isRequired: false), columns))
         }
-        func allows(_ name: String) -> Bool { allowance?.fields?.contains(name) ?? true }
+        func allows(_ name: String) -> Bool { allowlist?.fields?.contains(name) ?? true }
         for column in table.columns {
             if allows(column.field) {
                 add(
-                    column.field, CoercionPlan(InputType(column.type), schema: schema, allowance: nil),
+                    column.field, CoercionPlan(InputType(column.type), schema: schema, allowlist: nil),
                     columns: [column.field])
             }
             for (name, plan) in DynamicRows.plans(of: column, in: table)
-            where allowance?.changes.contains(name) ?? false {
+            where allowlist?.changes.contains(name) ?? false {
                 add(name, plan, columns: [column.field])
             }
         }
@@ -141,7 +141,7 @@ package indirect enum CoercionPlan: Sendable {
             add(reference.field, key(reference.targetType, schema), columns: reference.localFields)
         }
         for relation in schema.inverseRelations(ofType: typeName) {
-            guard let inner = allowance?.children[relation.name] else { continue }
+            guard let inner = allowlist?.children[relation.name] else { continue }
             let row = data(relation.child.typeName, schema, inner)
             add(
                 relation.name, .list(.nonNull(row), countMax: relation.isSingle ? 1 : inner.countMax), columns: [])

@@ -172,93 +172,93 @@ extension OperationScope {
     func dynamicRows(
         _ variable: VariableSpec, _ table: Table, _ use: DataUse, below reference: Reference? = nil, at range: FileRange
     ) -> (widest: RowData, rows: DynamicRows)? {
-        let allowance = variable.allowance ?? InputAllowlist()
-        guard checkUse(allowance, variable, use, at: range), mayChange(table, allowance, use, at: range) else {
+        let allowlist = variable.allowlist ?? InputAllowlist()
+        guard checkUse(allowlist, variable, use, at: range), mayChange(table, allowlist, use, at: range) else {
             return nil
         }
         if let reference {
-            dynamicRowVariables.insert(variable.name)
+            findings.dynamicRowVariables.insert(variable.name)
             let filled = reference.localFields + [reference.field]
-            guard let fields = allowance.fields else {
+            guard let fields = allowlist.fields else {
                 error(
-                    "nested-data", at: range,
+                    .nestedData, at: range,
                     "\"$\(variable.name)\" may set every column, but for a nested row"
                         + " \"\(reference.field)\" is set from the enclosing row",
                     help: "name the intended fields: @allow(fields: \"…\")")
                 return nil
             }
             if let field = filled.first(where: fields.contains) {
-                error("nested-data", at: range, "\"\(field)\" of a nested row is set from the enclosing row")
+                error(.nestedData, at: range, "\"\(field)\" of a nested row is set from the enclosing row")
                 return nil
             }
         }
-        let level = level(table, allowance, use, at: range)
+        let level = level(table, allowlist, use, at: range)
         return (
-            widest(variable.name, level, allowance),
+            widest(variable.name, level, allowlist),
             DynamicRows(variable: variable.name, level: level, schema: schema, number: nextUUIDIndex())
         )
     }
 
     private func checkUse(
-        _ allowance: InputAllowlist, _ variable: VariableSpec, _ use: DataUse, at range: FileRange
+        _ allowlist: InputAllowlist, _ variable: VariableSpec, _ use: DataUse, at range: FileRange
     ) -> Bool {
         if use == .update {
-            guard let name = allowance.children.keys.min() else { return true }
+            guard let name = allowlist.children.keys.min() else { return true }
             error(
-                "nested-data", at: range,
+                .nestedData, at: range,
                 "\"$\(variable.name)\" may contain \"\(name)\","
                     + " but nested rows are only allowed in an insert or upsert",
                 help: "write them in a separate field")
             return false
         }
-        if use == .insert, let name = allowance.changes.sorted().first(where: { FieldForm.split($0)?.form == .update })
+        if use == .insert, let name = allowlist.changes.sorted().first(where: { FieldForm.split($0)?.form == .update })
         {
             error(
-                "data-update", at: range,
+                .dataUpdate, at: range,
                 "\"$\(variable.name)\" may contain \"\(name)\", which is only allowed in an update or upsert"
             )
             return false
         }
-        return allowance.children.values.allSatisfy { checkUse($0, variable, use, at: range) }
+        return allowlist.children.values.allSatisfy { checkUse($0, variable, use, at: range) }
     }
 
     /// Returns whether the updates that a variable may contain are possible in its rows, including nested ones.
-    private func mayChange(_ table: Table, _ allowance: InputAllowlist, _ use: DataUse, at range: FileRange) -> Bool {
+    private func mayChange(_ table: Table, _ allowlist: InputAllowlist, _ use: DataUse, at range: FileRange) -> Bool {
         for column in table.columns {
             let name = FieldForm.update.name(of: column.field)
-            guard allowance.changes.contains(name) else { continue }
+            guard allowlist.changes.contains(name) else { continue }
             guard mayChange(column, table, use, name, at: range) else { return false }
         }
         return schema.inverseRelations(ofType: table.typeName).allSatisfy { relation in
-            allowance.children[relation.name].map { mayChange(relation.child, $0, use, at: range) } ?? true
+            allowlist.children[relation.name].map { mayChange(relation.child, $0, use, at: range) } ?? true
         }
     }
 
-    private func level(_ table: Table, _ allowance: InputAllowlist, _ use: DataUse, at range: FileRange)
+    private func level(_ table: Table, _ allowlist: InputAllowlist, _ use: DataUse, at range: FileRange)
         -> DynamicRows.Level
     {
         let children = schema.inverseRelations(ofType: table.typeName).compactMap { relation in
-            allowance.children[relation.name].map {
+            allowlist.children[relation.name].map {
                 DynamicRows.Child(relation: relation, level: level(relation.child, $0, use, at: range))
             }
         }
-        let changeable = table.columns.map(\.field).filter { allowance.changes.contains(FieldForm.update.name(of: $0)) }
+        let changeable = table.columns.map(\.field).filter { allowlist.changes.contains(FieldForm.update.name(of: $0)) }
         let defaults =
             use == .update ? [:] : defaults(of: table, given: [:], changeable: Set(changeable), at: range)
         var changes: [String: [(name: String, plan: CoercionPlan)]] = [:]
         for column in table.columns {
-            let plans = DynamicRows.plans(of: column, in: table).filter { allowance.changes.contains($0.name) }
+            let plans = DynamicRows.plans(of: column, in: table).filter { allowlist.changes.contains($0.name) }
             if !plans.isEmpty { changes[column.field] = plans }
         }
         return DynamicRows.Level(table: table, defaults: defaults, children: children, changes: changes)
     }
 
-    private func widest(_ name: String, _ level: DynamicRows.Level, _ allowance: InputAllowlist) -> RowData {
+    private func widest(_ name: String, _ level: DynamicRows.Level, _ allowlist: InputAllowlist) -> RowData {
         let children = level.children.compactMap { child in
-            allowance.children[child.relation.name].map { inner in
+            allowlist.children[child.relation.name].map { inner in
                 ChildRows(relation: child.relation, rows: [widest(name, child.level, inner)])
             }
         }
-        return RowData(given: sent(name, level.table, allowance), defaults: level.defaults, children: children)
+        return RowData(given: sent(name, level.table, allowlist), defaults: level.defaults, children: children)
     }
 }

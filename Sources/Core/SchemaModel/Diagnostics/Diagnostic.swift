@@ -5,8 +5,8 @@ package struct Diagnostic: Sendable, Hashable {
     }
 
     package var severity: Severity
-    /// The stable name of the rule that was violated, in kebab-case: `unknown-field`.
-    package var rule: String
+    /// The rule that was violated.
+    package var rule: Diagnostic.Rule
     package var message: String
     /// Path relative to the folder that the project was opened from, as the user would type it.
     package var file: String
@@ -21,7 +21,7 @@ package struct Diagnostic: Sendable, Hashable {
     package var help: String?
 
     package init(
-        severity: Severity = .error, rule: String, message: String, file: String, line: Int, column: Int,
+        severity: Severity = .error, rule: Diagnostic.Rule, message: String, file: String, line: Int, column: Int,
         length: Int = 1, sourceLine: String = "", help: String? = nil
     ) {
         self.severity = severity

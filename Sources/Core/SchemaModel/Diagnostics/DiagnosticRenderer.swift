@@ -53,7 +53,7 @@ package struct DiagnosticRenderer: Sendable {
         .array(
             diagnostics.map { diagnostic in
                 var object: JSONObject = [
-                    "severity": .string(diagnostic.severity.rawValue), "rule": .string(diagnostic.rule),
+                    "severity": .string(diagnostic.severity.rawValue), "rule": .string(diagnostic.rule.rawValue),
                     "message": .string(diagnostic.message), "file": .string(diagnostic.file),
                     "line": .int(Int64(diagnostic.line)), "column": .int(Int64(diagnostic.column)),
                     "length": .int(Int64(diagnostic.length)),

@@ -26,21 +26,24 @@ package struct DiagnosticSink: Sendable {
     }
 
     package mutating func report(
-        _ severity: Diagnostic.Severity, rule: String, at range: SourceRange, in file: SourceFile, _ message: String,
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, at range: SourceRange, in file: SourceFile,
+        _ message: String,
         help: String? = nil
     ) {
         report(file.diagnostic(severity, rule: rule, at: range, message, help: help))
     }
 
     mutating func report(
-        _ severity: Diagnostic.Severity, rule: String, at fileRange: FileRange, _ message: String, help: String? = nil
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, at fileRange: FileRange, _ message: String,
+        help: String? = nil
     ) {
         report(severity, rule: rule, at: fileRange.range, in: fileRange.file, message, help: help)
     }
 
     /// Reports a problem with a file as a whole.
     package mutating func report(
-        _ severity: Diagnostic.Severity, rule: String, in file: SourceFile, _ message: String, help: String? = nil
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, in file: SourceFile, _ message: String,
+        help: String? = nil
     ) {
         report(file.diagnostic(severity, rule: rule, message, help: help))
     }
@@ -80,7 +83,7 @@ package struct DiagnosticSink: Sendable {
         if omitted > 0, let last = ordered.last {
             ordered.append(
                 Diagnostic(
-                    severity: .note, rule: "too-many-errors",
+                    severity: .note, rule: .tooManyErrors,
                     message: "\(omitted) more \(omitted == 1 ? "error" : "errors") not shown", file: last.file,
                     line: 0, column: 0))
         }
@@ -100,7 +103,7 @@ extension Diagnostic: Comparable {
         if left.line != right.line { return left.line < right.line }
         if left.column != right.column { return left.column < right.column }
         if left.severity != right.severity { return left.severity.rank < right.severity.rank }
-        return (left.rule, left.message) < (right.rule, right.message)
+        return (left.rule.rawValue, left.message) < (right.rule.rawValue, right.message)
     }
 }
 

@@ -10,7 +10,7 @@ package enum DocumentReader {
         } catch {
             let offset = error.location.byteOffset
             sink.report(
-                .error, rule: "syntax", at: SourceRange(start: offset, end: offset + 1), in: file, error.message)
+                .error, rule: .syntax, at: SourceRange(start: offset, end: offset + 1), in: file, error.message)
             return nil
         }
     }

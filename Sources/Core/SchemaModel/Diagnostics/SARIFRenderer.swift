@@ -6,7 +6,7 @@ package enum SARIFRenderer {
     /// Returns a log with one run, in the given order.
     /// - Parameter version: the version of this program.
     package static func log(_ diagnostics: [Diagnostic], version: String) -> JSONValue {
-        let rules = Set(diagnostics.map(\.rule)).sorted()
+        let rules = Set(diagnostics.map(\.rule)).sorted { $0.rawValue < $1.rawValue }
         let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($0.element, $0.offset) })
         let driver: JSONObject = [
             "name": "freshet", "semanticVersion": .string(semantic(version)),
@@ -23,10 +23,8 @@ package enum SARIFRenderer {
         ]
     }
 
-    private static func rule(_ id: String) -> JSONValue {
-        var rule: JSONObject = ["id": .string(id)]
-        if let sentence = RuleTable.sentence(id) { rule["shortDescription"] = ["text": .string(sentence)] }
-        return .object(rule)
+    private static func rule(_ rule: Diagnostic.Rule) -> JSONValue {
+        ["id": .string(rule.rawValue), "shortDescription": ["text": .string(rule.sentence)]]
     }
 
     /// Converts any version text to the semantic version that the format requires, such as `1.2.3`.
@@ -45,7 +43,7 @@ package enum SARIFRenderer {
             ]
         }
         return [
-            "ruleId": .string(diagnostic.rule), "ruleIndex": .int(Int64(position)),
+            "ruleId": .string(diagnostic.rule.rawValue), "ruleIndex": .int(Int64(position)),
             "level": .string(diagnostic.severity.rawValue), "message": ["text": .string(text)],
             "locations": [["physicalLocation": .object(location)]],
         ]

@@ -66,7 +66,8 @@ package struct SourceFile: Sendable {
 
     /// Creates a diagnostic at a range. A range over several lines is marked up to the end of its first line.
     package func diagnostic(
-        _ severity: Diagnostic.Severity, rule: String, at range: SourceRange, _ message: String, help: String? = nil
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, at range: SourceRange, _ message: String,
+        help: String? = nil
     ) -> Diagnostic {
         let start = location(at: range.start)
         let line = lineBytes(around: start.byteOffset)
@@ -80,7 +81,7 @@ package struct SourceFile: Sendable {
 
     /// Creates a diagnostic about the file as a whole.
     package func diagnostic(
-        _ severity: Diagnostic.Severity, rule: String, _ message: String, help: String? = nil
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, _ message: String, help: String? = nil
     ) -> Diagnostic {
         Diagnostic(severity: severity, rule: rule, message: message, file: path, line: 0, column: 0, help: help)
     }

@@ -59,7 +59,7 @@ struct ConfigurationReader {
         self.path = path
         guard case .mapping(let entries) = node.kind else {
             sink.report(
-                .error, rule: "configuration-type", at: node, in: file,
+                .error, rule: .configurationType, at: node, in: file,
                 "\(path.isEmpty ? "the file" : "\"\(path)\"") must be a mapping, but is \(node.kindName)")
             return
         }
@@ -67,7 +67,7 @@ struct ConfigurationReader {
             let key = entry.key.scalar ?? ""
             if self.entries.contains(where: { $0.key.scalar == key }) {
                 sink.report(
-                    .error, rule: "configuration-repeated", at: entry.key, in: file,
+                    .error, rule: .configurationRepeated, at: entry.key, in: file,
                     "\"\(full(key))\" is given more than once")
             } else {
                 self.entries.append((entry.key, entry.value))
@@ -87,13 +87,13 @@ struct ConfigurationReader {
         guard let value = node(key) else {
             if isRequired {
                 sink.report(
-                    .error, rule: "configuration-missing", at: node, in: file, "\"\(full(key))\" is missing")
+                    .error, rule: .configurationMissing, at: node, in: file, "\"\(full(key))\" is missing")
             }
             return nil
         }
         guard let text = value.scalar, !text.isEmpty else {
             sink.report(
-                .error, rule: "configuration-type", at: value, in: file,
+                .error, rule: .configurationType, at: value, in: file,
                 "\"\(full(key))\" must be a string, but is \(value.scalar == nil ? value.kindName : "empty")")
             return nil
         }
@@ -108,7 +108,7 @@ struct ConfigurationReader {
         case .scalar: return [value]
         case .null, .mapping:
             sink.report(
-                .error, rule: "configuration-type", at: value, in: file,
+                .error, rule: .configurationType, at: value, in: file,
                 "\"\(full(key))\" must be a list, but is \(value.kindName)")
             return nil
         }
@@ -125,7 +125,7 @@ struct ConfigurationReader {
             let key = entry.key.scalar ?? ""
             guard !known.contains(key) else { continue }
             sink.report(
-                .warning, rule: "configuration-unknown", at: entry.key, in: file, "unknown key \"\(full(key))\"",
+                .warning, rule: .configurationUnknown, at: entry.key, in: file, "unknown key \"\(full(key))\"",
                 help: DidYouMean.help(key, among: known))
         }
     }
@@ -137,7 +137,7 @@ struct ConfigurationReader {
 
 extension DiagnosticSink {
     mutating func report(
-        _ severity: Diagnostic.Severity, rule: String, at node: ConfigurationNode, in file: SourceFile,
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, at node: ConfigurationNode, in file: SourceFile,
         _ message: String, help: String? = nil
     ) {
         report(

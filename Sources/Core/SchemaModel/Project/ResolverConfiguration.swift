@@ -16,7 +16,7 @@ enum ResolverConfiguration {
             uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             sink.report(
-                .error, rule: "configuration-type", at: uriNode, in: file,
+                .error, rule: .configurationType, at: uriNode, in: file,
                 "\"\(path).uri\" must be a URL that begins with http:// or https://")
             return nil
         }
@@ -24,7 +24,7 @@ enum ResolverConfiguration {
         if let timeout {
             guard let given = milliseconds(timeout), ResolverEndpoint.timeoutMs.contains(given) else {
                 sink.report(
-                    .error, rule: "configuration-type", at: timeoutNode, in: file,
+                    .error, rule: .configurationType, at: timeoutNode, in: file,
                     "\"\(path).timeout\" must be a duration up to 600 s, such as 5s or 500ms")
                 return nil
             }

@@ -29,7 +29,7 @@ package struct ServiceConfiguration: Sendable {
         guard case .mapping = root.kind else { return nil }
         if let version = reader.node("specVersion"), !specVersions.contains(version.scalar ?? "") {
             sink.report(
-                .warning, rule: "configuration-version", at: version, in: file,
+                .warning, rule: .configurationVersion, at: version, in: file,
                 "specVersion \"\(version.scalar ?? "")\" is unknown and treated as \(specVersions[0])")
         }
         let serviceID = reader.text("serviceId", isRequired: true, sink: &sink)
@@ -38,7 +38,7 @@ package struct ServiceConfiguration: Sendable {
         let connectorFolders = readConnectors(&reader, sink: &sink)
         reader.finish(sink: &sink)
         if let serviceID, let node = reader.node("serviceId"), !isIdentifier(serviceID) {
-            sink.report(.error, rule: "configuration-identifier", at: node, in: file, identifierMessage("serviceId"))
+            sink.report(.error, rule: .configurationIdentifier, at: node, in: file, identifierMessage("serviceId"))
             return nil
         }
         guard let serviceID, let schemas, let connectorFolders else { return nil }
@@ -61,7 +61,7 @@ package struct ServiceConfiguration: Sendable {
         }
         if let single {
             sink.report(
-                .error, rule: "configuration-repeated", at: single, in: file,
+                .error, rule: .configurationRepeated, at: single, in: file,
                 "give either \"schema\" or \"schemas\", not both")
             return nil
         }
@@ -116,13 +116,13 @@ package struct ServiceConfiguration: Sendable {
         for item in items {
             guard let path = item.scalar, !path.isEmpty else {
                 sink.report(
-                    .error, rule: "configuration-type", at: item, in: file,
+                    .error, rule: .configurationType, at: item, in: file,
                     "an entry of \"connectorDirs\" must be a path, but is \(item.kindName)")
                 return nil
             }
             if folders.contains(where: { $0.path == path }) {
                 sink.report(
-                    .error, rule: "configuration-repeated", at: item, in: file,
+                    .error, rule: .configurationRepeated, at: item, in: file,
                     "\"\(path)\" is listed more than once")
                 continue
             }
@@ -169,7 +169,7 @@ package struct ConnectorConfiguration: Sendable {
         guard let id, let node else { return nil }
         guard ServiceConfiguration.isIdentifier(id) else {
             sink.report(
-                .error, rule: "configuration-identifier", at: node, in: file,
+                .error, rule: .configurationIdentifier, at: node, in: file,
                 ServiceConfiguration.identifierMessage("connectorId"))
             return nil
         }

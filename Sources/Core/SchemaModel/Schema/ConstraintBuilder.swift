@@ -29,7 +29,7 @@ struct ConstraintBuilder {
     ) {
         guard use.name == "unique" || use.name == "index" else { return }
         guard let names = use.names("fields") else {
-            report("missing-fields", at: use.range, &sink, "@\(use.name) on a type needs \"fields\"")
+            report(.missingFields, at: use.range, &sink, "@\(use.name) on a type needs \"fields\"")
             return
         }
         var fields: [String] = []
@@ -37,7 +37,7 @@ struct ConstraintBuilder {
         let given = sortOrder(use)
         if !given.isEmpty, given.count != names.count {
             report(
-                "index-order", at: use.range(of: "order"), &sink,
+                .indexOrder, at: use.range(of: "order"), &sink,
                 "\"order\" has \(given.count) entries for \(names.count) fields")
         }
         for (position, name) in names.enumerated() {
@@ -47,7 +47,7 @@ struct ConstraintBuilder {
             for shape in shapes {
                 if fields.contains(shape.field) {
                     report(
-                        "repeated-field", at: FileRange(range: name.range, file: use.range.file), &sink,
+                        .repeatedField, at: FileRange(range: name.range, file: use.range.file), &sink,
                         "\"\(shape.field)\" is named more than once")
                     return
                 }
@@ -62,7 +62,7 @@ struct ConstraintBuilder {
         guard use.name == "unique" || use.name == "index" else { return }
         for argument in ["fields", "order"] where use.value(argument) != nil {
             report(
-                "fields-on-field", at: use.range(of: argument), &sink,
+                .fieldsOnField, at: use.range(of: argument), &sink,
                 "\"\(argument)\" is only allowed for @\(use.name) on a type; on a field it applies to \"\(field.name)\""
             )
             return
@@ -85,13 +85,13 @@ struct ConstraintBuilder {
         if use.name == "unique" {
             if let column = columns.first(where: { [.any, .vector].contains($0.type.scalar) }) {
                 report(
-                    "unique-type", at: use.range, &sink,
+                    .uniqueType, at: use.range, &sink,
                     "\"\(column.field)\" of type \(column.type.scalar.typeName) cannot be unique")
                 return
             }
             if isUnique(exactly: fields) {
                 sink.report(
-                    .warning, rule: "redundant-unique", at: use.range,
+                    .warning, rule: .redundantUnique, at: use.range,
                     "\(fields.joined(separator: ", ")) is already unique")
                 return
             }
@@ -101,7 +101,7 @@ struct ConstraintBuilder {
         }
         guard let index = IndexMethod.read(use, columns, sink: &sink) else { return }
         if index.method != "btree", !order.isEmpty {
-            report("index-order", at: use.range(of: "order"), &sink, "only a BTREE index can have an order")
+            report(.indexOrder, at: use.range(of: "order"), &sink, "only a BTREE index can have an order")
             return
         }
         // The order is part of a composite index's generated name: `remark_novel_id_stars_ad_idx`.
@@ -122,7 +122,7 @@ struct ConstraintBuilder {
         guard let name = use.string(argument) else { return nil }
         guard name.utf8.count <= SQLName.bytesMax, !name.utf8.contains(0) else {
             report(
-                "name-too-long", at: use.range(of: argument), &sink,
+                .nameTooLong, at: use.range(of: argument), &sink,
                 "a name in Postgres can have at most \(SQLName.bytesMax) bytes")
             return nil
         }
@@ -164,7 +164,8 @@ struct ConstraintBuilder {
     }
 
     private func report(
-        _ rule: String, at range: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+        _ rule: Diagnostic.Rule, at range: FileRange, _ sink: inout DiagnosticSink, _ message: String,
+        help: String? = nil
     ) {
         sink.report(.error, rule: rule, at: range, message, help: help)
     }

@@ -7,26 +7,28 @@ enum DefaultValue {
         _ use: DirectiveUse, for type: ColumnType, isNullable: Bool, enums: [String: EnumType],
         sink: inout DiagnosticSink
     ) -> ColumnDefault? {
-        func refuse(_ rule: String, at range: FileRange, _ message: String, help: String? = nil) -> ColumnDefault? {
+        func refuse(_ rule: Diagnostic.Rule, at range: FileRange, _ message: String, help: String? = nil)
+            -> ColumnDefault?
+        {
             sink.report(.error, rule: rule, at: range, message, help: help)
             return nil
         }
         let given = ["value", "expr", "sql"].filter { use.value($0) != nil }
         guard given.count == 1 else {
             return refuse(
-                "default-arguments", at: use.range, "@default takes exactly one of \"value\", \"expr\" and \"sql\"")
+                .defaultArguments, at: use.range, "@default takes exactly one of \"value\", \"expr\" and \"sql\"")
         }
         if let expression = use.string("expr") {
             guard let problem = DefaultExpression.problem(of: expression, for: type) else {
                 return .expression(expression)
             }
-            return refuse("default-expression", at: use.range(of: "expr"), "invalid CEL expression: \(problem)")
+            return refuse(.defaultExpression, at: use.range(of: "expr"), "invalid CEL expression: \(problem)")
         }
         if let sql = use.string("sql") {
             // Otherwise it could end the statement and begin another.
             if sql.contains(";") || sql.contains("--") || sql.contains("/*") {
                 return refuse(
-                    "default-sql", at: use.range(of: "sql"),
+                    .defaultSQL, at: use.range(of: "sql"),
                     "a default in SQL must be one expression without \";\" and comments")
             }
             return .sql(sql)
@@ -35,7 +37,7 @@ enum DefaultValue {
         if value.isNull {
             return isNullable
                 ? nil
-                : refuse("default-type", at: use.range(of: "value"), "the default of a required column cannot be null")
+                : refuse(.defaultType, at: use.range(of: "value"), "the default of a required column cannot be null")
         }
         guard let constant = constant(value, as: type, enums: enums) else {
             var help: String?
@@ -45,7 +47,7 @@ enum DefaultValue {
             }
             let expected = type.isList ? "[\(type.scalar.typeName)]" : type.scalar.typeName
             return refuse(
-                "default-type", at: use.range(of: "value"), "the default is not a value of type \(expected)", help: help
+                .defaultType, at: use.range(of: "value"), "the default is not a value of type \(expected)", help: help
             )
         }
         return .constant(json: String(decoding: JSONWriter.canonical(constant), as: UTF8.self))

@@ -120,14 +120,14 @@ enum DirectiveChecker {
             }
             guard shape.locations.contains(location) else {
                 sink.report(
-                    .error, rule: "misplaced-directive", at: range, in: file,
+                    .error, rule: .misplacedDirective, at: range, in: file,
                     "@\(name) is not allowed on \(location.words)",
                     help: "it belongs on \(shape.locations.map(\.words).sorted().joined(separator: " or "))")
                 continue
             }
             if !shape.isRepeatable, (earlier + uses).contains(where: { $0.name == name }) {
                 sink.report(
-                    .error, rule: "repeated-directive", at: range, in: file, "@\(name) is given more than once")
+                    .error, rule: .repeatedDirective, at: range, in: file, "@\(name) is given more than once")
                 continue
             }
             uses.append(
@@ -141,15 +141,15 @@ enum DirectiveChecker {
         sink: inout DiagnosticSink
     ) {
         if let reason = DirectiveShape.notOffered[name] {
-            sink.report(.error, rule: "directive-not-offered", at: range, in: file, "@\(name): \(reason)")
+            sink.report(.error, rule: .directiveNotOffered, at: range, in: file, "@\(name): \(reason)")
         } else if DirectiveShape.ofOperations.contains(name) {
             sink.report(
-                .error, rule: "misplaced-directive", at: range, in: file,
+                .error, rule: .misplacedDirective, at: range, in: file,
                 "@\(name) belongs on operations in a connector, not in the schema")
         } else {
             let known = DirectiveShape.all.filter { $0.locations.contains(location) }.map(\.name)
             sink.report(
-                .error, rule: "unknown-directive", at: range, in: file, "unknown directive @\(name)",
+                .error, rule: .unknownDirective, at: range, in: file, "unknown directive @\(name)",
                 help: DidYouMean.help(name, among: known))
         }
     }
@@ -162,14 +162,14 @@ enum DirectiveChecker {
             let name = argument.name.value
             guard let kind = shape.arguments.first(where: { $0.name == name })?.kind else {
                 sink.report(
-                    .error, rule: "unknown-argument", at: argument.name.range, in: file,
+                    .error, rule: .unknownArgument, at: argument.name.range, in: file,
                     "@\(shape.name) has no argument \"\(name)\"",
                     help: DidYouMean.help(name, among: shape.arguments.map(\.name)))
                 continue
             }
             if kept.contains(where: { $0.name.value == name }) {
                 sink.report(
-                    .error, rule: "repeated-argument", at: argument.name.range, in: file,
+                    .error, rule: .repeatedArgument, at: argument.name.range, in: file,
                     "argument \"\(name)\" is given more than once")
                 continue
             }
@@ -177,7 +177,7 @@ enum DirectiveChecker {
             if argument.value.isNull, shape.name != "default" { continue }
             if let problem = problem(of: argument.value, as: kind) {
                 sink.report(
-                    .error, rule: "argument-type", at: argument.value.range, in: file,
+                    .error, rule: .argumentType, at: argument.value.range, in: file,
                     "argument \"\(name)\" of @\(shape.name) \(problem)")
                 continue
             }

@@ -11,7 +11,7 @@ package enum EnglishPlural {
             if let plural = ending.plural(of: name, comparedAs: name) { return plural }
             if let plural = ending.plural(of: name, comparedAs: name.lowercased()) { return plural }
         }
-        // `manyToManyChildB` → `manyToManyChildBS`
+        // `platformB` → `platformBS`
         return name + (name.last?.isUppercase == true ? "S" : "s")
     }
 

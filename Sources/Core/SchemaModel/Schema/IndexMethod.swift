@@ -12,7 +12,7 @@ struct IndexMethod {
         _ use: DirectiveUse, _ columns: [Column], sink: inout DiagnosticSink
     ) -> IndexMethod? {
         func refuse(_ argument: String, _ message: String) -> IndexMethod? {
-            sink.report(.error, rule: "index-type", at: use.range(of: argument), message)
+            sink.report(.error, rule: .indexType, at: use.range(of: argument), message)
             return nil
         }
         let given = use.enumeration("type")
@@ -37,7 +37,7 @@ struct IndexMethod {
         }
         if haveDocuments, given == "BTREE" || (given == nil && !areDocuments) {
             sink.report(
-                .error, rule: "index-type", at: use.range,
+                .error, rule: .indexType, at: use.range,
                 "lists and columns of type Any need a separate GIN index")
             return nil
         }

@@ -43,7 +43,7 @@ struct RelationResolver {
         if open.contains(type.name) {
             let path = (open.drop { $0 != type.name } + [type.name]).joined(separator: " → ")
             sink.report(
-                .error, rule: "key-cycle", at: type.table.range(of: "key"),
+                .error, rule: .keyCycle, at: type.table.range(of: "key"),
                 "the key of \"\(type.name)\" depends on itself: \(path)")
             return nil
         }
@@ -63,7 +63,7 @@ struct RelationResolver {
             }
             if let repeated = shapes.first(where: key.contains) {
                 sink.report(
-                    .error, rule: "repeated-field", at: name.range, in: type.table.range.file,
+                    .error, rule: .repeatedField, at: name.range, in: type.table.range.file,
                     "\"\(repeated.field)\" is named more than once")
                 return nil
             }
@@ -71,7 +71,7 @@ struct RelationResolver {
         }
         for shape in key where shape.type.isList || [.any, .vector].contains(shape.type.scalar) {
             sink.report(
-                .error, rule: "key-type", at: type.table.range(of: "key"),
+                .error, rule: .keyType, at: type.table.range(of: "key"),
                 "\"\(shape.field)\" cannot be part of a key: it is a list or of type \(shape.type.scalar.typeName)")
             return nil
         }
@@ -98,7 +98,7 @@ struct RelationResolver {
         }
         guard !sink.isSuppressed(name.value) else { return nil }
         sink.report(
-            .error, rule: "unknown-field", at: name.range, in: file,
+            .error, rule: .unknownField, at: name.range, in: file,
             "\"\(type.name)\" has no field \"\(name.value)\"",
             help: DidYouMean.help(name.value, among: type.fields.map(\.name)))
         return nil
@@ -114,7 +114,7 @@ struct RelationResolver {
         }
         guard !target.isView else {
             sink.report(
-                .error, rule: "view", at: field.typeRange,
+                .error, rule: .view, at: field.typeRange,
                 "\"\(field.name)\" cannot refer to the view \"\(typeName)\", which has no key")
             return nil
         }
@@ -138,7 +138,7 @@ struct RelationResolver {
             }
         guard names.count == targets.count else {
             sink.report(
-                .error, rule: "ref-count", at: ref?.range(of: "fields") ?? field.range,
+                .error, rule: .refCount, at: ref?.range(of: "fields") ?? field.range,
                 "@ref names \(names.count) fields of this type, but \(targets.count) of \"\(typeName)\""
                     + " (\(targets.map(\.field).joined(separator: ", ")))")
             return nil
@@ -149,7 +149,7 @@ struct RelationResolver {
             let declaredField = type.field(named: name.value)
             if let declaredField, !Self.fits(declaredField, shape) {
                 sink.report(
-                    .error, rule: "ref-type", at: declaredField.range,
+                    .error, rule: .refType, at: declaredField.range,
                     "\"\(name.value)\" is the foreign key of \"\(field.name)\" and must have the type of"
                         + " \"\(typeName).\(shape.field)\", \(shape.type.scalar.typeName)")
                 return nil

@@ -22,7 +22,7 @@ package enum SchemaCompiler {
         }
         SchemaNames.check(schema, declared, sink: &sink)
         if schema.tables.isEmpty, schema.views.isEmpty, !sink.hasErrors, let file = files.first {
-            sink.report(.warning, rule: "empty-schema", in: file, "the schema has no tables")
+            sink.report(.warning, rule: .emptySchema, in: file, "the schema has no tables")
         }
         return schema
     }

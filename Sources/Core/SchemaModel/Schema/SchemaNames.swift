@@ -20,11 +20,11 @@ enum SchemaNames {
         func claim(_ name: String, for owner: String, at range: FileRange) {
             if name.utf8.count > SQLName.bytesMax {
                 sink.report(
-                    .error, rule: "name-too-long", at: range,
+                    .error, rule: .nameTooLong, at: range,
                     "\(owner) would be \"\(name)\" in Postgres, longer than \(SQLName.bytesMax) bytes")
             } else if let other = owners[name] {
                 sink.report(
-                    .error, rule: "sql-name-clash", at: range,
+                    .error, rule: .sqlNameClash, at: range,
                     "\(owner) and \(other) are both \"\(name)\" in Postgres", help: "name one of them explicitly")
             }
             owners[name] = owner
@@ -41,7 +41,7 @@ enum SchemaNames {
             var constraints: Set<String> = []
             for reference in table.references where !constraints.insert(reference.constraintName).inserted {
                 sink.report(
-                    .error, rule: "sql-name-clash", in: type,
+                    .error, rule: .sqlNameClash, in: type,
                     "two references of \(type.name) have the constraint name"
                         + " \"\(reference.constraintName)\"", help: "name one by @ref(constraintName: …)")
             }
@@ -58,7 +58,7 @@ enum SchemaNames {
             guard let type = declared.type(named: table.typeName) else { continue }
             if table.singular == table.plural {
                 sink.report(
-                    .error, rule: "plural-clash", in: type,
+                    .error, rule: .pluralClash, in: type,
                     "the singular and the plural of \"\(type.name)\" are both \"\(table.singular)\"",
                     help: "give it a plural: @table(plural: \"\(table.singular)List\")")
                 continue
@@ -66,7 +66,7 @@ enum SchemaNames {
             for name in [table.singular, table.plural] {
                 if let other = owners.updateValue(type.name, forKey: name) {
                     sink.report(
-                        .error, rule: "root-field-clash", in: type,
+                        .error, rule: .rootFieldClash, in: type,
                         "\"\(type.name)\" and \"\(other)\" both generate the root field \"\(name)\"",
                         help: "give one @table(singular: …) or @table(plural: …)")
                 }
@@ -87,7 +87,7 @@ enum SchemaNames {
                 suffixes.contains(String(name[name.index(after: separator)...]))
             else { continue }
             sink.report(
-                .error, rule: "generated-name-clash", at: type.field(named: name)?.range ?? type.range,
+                .error, rule: .generatedNameClash, at: type.field(named: name)?.range ?? type.range,
                 "\"\(name)\" is also generated from \"\(name[..<separator])\"")
         }
         var taken = own
@@ -96,7 +96,7 @@ enum SchemaNames {
             + schema.manyToManyRelations(ofType: table.typeName).map { ($0.name, $0.join.typeName) }
         for (name, source) in relations where !taken.insert(name).inserted {
             sink.report(
-                .error, rule: "generated-name-clash", at: type.field(named: name)?.range ?? type.range,
+                .error, rule: .generatedNameClash, at: type.field(named: name)?.range ?? type.range,
                 "\"\(type.name)\" would have two fields \"\(name)\", one of them generated from \(source)")
         }
     }
@@ -113,7 +113,7 @@ enum SchemaNames {
             else { continue }
             let field = type.field(named: reference.field)
             sink.report(
-                .error, rule: "ref-not-unique",
+                .error, rule: .refNotUnique,
                 at: field?.directive("ref")?.range(of: "references") ?? type.range,
                 "\(reference.targetFields.joined(separator: ", ")) of \"\(target.typeName)\""
                     + " is neither its key nor unique",
@@ -131,7 +131,7 @@ enum SchemaNames {
             declared.type(named: String(type.name[..<separator])) != nil
         else { return }
         sink.report(
-            .error, rule: "generated-name-clash", in: type,
+            .error, rule: .generatedNameClash, in: type,
             "\"\(type.name)\" is also the name of a type generated for \"\(type.name[..<separator])\"")
     }
 }
@@ -139,7 +139,8 @@ enum SchemaNames {
 extension DiagnosticSink {
     /// Reports a problem at a type's name.
     fileprivate mutating func report(
-        _ severity: Diagnostic.Severity, rule: String, in type: DeclaredType, _ message: String, help: String? = nil
+        _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, in type: DeclaredType, _ message: String,
+        help: String? = nil
     ) {
         report(severity, rule: rule, at: type.range, message, help: help)
     }

@@ -1,62 +1,6 @@
 import GraphQLLanguage
 
-/// The result of the first stage: all declarations, with extensions merged, names unique and directives checked. Types
-/// are not yet resolved against each other.
-struct DeclaredSchema {
-    /// In the order of files and definitions.
-    var types: [DeclaredType] = []
-    var enums: [String: EnumType] = [:]
-    /// The range of each enum's name, for later diagnostics.
-    var enumRanges: [String: FileRange] = [:]
-    private var positions: [String: Int] = [:]
-
-    func type(named name: String) -> DeclaredType? {
-        positions[name].map { types[$0] }
-    }
-
-    mutating func add(_ type: DeclaredType) {
-        positions[type.name] = types.count
-        types.append(type)
-    }
-}
-
-struct DeclaredType {
-    let name: String
-    /// The range of the name in the definition; fields and directives may come from extensions in other files.
-    let range: FileRange
-    /// The `@table` or `@view` directive.
-    let table: DirectiveUse
-    /// The type's `@unique` and `@index` directives, in order.
-    let directives: [DirectiveUse]
-    var fields: [DeclaredField]
-
-    var isView: Bool { table.name == "view" }
-
-    func field(named name: String) -> DeclaredField? {
-        fields.first { $0.name == name }
-    }
-}
-
-struct DeclaredField {
-    enum Kind {
-        case column(ColumnType)
-        /// A field of a table type: a reference.
-        case reference(typeName: String)
-    }
-
-    let name: String
-    /// The range of the field's name.
-    let range: FileRange
-    let typeRange: FileRange
-    let kind: Kind
-    let isNullable: Bool
-    let directives: [DirectiveUse]
-
-    func directive(_ name: String) -> DirectiveUse? {
-        directives.first { $0.name == name }
-    }
-}
-
+/// The first stage: reads the declarations of all files, merges extensions, and checks names and directives.
 struct SchemaReader {
     /// The kind of a type and its index in `objects` or `enums`.
     private enum Kind {
@@ -106,7 +50,7 @@ struct SchemaReader {
     private mutating func collect(_ definition: Definition, in file: SourceFile, sink: inout DiagnosticSink) {
         let range = definition.name?.range ?? definition.range
         func refuse(_ what: String, help: String? = nil) {
-            sink.report(.error, rule: "definition-not-offered", at: range, in: file, what, help: help)
+            sink.report(.error, rule: .definitionNotOffered, at: range, in: file, what, help: help)
         }
         switch definition {
         case .object where definition.isExtension, .enum where definition.isExtension:
@@ -117,7 +61,7 @@ struct SchemaReader {
             if declare(node.name, .enum(enums.count), in: file, sink: &sink) { enums.append([(node, file)]) }
         case .operation, .fragment:
             sink.report(
-                .error, rule: "operation-in-schema", at: range, in: file,
+                .error, rule: .operationInSchema, at: range, in: file,
                 "operations and fragments belong in a connector's folder, not in the schema")
         case .schema: refuse("a `schema` definition is not supported: root types are generated")
         case .scalar: refuse("custom scalars are not supported", help: "the scalars are \(ScalarType.namesText)")
@@ -136,13 +80,13 @@ struct SchemaReader {
         case (.enum(let node), .enum(let position)?): return enums[position].append((node, file))
         case (_, let kind?):
             sink.report(
-                .error, rule: "extension-kind", at: name.range, in: file,
+                .error, rule: .extensionKind, at: name.range, in: file,
                 "\"\(name.value)\" is \(kind.words) and must be extended as one")
         case (_, nil):
             // The type may be in a file that failed to parse, or may have been rejected.
             if isIncomplete || refused.contains(name.value) { break }
             sink.report(
-                .error, rule: "unknown-type", at: name.range, in: file, "there is no type \"\(name.value)\" to extend",
+                .error, rule: .unknownType, at: name.range, in: file, "there is no type \"\(name.value)\" to extend",
                 help: Self.rootTypes.contains(name.value)
                     ? Self.rootTypesHelp : DidYouMean.help(name.value, among: definitions.keys.sorted()))
         }
@@ -159,21 +103,21 @@ struct SchemaReader {
         _ name: Name, _ kind: Kind, in file: SourceFile, sink: inout DiagnosticSink
     ) -> Bool {
         let text = name.value
-        func refuse(_ rule: String, _ message: String, help: String? = nil) -> Bool {
+        func refuse(_ rule: Diagnostic.Rule, _ message: String, help: String? = nil) -> Bool {
             sink.report(.error, rule: rule, at: name.range, in: file, message, help: help)
             refused.insert(text)
             return false
         }
         if Self.rootTypes.contains(text) {
-            return refuse("definition-not-offered", "type \(text): \(Self.rootTypesHelp)")
+            return refuse(.definitionNotOffered, "type \(text): \(Self.rootTypesHelp)")
         }
         if ScalarType.named(text) != nil || text == "ID" {
-            return refuse("reserved-name", "\"\(text)\" is the name of a scalar")
+            return refuse(.reservedName, "\"\(text)\" is the name of a scalar")
         }
-        if text.hasPrefix("_") { return refuse("reserved-name", "names that begin with \"_\" are reserved") }
+        if text.hasPrefix("_") { return refuse(.reservedName, "names that begin with \"_\" are reserved") }
         if let first = definitions[text] {
             return refuse(
-                "duplicate-type", "type \"\(text)\" is declared more than once", help: "first in \(first.text)")
+                .duplicateType, "type \"\(text)\" is declared more than once", help: "first in \(first.text)")
         }
         definitions[text] = ("\(file.path):\(file.location(at: name.range.start).line)", kind)
         return true
@@ -188,7 +132,7 @@ struct SchemaReader {
         let (node, file) = parts[0]
         let name = node.name.value
         if values.isEmpty {
-            sink.report(.error, rule: "empty-type", at: node.name.range, in: file, "enum \"\(name)\" has no values")
+            sink.report(.error, rule: .emptyType, at: node.name.range, in: file, "enum \"\(name)\" has no values")
         }
         schema.enums[name] = EnumType(typeName: name, name: GeneratedNames.snakeCase(name), values: values)
         schema.enumRanges[name] = FileRange(range: node.name.range, file: file)
@@ -202,11 +146,11 @@ struct SchemaReader {
             _ = DirectiveChecker.check(value.directives, at: .enumValue, in: file, sink: &sink)
             if values.contains(value.name.value) {
                 sink.report(
-                    .error, rule: "duplicate-enum-value", at: value.name.range, in: file,
+                    .error, rule: .duplicateEnumValue, at: value.name.range, in: file,
                     "enum value \"\(value.name.value)\" is declared more than once")
             } else if value.name.value.utf8.count > SQLName.bytesMax {
                 sink.report(
-                    .error, rule: "name-too-long", at: value.name.range, in: file,
+                    .error, rule: .nameTooLong, at: value.name.range, in: file,
                     "an enum value in Postgres can have at most \(SQLName.bytesMax) bytes")
             } else {
                 values.append(value.name.value)
@@ -224,13 +168,13 @@ struct SchemaReader {
                 node.directives, at: .object, in: file, after: directives, sink: &sink)
             if let interface = node.interfaces.first {
                 sink.report(
-                    .error, rule: "definition-not-offered", at: interface.range, in: file,
+                    .error, rule: .definitionNotOffered, at: interface.range, in: file,
                     "interfaces are not supported")
             }
             for field in node.fields {
                 if fields.contains(where: { $0.name == field.name.value }) {
                     sink.report(
-                        .error, rule: "duplicate-field", at: field.name.range, in: file,
+                        .error, rule: .duplicateField, at: field.name.range, in: file,
                         "field \"\(field.name.value)\" is declared more than once")
                 } else if let declared = read(field, in: file, objectNames: objectNames, sink: &sink) {
                     fields.append(declared)
@@ -240,13 +184,13 @@ struct SchemaReader {
         let (node, file) = parts[0]
         let kinds = directives.filter { $0.name == "table" || $0.name == "view" }
         if kinds.count > 1 {
-            sink.report(.error, rule: "view", at: kinds[1].range, "a type is either a @table or a @view, not both")
+            sink.report(.error, rule: .view, at: kinds[1].range, "a type is either a @table or a @view, not both")
         }
         guard let table = kinds.first else {
             // A misspelt @table has already been reported.
             if parts.flatMap({ $0.node.directives }).allSatisfy({ DirectiveShape.named($0.name.value) != nil }) {
                 sink.report(
-                    .error, rule: "missing-table", at: node.name.range, in: file,
+                    .error, rule: .missingTable, at: node.name.range, in: file,
                     "type \"\(node.name.value)\" has no @table", help: "every type is a table or a view: add @table")
             }
             sink.suppress(type: node.name.value)
@@ -262,7 +206,9 @@ struct SchemaReader {
         _ node: FieldDefinition, in file: SourceFile, objectNames: Set<String>, sink: inout DiagnosticSink
     ) -> DeclaredField? {
         let directives = DirectiveChecker.check(node.directives, at: .fieldDefinition, in: file, sink: &sink)
-        func refuse(_ rule: String, at range: SourceRange, _ message: String, help: String? = nil) -> DeclaredField? {
+        func refuse(_ rule: Diagnostic.Rule, at range: SourceRange, _ message: String, help: String? = nil)
+            -> DeclaredField?
+        {
             sink.report(.error, rule: rule, at: range, in: file, message, help: help)
             sink.suppress(field: node.name.value)
             return nil
@@ -270,20 +216,20 @@ struct SchemaReader {
         let name = node.name.value
         if name.hasPrefix("_") {
             return refuse(
-                "reserved-name", at: node.name.range, "names that begin with \"_\" are reserved for generated fields")
+                .reservedName, at: node.name.range, "names that begin with \"_\" are reserved for generated fields")
         }
         if let argument = node.arguments.first {
-            return refuse("field-arguments", at: argument.range, "a column cannot have arguments")
+            return refuse(.fieldArguments, at: argument.range, "a column cannot have arguments")
         }
         let typeName = node.type.namedType
         let element = node.type.listElement
         if let element, element.listElement != nil {
-            return refuse("nested-list", at: node.type.range, "a list of lists cannot be a column")
+            return refuse(.nestedList, at: node.type.range, "a list of lists cannot be a column")
         }
         let kind: DeclaredField.Kind
         if let scalar = ScalarType.named(typeName) {
             if scalar == .vector, element != nil {
-                return refuse("type-not-offered", at: node.type.range, "a list of vectors cannot be a column")
+                return refuse(.typeNotOffered, at: node.type.range, "a list of vectors cannot be a column")
             }
             kind = .column(ColumnType(scalar, isList: element != nil))
         } else if schema.enums[typeName] != nil {
@@ -291,7 +237,7 @@ struct SchemaReader {
         } else if objectNames.contains(typeName) {
             if element != nil {
                 return refuse(
-                    "list-of-tables", at: node.type.range,
+                    .listOfTables, at: node.type.range,
                     "a table cannot contain a list of another table; the other table must refer to this one",
                     help: "declare a field of this type in \"\(typeName)\"; a generated field then lists its rows,"
                         + " such as \"\(EnglishPlural.of(GeneratedNames.camelCase(typeName)))_on_…\"")
@@ -301,7 +247,7 @@ struct SchemaReader {
             return nil
         } else {
             return refuse(
-                "unknown-type", at: node.type.range, "unknown type \"\(typeName)\"",
+                .unknownType, at: node.type.range, "unknown type \"\(typeName)\"",
                 help: typeName == "ID"
                     ? "use UUID or String"
                     : DidYouMean.help(

@@ -16,7 +16,7 @@ enum SearchLanguage {
         _ use: DirectiveUse, for column: ColumnType, sink: inout DiagnosticSink
     ) -> String? {
         func refuse(_ argument: String, _ message: String, help: String? = nil) -> String? {
-            sink.report(.error, rule: "searchable", at: use.range(of: argument), message, help: help)
+            sink.report(.error, rule: .searchable, at: use.range(of: argument), message, help: help)
             return nil
         }
         guard column == ColumnType(.string) else {

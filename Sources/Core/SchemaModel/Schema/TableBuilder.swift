@@ -45,7 +45,7 @@ package struct TableBuilder {
         for shape in key where columns.contains(where: { $0.field == shape.field && $0.isNullable }) {
             let field = type.field(named: shape.field) ?? type.fields.first { shape.field.hasPrefix($0.name) }
             report(
-                "nullable-key", at: field?.typeRange ?? type.table.range, &sink,
+                .nullableKey, at: field?.typeRange ?? type.table.range, &sink,
                 "\"\(shape.field)\" is part of the key and must be required: add \"!\"")
         }
         checkColumnNames(&sink)
@@ -78,7 +78,7 @@ package struct TableBuilder {
         guard let first = languages.first, let other = languages.first(where: { $0.1 != first.1 }) else { return }
         let field = type.field(named: other.0.field)
         report(
-            "searchable", at: field?.directive("searchable")?.range ?? type.range, &sink,
+            .searchable, at: field?.directive("searchable")?.range ?? type.range, &sink,
             "\"\(other.0.field)\" has the language \(other.1), but \"\(first.0.field)\" has \(first.1)",
             help: "all searchable fields of a type must have the same language")
     }
@@ -86,7 +86,7 @@ package struct TableBuilder {
     private mutating func addColumn(_ field: DeclaredField, _ columnType: ColumnType, _ sink: inout DiagnosticSink) {
         if let ref = field.directive("ref") {
             report(
-                "ref-on-column", at: ref.range, &sink, "@ref belongs on a field of a table type",
+                .refOnColumn, at: ref.range, &sink, "@ref belongs on a field of a table type",
                 help: "\"\(field.name)\" is a column")
         }
         let col = field.directive("col")
@@ -95,12 +95,12 @@ package struct TableBuilder {
             if dataType == nil {
                 let offered = ColumnDataType.names(for: columnType)
                 report(
-                    "data-type", at: col.range(of: "dataType"), &sink,
+                    .dataType, at: col.range(of: "dataType"), &sink,
                     "SQL type \"\(text)\" is not supported for \(columnType.typeText)",
                     help: offered.isEmpty ? nil : "supported: \(offered.joined(separator: ", "))")
             } else if dataType?.isSerial == true, columnType.isList || field.isNullable {
                 report(
-                    "data-type", at: col.range(of: "dataType"), &sink,
+                    .dataType, at: col.range(of: "dataType"), &sink,
                     "a serial column must be required and cannot be a list")
             }
         }
@@ -110,7 +110,7 @@ package struct TableBuilder {
             defaultValue = DefaultValue.read(
                 use, for: columnType, isNullable: field.isNullable, enums: enums, sink: &sink)
             if dataType?.isSerial == true {
-                report("default-arguments", at: use.range, &sink, "a serial column already has a default")
+                report(.defaultArguments, at: use.range, &sink, "a serial column already has a default")
             }
         }
         if dataType?.isSerial == true { defaultValue = .sql("nextval") }
@@ -132,25 +132,25 @@ package struct TableBuilder {
         guard let col, let size = col.value("size")?.intValue else {
             if columnType.scalar == .vector, col?.string("dataType") == nil {
                 report(
-                    "data-type", at: field.typeRange, &sink, "a Vector needs its dimensions: @col(size: …)")
+                    .dataType, at: field.typeRange, &sink, "a Vector needs its dimensions: @col(size: …)")
             }
             return
         }
         let range = col.range(of: "size")
         switch columnType.scalar {
         case _ where col.string("dataType") != nil:
-            report("data-type", at: range, &sink, "give either \"size\" or \"dataType\"")
+            report(.dataType, at: range, &sink, "give either \"size\" or \"dataType\"")
         case .vector:
             if !(1...ColumnDataType.vectorSizeMax).contains(size) {
                 report(
-                    "data-type", at: range, &sink,
+                    .dataType, at: range, &sink,
                     "the size of a Vector must be from 1 to \(ColumnDataType.vectorSizeMax)")
             }
         case .string:
             if !(1...10_485_760).contains(size) {
-                report("data-type", at: range, &sink, "\"size\" must be from 1 to 10485760")
+                report(.dataType, at: range, &sink, "\"size\" must be from 1 to 10485760")
             }
-        default: report("data-type", at: range, &sink, "\"size\" is only allowed for columns of type String and Vector")
+        default: report(.dataType, at: range, &sink, "\"size\" is only allowed for columns of type String and Vector")
         }
     }
 
@@ -160,7 +160,7 @@ package struct TableBuilder {
         for name in ["col", "default"] {
             if let use = field.directive(name) {
                 report(
-                    "directive-on-reference", at: use.range, &sink, "@\(name) is not allowed on a reference",
+                    .directiveOnReference, at: use.range, &sink, "@\(name) is not allowed on a reference",
                     help: "declare its column as a field, such as"
                         + " \"\(GeneratedNames.foreignKeyField(reference: field.name, target: "id"))\","
                         + " and put it there"
@@ -172,7 +172,7 @@ package struct TableBuilder {
             if let index = columns.firstIndex(where: { $0.field == column.local.field }) {
                 guard columns[index].type == column.local.type else {
                     report(
-                        "ref-type", at: field.range, &sink,
+                        .refType, at: field.range, &sink,
                         "\"\(column.local.field)\" is already the foreign key of another reference"
                             + " and has a different type"
                     )
@@ -207,7 +207,7 @@ package struct TableBuilder {
             return
         }
         report(
-            "reference-nullability", at: field.typeRange, &sink,
+            .referenceNullability, at: field.typeRange, &sink,
             "\"\(field.name)\" is "
                 + (field.isNullable
                     ? "optional, but its columns are required" : "required, but one of its columns is optional"),
@@ -231,24 +231,24 @@ package struct TableBuilder {
             let range = type.field(named: column.field)?.range ?? type.range
             if let other = fields.updateValue(column.field, forKey: column.name) {
                 report(
-                    "sql-name-clash", at: range, &sink,
+                    .sqlNameClash, at: range, &sink,
                     "\"\(column.field)\" and \"\(other)\" are both the SQL column \"\(column.name)\"",
                     help: "give one of them @col(name: …)")
             }
             if column.name.utf8.count > SQLName.bytesMax {
                 report(
-                    "name-too-long", at: range, &sink,
+                    .nameTooLong, at: range, &sink,
                     "SQL column \"\(column.name)\" is longer than \(SQLName.bytesMax) bytes",
                     help: "give it @col(name: …)")
             }
             if Self.systemColumns.contains(column.name) {
                 report(
-                    "reserved-name", at: range, &sink, "\"\(column.name)\" is a system column of Postgres",
+                    .reservedName, at: range, &sink, "\"\(column.name)\" is a system column of Postgres",
                     help: "give it @col(name: …)")
             }
         }
         if columns.count > Self.columnsMax {
-            report("too-many-columns", at: type.range, &sink, "a table can have at most \(Self.columnsMax) columns")
+            report(.tooManyColumns, at: type.range, &sink, "a table can have at most \(Self.columnsMax) columns")
         }
     }
 
@@ -257,7 +257,7 @@ package struct TableBuilder {
         guard let name = use.string(argument) else { return nil }
         if name.utf8.count > SQLName.bytesMax || name.utf8.contains(0) {
             report(
-                "name-too-long", at: use.range(of: argument), &sink,
+                .nameTooLong, at: use.range(of: argument), &sink,
                 "a name in Postgres can have at most \(SQLName.bytesMax) bytes")
             return nil
         }
@@ -273,7 +273,7 @@ package struct TableBuilder {
             && name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
         if !isName {
             report(
-                "invalid-name", at: type.table.range(of: argument), &sink,
+                .invalidName, at: type.table.range(of: argument), &sink,
                 "\"\(name)\" is not a valid name: use letters, digits and \"_\", beginning with a letter")
             return nil
         }
@@ -281,7 +281,8 @@ package struct TableBuilder {
     }
 
     private func report(
-        _ rule: String, at range: FileRange, _ sink: inout DiagnosticSink, _ message: String, help: String? = nil
+        _ rule: Diagnostic.Rule, at range: FileRange, _ sink: inout DiagnosticSink, _ message: String,
+        help: String? = nil
     ) {
         sink.report(.error, rule: rule, at: range, message, help: help)
     }

@@ -65,20 +65,17 @@ package struct QuotaLimits: Sendable, Hashable {
 /// The resources that each user and each address currently holds on a node. Bounded: subjects that hold nothing are
 /// absent, so there are at most as many entries as sessions, subscriptions and requests.
 package struct QuotaLedger: Sendable {
-    private struct Key: Hashable {
+    struct Key: Hashable {
         let resource: QuotaResource
         let subject: QuotaSubject
     }
 
     package let limits: QuotaLimits
-    private var counts: [Key: Int] = [:]
+    private(set) var counts: [Key: Int] = [:]
 
     package init(_ limits: QuotaLimits) {
         self.limits = limits
     }
-
-    /// Pairs of a subject and a resource that it holds.
-    package var subjectCount: Int { counts.count }
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
         counts[Key(resource: resource, subject: subject)] ?? 0

@@ -2,12 +2,8 @@
 /// mathematically; NaN equals nothing; lists and maps compare by element. Comparing shared structures can take far more
 /// time than their size suggests, so it is charged to the evaluation's budget.
 extension Value {
-    /// Returns whether CEL's `==` holds. Values nested deeper than `Limits.valueDepthMax` count as unequal.
-    package func celEquals(_ other: Value) -> Bool {
-        var budget = Budget(remaining: .max)
-        return (try? Value.equals(self, other, &budget)) ?? false
-    }
-
+    /// Returns whether CEL's `==` holds.
+    /// - Throws: `.sizeExceeded` for values nested deeper than `Limits.valueDepthMax`.
     static func equals(
         _ left: Value, _ right: Value, _ budget: inout Budget, depth: Int = 0
     ) throws(EvaluationError) -> Bool {

@@ -1,4 +1,4 @@
-/// A hash key with CEL's equality: two values have equal keys exactly when `celEquals` holds for them.
+/// A hash key with CEL's equality: two values have equal keys exactly when `Value.equals` holds for them.
 ///
 /// Numbers are normalised (an integral value becomes an integer, whatever its type), so `1`, `1u` and `1.0` share a
 /// key. Lists, maps and NaN, which equals nothing, have no key. Used for hash indexes and for the keys of CEL maps.

@@ -1,6 +1,6 @@
 /// A value of the Common Expression Language (langdef "Values").
 ///
-/// Not `Equatable`: CEL equality crosses numeric types and NaN is unequal to itself, see `celEquals(_:)`. For hash
+/// Not `Equatable`: CEL equality crosses numeric types and NaN is unequal to itself, see `Value.equals`. For hash
 /// tables use `EqualityKey`. Strings are compared by code point, without normalisation.
 package enum Value: Sendable {
     case null

@@ -19,35 +19,7 @@ package struct Parser: Sendable {
         return try parser.document()
     }
 
-    /// Parses a source that consists of one value; variables are allowed.
-    package static func parseValue(_ source: Source, limits: ParserLimits = .default) throws(SyntaxError) -> Value {
-        var parser = try Parser(source, limits: limits)
-        let value = try parser.value(isConstant: false)
-        try parser.expectEnd()
-        return value
-    }
-
-    /// Parses a source that consists of one value; variables are rejected.
-    package static func parseConstValue(
-        _ source: Source, limits: ParserLimits = .default
-    ) throws(SyntaxError) -> Value {
-        var parser = try Parser(source, limits: limits)
-        let value = try parser.value(isConstant: true)
-        try parser.expectEnd()
-        return value
-    }
-
-    /// Parses a source that consists of one type reference.
-    package static func parseType(
-        _ source: Source, limits: ParserLimits = .default
-    ) throws(SyntaxError) -> TypeReference {
-        var parser = try Parser(source, limits: limits)
-        let type = try parser.typeReference()
-        try parser.expectEnd()
-        return type
-    }
-
-    private init(_ source: Source, limits: ParserLimits) throws(SyntaxError) {
+    init(_ source: Source, limits: ParserLimits) throws(SyntaxError) {
         lexer = try Lexer(source, limits: limits)
         token = try lexer.next()
     }

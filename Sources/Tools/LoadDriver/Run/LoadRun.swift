@@ -96,32 +96,10 @@ package final class LoadRun: Sendable {
         let startNs = DeliveryClock.nowNs()
         let watch = Task { await self.watch(subscribers, driver, pool, startNs: startNs, onProgress) }
 
-        // Connect
-        let ramp = ConnectRamp(total: prepared.subscribers.count, perSecond: scenario.connectPerSecond)
-        let started = await subscribers.connect(prepared, ramp: ramp) { self.isStopped.load(ordering: .relaxed) }
-        var connected = await subscribers.snapshot()
-        let connectUntilNs = DeliveryClock.nowNs() + scenario.connectTimeoutMs * 1_000_000
-        while connected.subscribed < prepared.subscribers.count, DeliveryClock.nowNs() < connectUntilNs,
-            !isStopped.load(ordering: .relaxed)
-        {
-            await Self.pause(ms: 20)
-            connected = await subscribers.snapshot()
-        }
+        let (started, subscribed) = await connect(subscribers, prepared)
         let connectingMs = (DeliveryClock.nowNs() - startNs) / 1_000_000
+        let measuredMs = await load(subscribers, driver, pool)
 
-        // Load
-        phase.withLock { $0 = .warmingUp }
-        let loadStartNs = DeliveryClock.nowNs()
-        await pool.eventLoop.perform { driver.start(atNs: loadStartNs) }
-        await wait(untilNs: loadStartNs + scenario.warmUpMs * 1_000_000)
-        phase.withLock { $0 = .measuring }
-        await subscribers.measure(true)
-        let measuringNs = DeliveryClock.nowNs()
-        await wait(untilNs: loadStartNs + lengthMs * 1_000_000)
-        await subscribers.measure(false)
-        let measuredMs = max(1, (DeliveryClock.nowNs() - measuringNs) / 1_000_000)
-
-        // Settle
         phase.withLock { $0 = .settling }
         let wasStopped = isStopped.load(ordering: .relaxed)
         if wasStopped { await pool.eventLoop.perform { driver.stop() } }
@@ -136,12 +114,44 @@ package final class LoadRun: Sendable {
             transports: Array(Set(scenario.groups.map(\.transport.rawValue))).sorted(), durationMs: measuredMs,
             subscribers: prepared.subscribers.count, latencyFrom: scenario.latencyFrom, verdict: verdict)
         report.wasStopped = wasStopped
-        report.subscribedAtStart = connected.subscribed
+        report.subscribedAtStart = subscribed
         report.connectingMs = connectingMs
         report.add(await subscribers.snapshot())
         report.add(await pool.eventLoop.perform { driver.snapshot() })
         await subscribers.stop()
         return report
+    }
+
+    /// Connects the subscribers at the scenario's pace, and waits until all have subscribed or the time is over.
+    private func connect(
+        _ subscribers: SubscriberPool, _ prepared: Preparation
+    ) async -> (started: Int, subscribed: Int) {
+        let ramp = ConnectRamp(total: prepared.subscribers.count, perSecond: scenario.connectPerSecond)
+        let started = await subscribers.connect(prepared, ramp: ramp) { self.isStopped.load(ordering: .relaxed) }
+        var connected = await subscribers.snapshot()
+        let untilNs = DeliveryClock.nowNs() + scenario.connectTimeoutMs * 1_000_000
+        while connected.subscribed < prepared.subscribers.count, DeliveryClock.nowNs() < untilNs,
+            !isStopped.load(ordering: .relaxed)
+        {
+            await Self.pause(ms: 20)
+            connected = await subscribers.snapshot()
+        }
+        return (started, connected.subscribed)
+    }
+
+    /// Runs the mutations: warm-up, then the measured part.
+    /// - Returns: the length of the measured part.
+    private func load(_ subscribers: SubscriberPool, _ driver: MutationDriver, _ pool: HTTPPool) async -> Int64 {
+        phase.withLock { $0 = .warmingUp }
+        let startNs = DeliveryClock.nowNs()
+        await pool.eventLoop.perform { driver.start(atNs: startNs) }
+        await wait(untilNs: startNs + scenario.warmUpMs * 1_000_000)
+        phase.withLock { $0 = .measuring }
+        await subscribers.measure(true)
+        let measuringNs = DeliveryClock.nowNs()
+        await wait(untilNs: startNs + (scenario.warmUpMs + scenario.durationMs) * 1_000_000)
+        await subscribers.measure(false)
+        return max(1, (DeliveryClock.nowNs() - measuringNs) / 1_000_000)
     }
 
     private func wait(untilNs: Int64) async {

@@ -53,7 +53,9 @@ struct Check: AsyncParsableCommand {
 
     func run() async throws {
         guard let project, !listRules else {
-            for entry in RuleTable.all { Terminal.out("\(entry.rule): \(entry.sentence)") }
+            for rule in Diagnostic.Rule.allCases.sorted(by: { $0.rawValue < $1.rawValue }) {
+                Terminal.out("\(rule): \(rule.sentence)")
+            }
             return
         }
         guard watch else {
@@ -109,7 +111,7 @@ struct Check: AsyncParsableCommand {
         let lints = catalog.lints
         guard let url = database else { return lints }
         // Postgres' plans are more reliable than a guess from the schema.
-        let known = lints.filter { $0.rule != Lint.missingIndex }
+        let known = lints.filter { $0.rule != .missingIndex }
         do {
             return try await DatabaseLint.diagnostics(catalog, project, url: url) + known
         } catch {

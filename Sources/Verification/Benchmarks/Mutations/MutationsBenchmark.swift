@@ -67,6 +67,22 @@ package enum MutationsBenchmark {
             try await tidy(pool)
         }
         let kind = isDurable ? "durable" : "fsync off"
+        show(rates, kind, passes: passes)
+        return [
+            BenchmarkResult(
+                name: "mutations per second (\(kind)): API node / pgbench",
+                measured: "\(Text.rate(rates.node.median)) / \(Text.rate(rates.plain.median))",
+                ratio: rates.ratios.median,
+                limit: isDurable ? .atLeast(BenchmarkLimits.mutationsOverPgbenchMin) : .none),
+            BenchmarkResult(
+                name: "pgbench (\(kind)): with the outbox row / without",
+                measured: "\(Text.rate(rates.plain.median)) / \(Text.rate(rates.bare.median))",
+                ratio: rates.outboxRatios.median,
+                limit: .none),
+        ]
+    }
+
+    private static func show(_ rates: Rates, _ kind: String, passes: Int) {
         print(
             Text.table([
                 ["mutations, \(callers) callers, \(kind)", "per second", "median", "p99"],
@@ -86,18 +102,6 @@ package enum MutationsBenchmark {
                 + " \(Text.fixed(rates.ratios.quantile(0), decimals: 2)) to"
                 + " \(Text.fixed(rates.ratios.quantile(1), decimals: 2));"
                 + " own CPU of the API node: \(Text.microseconds(rates.nodeCPU.median)) a mutation")
-        return [
-            BenchmarkResult(
-                name: "mutations per second (\(kind)): API node / pgbench",
-                measured: "\(Text.rate(rates.node.median)) / \(Text.rate(rates.plain.median))",
-                ratio: rates.ratios.median,
-                limit: isDurable ? .atLeast(BenchmarkLimits.mutationsOverPgbenchMin) : .none),
-            BenchmarkResult(
-                name: "pgbench (\(kind)): with the outbox row / without",
-                measured: "\(Text.rate(rates.plain.median)) / \(Text.rate(rates.bare.median))",
-                ratio: rates.outboxRatios.median,
-                limit: .none),
-        ]
     }
 
     private struct Rates: Sendable {

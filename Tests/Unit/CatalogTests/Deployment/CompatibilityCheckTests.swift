@@ -137,7 +137,7 @@ struct CompatibilityCheckTests {
             connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: Self.old)])])
         let findings = CompatibilityCheck.findings(
             from: old, to: try Catalog.compile(project), project: project)
-        #expect(findings.map(\.rule) == ["service-changed", "connector-removed"])
+        #expect(findings.map(\.rule) == [.serviceChanged, .connectorRemoved])
     }
 }
 

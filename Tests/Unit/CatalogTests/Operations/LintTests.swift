@@ -72,7 +72,7 @@ import Testing
         """
 
     private func broad(_ query: String) throws -> [String] {
-        try CatalogHarness.compile(query + Self.addRemark).lints.filter { $0.rule == "refresh-too-broad" }
+        try CatalogHarness.compile(query + Self.addRemark).lints.filter { $0.rule == .refreshTooBroad }
             .map { $0.help ?? "" }
     }
 

@@ -247,11 +247,15 @@ import Testing
 
     @Test func formsAreBounded() throws {
         let operation = try CatalogHarness.operation(text)
-        for count in 1...65 {
+        func statement(_ count: Int) throws -> QueryStatement {
             let tests = Array(repeating: #"{"printedYear": {"eq": 1}}"#, count: count).joined(separator: ",")
-            _ = try operation.query(#"{"f": {"_or": [\#(tests)]}}"#)
+            return try operation.query(#"{"f": {"_or": [\#(tests)]}}"#).statement
         }
-        #expect(operation.statementEvictionCount == 64)
+        let first = try statement(1)
+        for count in 2...64 { _ = try statement(count) }
+        #expect(try statement(1) == first)
+        _ = try statement(65)
+        #expect(try statement(1) != first, "the cache was emptied")
     }
 
     @Test(arguments: [

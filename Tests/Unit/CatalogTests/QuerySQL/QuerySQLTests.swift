@@ -144,18 +144,21 @@ import Testing
         #expect(noir.statement != all.statement)
         #expect(farce.parameters == ["FARCE"])
         #expect(all.parameters == [])
-        #expect(operation.statementEvictionCount == 0)
     }
 
     @Test func shapesAreBounded() throws {
         let names = (0..<7).map { "$v\($0): Int" }.joined(separator: ", ")
         let tests = (0..<7).map { "{printedYear: {eq: $v\($0)}}" }.joined(separator: ", ")
         let operation = try CatalogHarness.operation("query Q(\(names)) { novels(where: {_or: [\(tests)]}) { id } }")
-        for shape in 0..<128 {
+        func statement(_ shape: Int) throws -> QueryStatement {
             let sent = (0..<7).filter { shape >> $0 & 1 == 1 }.map { "\"v\($0)\": 1" }.joined(separator: ", ")
-            _ = try operation.query("{\(sent)}")
+            return try operation.query("{\(sent)}").statement
         }
-        #expect(operation.statementEvictionCount == 64)
+        let first = try statement(0)
+        for shape in 1..<64 { _ = try statement(shape) }
+        #expect(try statement(0) == first)
+        _ = try statement(64)
+        #expect(try statement(0) != first, "the cache was emptied")
     }
 
     /// More than 64 conditions: the second word of the key counts too.

@@ -10,7 +10,7 @@ struct DiagnosticsTests {
     {
         let file = SourceFile(path: "a.gql", text: text)
         let diagnostic = file.diagnostic(
-            .error, rule: "r", at: SourceRange(start: start, end: start + length), "m", help: help)
+            .error, rule: .auth, at: SourceRange(start: start, end: start + length), "m", help: help)
         return DiagnosticRenderer(usesColor: color).render(diagnostic)
     }
 
@@ -18,7 +18,7 @@ struct DiagnosticsTests {
         #expect(
             render("type A {\n  title: Strin!\n}", at: 18, 5, help: "did you mean \"String\"?")
                 == """
-                a.gql:2:10: error: m [r]
+                a.gql:2:10: error: m [auth]
                     title: Strin!
                            ^~~~~
                   help: did you mean "String"?
@@ -27,24 +27,24 @@ struct DiagnosticsTests {
 
     @Test func tabsAreWidened() {
         // The tab goes to column 4, so the caret stands under the x.
-        #expect(render("\tx\ty", at: 1, 1) == "a.gql:1:2: error: m [r]\n      x   y\n      ^")
-        #expect(render("\tx\ty", at: 1, 3) == "a.gql:1:2: error: m [r]\n      x   y\n      ^~~~~")
+        #expect(render("\tx\ty", at: 1, 1) == "a.gql:1:2: error: m [auth]\n      x   y\n      ^")
+        #expect(render("\tx\ty", at: 1, 3) == "a.gql:1:2: error: m [auth]\n      x   y\n      ^~~~~")
     }
 
     @Test func wideAndCombiningLettersKeepTheCaretInPlace() {
-        #expect(render("日本 x", at: 7, 1) == "a.gql:1:4: error: m [r]\n  日本 x\n       ^")
-        #expect(render("e\u{301} x", at: 4, 1) == "a.gql:1:4: error: m [r]\n  e\u{301} x\n    ^")
+        #expect(render("日本 x", at: 7, 1) == "a.gql:1:4: error: m [auth]\n  日本 x\n       ^")
+        #expect(render("e\u{301} x", at: 4, 1) == "a.gql:1:4: error: m [auth]\n  e\u{301} x\n    ^")
     }
 
     @Test func aFileCannotSpeakToTheTerminal() {
-        #expect(render("a\u{1B}[31mb", at: 6, 1) == "a.gql:1:7: error: m [r]\n  a\u{FFFD}[31mb\n        ^")
+        #expect(render("a\u{1B}[31mb", at: 6, 1) == "a.gql:1:7: error: m [auth]\n  a\u{FFFD}[31mb\n        ^")
     }
 
     @Test func endsAreMarkedPastTheLine() {
-        #expect(render("ab\ncd", at: 2, 1) == "a.gql:1:3: error: m [r]\n  ab\n    ^")
-        #expect(render("ab", at: 99, 1) == "a.gql:1:3: error: m [r]\n  ab\n    ^")
+        #expect(render("ab\ncd", at: 2, 1) == "a.gql:1:3: error: m [auth]\n  ab\n    ^")
+        #expect(render("ab", at: 99, 1) == "a.gql:1:3: error: m [auth]\n  ab\n    ^")
         // A range over lines is marked on its first one.
-        #expect(render("abc\ndef", at: 1, 5) == "a.gql:1:2: error: m [r]\n  abc\n   ^~")
+        #expect(render("abc\ndef", at: 1, 5) == "a.gql:1:2: error: m [auth]\n  abc\n   ^~")
     }
 
     @Test func longLinesAreCutAroundThePlace() {
@@ -67,22 +67,22 @@ struct DiagnosticsTests {
     @Test func countsAtTheEnd() {
         let file = SourceFile(path: "a", text: "")
         let all = DiagnosticRenderer().render([
-            file.diagnostic(.error, rule: "r", "one"), file.diagnostic(.warning, rule: "r", "two"),
-            file.diagnostic(.warning, rule: "r", "three"),
+            file.diagnostic(.error, rule: .auth, "one"), file.diagnostic(.warning, rule: .auth, "two"),
+            file.diagnostic(.warning, rule: .auth, "three"),
         ])
-        #expect(all == "a: error: one [r]\na: warning: two [r]\na: warning: three [r]\n1 error, 2 warnings\n")
+        #expect(all == "a: error: one [auth]\na: warning: two [auth]\na: warning: three [auth]\n1 error, 2 warnings\n")
         #expect(DiagnosticRenderer().render([]) == "")
     }
 
     @Test func json() {
         let file = SourceFile(path: "a.gql", text: "xyz")
         let value = DiagnosticRenderer.json([
-            file.diagnostic(.warning, rule: "r", at: SourceRange(start: 1, end: 3), "m", help: "h")
+            file.diagnostic(.warning, rule: .auth, at: SourceRange(start: 1, end: 3), "m", help: "h")
         ])
         #expect(
             value.description
                 == """
-                [{"severity":"warning","rule":"r","message":"m","file":"a.gql","line":1,"column":2,"length":2,\
+                [{"severity":"warning","rule":"auth","message":"m","file":"a.gql","line":1,"column":2,"length":2,\
                 "sourceLine":"xyz","help":"h"}]
                 """
         )
@@ -91,7 +91,7 @@ struct DiagnosticsTests {
     @Test func lineBreaksOfEveryKind() {
         let file = SourceFile(path: "a", text: "ab\r\ncd\ref\ngh")
         func line(_ offset: Int) -> String {
-            let diagnostic = file.diagnostic(.error, rule: "r", at: SourceRange(start: offset, end: offset + 1), "")
+            let diagnostic = file.diagnostic(.error, rule: .auth, at: SourceRange(start: offset, end: offset + 1), "")
             return "\(diagnostic.line):\(diagnostic.column) \(diagnostic.sourceLine)"
         }
         #expect(line(1) == "1:2 ab" && line(4) == "2:1 cd" && line(7) == "3:1 ef" && line(11) == "4:2 gh")
@@ -104,7 +104,7 @@ struct DiagnosticsTests {
 @Suite("Collecting diagnostics")
 struct DiagnosticsSinkTests {
     private func diagnostic(_ line: Int, _ severity: Diagnostic.Severity = .error, file: String = "a") -> Diagnostic {
-        Diagnostic(severity: severity, rule: "r", message: "m\(line)", file: file, line: line, column: 1)
+        Diagnostic(severity: severity, rule: .auth, message: "m\(line)", file: file, line: line, column: 1)
     }
 
     @Test func ordersByPlace() {

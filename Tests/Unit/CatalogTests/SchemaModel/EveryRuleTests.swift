@@ -6,14 +6,14 @@ import SchemaModel
 import TestSupport
 import Testing
 
-/// Every rule that the table declares is reported by some fixture: all of them are compiled here, and what they report
-/// is compared with the table. A rule that nothing reports any more is found, and so is one that has no fixture.
+/// Compiles all fixtures and compares the rules that they report with all that exist: finds a rule that nothing reports
+/// any more, and one without a fixture.
 @Suite struct EveryRuleTests {
-    /// Reported by `freshet check --database` alone, of plans that Postgres made: `ToolTests`.
-    private static let needDatabase: Set<String> = ["sequential-scan"]
+    /// Rules that only `freshet check --database` reports, from the plans of Postgres: `ToolTests`.
+    private static let needDatabase: Set<Diagnostic.Rule> = [.sequentialScan]
 
     @Test func everyRuleIsReported() throws {
-        var reported: Set<String> = []
+        var reported: Set<Diagnostic.Rule> = []
         for row in OperationErrorsTests.rows { reported.formUnion(rules(CatalogHarness.schema, row.text)) }
         for fixture in RuleFixtureTests.fixtures {
             reported.formUnion(rules(RuleFixtureTests.schema, MarkedText(fixture.sdl).text))
@@ -31,13 +31,13 @@ import Testing
             #expect(found.contains(rule), "\(rule): \(found)")
             reported.formUnion(found)
         }
-        let declared = Set(RuleTable.all.map(\.rule))
-        #expect(declared.subtracting(reported).subtracting(Self.needDatabase).sorted() == [])
+        let declared = Set(Diagnostic.Rule.allCases)
+        #expect(declared.subtracting(reported).subtracting(Self.needDatabase) == [])
         #expect(reported.subtracting(declared) == [])
         #expect(reported.isDisjoint(with: Self.needDatabase))
     }
 
-    private func rules(_ schema: String, _ operations: String) -> Set<String> {
+    private func rules(_ schema: String, _ operations: String) -> Set<Diagnostic.Rule> {
         rules {
             Project(
                 serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    private func rules(_ load: () throws(CatalogError) -> Project) -> Set<String> {
+    private func rules(_ load: () throws(CatalogError) -> Project) -> Set<Diagnostic.Rule> {
         do throws(CatalogError) {
             let project = try load()
             let catalog = try Catalog.compile(project)
@@ -73,9 +73,9 @@ import Testing
           - {id: people, source: ./people, datasource: {httpGraphql: {uri: "http://localhost:1/graphql"}}}
         """
 
-    /// By rule what is written into the sound folder (`→`: a link to), or with nil taken from it.
-    private static let folders: [String: [String: String?]] = [
-        "check-late": [
+    /// The changes to the sound folder by rule: the text of a file (`→`: a link to), or nil to remove it.
+    private static let folders: [Diagnostic.Rule: [String: String?]] = [
+        .checkLate: [
             "main/queries.gql":
                 """
             query Q($id: UUID!) @auth(level: USER) {
@@ -84,50 +84,50 @@ import Testing
             }
             """
         ],
-        "configuration-identifier": ["dataconnect.yaml": "serviceId: a/b\nconnectorDirs: [./main]\n"],
-        "configuration-missing": ["main/connector.yaml": "generate: {}\n"],
-        "configuration-repeated": ["dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./main]\n"],
-        "configuration-type": ["dataconnect.yaml": "serviceId: [a]\nconnectorDirs: [./main]\n"],
-        "configuration-unknown": ["dataconnect.yaml": "serviceId: a\ncolour: red\nconnectorDirs: [./main]\n"],
-        "configuration-version": ["dataconnect.yaml": "specVersion: v9\nserviceId: a\nconnectorDirs: [./main]\n"],
-        "duplicate-connector": [
+        .configurationIdentifier: ["dataconnect.yaml": "serviceId: a/b\nconnectorDirs: [./main]\n"],
+        .configurationMissing: ["main/connector.yaml": "generate: {}\n"],
+        .configurationRepeated: ["dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./main]\n"],
+        .configurationType: ["dataconnect.yaml": "serviceId: [a]\nconnectorDirs: [./main]\n"],
+        .configurationUnknown: ["dataconnect.yaml": "serviceId: a\ncolour: red\nconnectorDirs: [./main]\n"],
+        .configurationVersion: ["dataconnect.yaml": "specVersion: v9\nserviceId: a\nconnectorDirs: [./main]\n"],
+        .duplicateConnector: [
             "dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./other]\n",
             "other/connector.yaml": "connectorId: main\n", "other/queries.gql": "",
         ],
-        "no-configuration": ["dataconnect.yaml": nil],
-        "no-connectors": ["dataconnect.yaml": "serviceId: a\n"],
-        "no-folder": ["dataconnect.yaml": "serviceId: a\nschema: {source: ./nowhere}\nconnectorDirs: [./main]\n"],
-        "no-operations": ["main/queries.gql": nil],
-        "no-schema-files": ["schema/schema.gql": nil, "schema/readme.md": ""],
-        "too-deep": ["schema/\((0...ProjectFolder.depthMax).map { "d\($0)" }.joined(separator: "/"))/x.gql": ""],
-        "too-large": ["schema/more.gql": String(repeating: "#", count: ProjectFolder.fileBytesMax + 1)],
-        "too-many-files": Dictionary(
+        .noConfiguration: ["dataconnect.yaml": nil],
+        .noConnectors: ["dataconnect.yaml": "serviceId: a\n"],
+        .noFolder: ["dataconnect.yaml": "serviceId: a\nschema: {source: ./nowhere}\nconnectorDirs: [./main]\n"],
+        .noOperations: ["main/queries.gql": nil],
+        .noSchemaFiles: ["schema/schema.gql": nil, "schema/readme.md": ""],
+        .tooDeep: ["schema/\((0...ProjectFolder.depthMax).map { "d\($0)" }.joined(separator: "/"))/x.gql": ""],
+        .tooLarge: ["schema/more.gql": String(repeating: "#", count: ProjectFolder.fileBytesMax + 1)],
+        .tooManyFiles: Dictionary(
             uniqueKeysWithValues: (0...ProjectFolder.filesMax).map { ("schema/many/\($0).gql", "") }),
-        "unreadable": ["schema/gone.gql": "→nowhere"],
-        "yaml": ["dataconnect.yaml": "serviceId: [a\n"],
-        "empty-schema": ["schema/schema.gql": "# nothing yet"],
-        "too-many-columns": [
+        .unreadable: ["schema/gone.gql": "→nowhere"],
+        .yaml: ["dataconnect.yaml": "serviceId: [a\n"],
+        .emptySchema: ["schema/schema.gql": "# nothing yet"],
+        .tooManyColumns: [
             "schema/schema.gql": "type A @table { \((0..<1_600).map { "f\($0): Int" }.joined(separator: " ")) }"
         ],
-        "too-many-errors": [
+        .tooManyErrors: [
             "main/queries.gql": (0...DiagnosticSink.perSeverityMax).map { "query Q\($0) { noovels { id } }" }.joined()
         ],
-        "operation-too-large": [
+        .operationTooLarge: [
             "main/queries.gql": "query Q { novels { ...F0 } } fragment F20 on Novel { title }"
                 + (0..<20).map { level in
                     let inner = "remarks_on_novel { novel { ...F\(level + 1) } }"
                     return " fragment F\(level) on Novel { a: \(inner) b: \(inner) }"
                 }.joined()
         ],
-        "view-nullability": [
+        .viewNullability: [
             "schema/more.gql": "type V @view(sql: \"SELECT title FROM novel\") { title: String! }"
         ],
-        "resolver-schema": ["dataconnect.yaml": resolvers, "people/p.gql": "type Person { id: ID! }"],
-        "custom-resolver": [
+        .resolverSchema: ["dataconnect.yaml": resolvers, "people/p.gql": "type Person { id: ID! }"],
+        .customResolver: [
             "dataconnect.yaml": resolvers, "people/p.gql": "type Mutation { rename(name: String!): Boolean }",
             "main/queries.gql": "mutation M @auth(level: USER) @transaction { rename(name: \"x\") }",
         ],
-        "refresh-too-broad": [
+        .refreshTooBroad: [
             "main/queries.gql":
                 """
             query Q($id: UUID!) @auth(level: USER) @refresh(onMutationExecuted: {operation: "M"}) {
@@ -136,15 +136,15 @@ import Testing
             """
                 + " mutation M($novelId: UUID!) @auth(level: USER) { remark_insert(data: {novelId: $novelId}) }"
         ],
-        "refresh-unrelated": [
+        .refreshUnrelated: [
             "main/queries.gql":
                 "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: \"W\"}) { makers { name } }"
                 + write
         ],
-        "refresh-often": [
+        .refreshOften: [
             "main/queries.gql": "query Q @auth(level: USER) @refresh(every: {seconds: 20}) { remarks { text } }" + write
         ],
-        "missing-index": [
+        .missingIndex: [
             "main/queries.gql":
                 """
             query Q @auth(level: USER) @refresh(every: {seconds: 30}) {
@@ -154,7 +154,7 @@ import Testing
         ],
     ]
 
-    private func rules(inFolder changes: [String: String?]) throws -> Set<String> {
+    private func rules(inFolder changes: [String: String?]) throws -> Set<Diagnostic.Rule> {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let path = folder.path
@@ -182,25 +182,25 @@ import Testing
         var connector = "main"
     }
 
-    private static let upgrades: [String: Upgrade] = [
-        "service-changed": Upgrade(
+    private static let upgrades: [Diagnostic.Rule: Upgrade] = [
+        .serviceChanged: Upgrade(
             to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }", service: "other"),
-        "connector-removed": Upgrade(
+        .connectorRemoved: Upgrade(
             to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title } }", connector: "other"),
-        "operation-removed": Upgrade(to: "query R @auth(level: USER) { novels { id } }"),
-        "operation-kind": Upgrade(to: "mutation Q @auth(level: USER) { novel_deleteMany(all: true) }"),
-        "operation-text": Upgrade(
+        .operationRemoved: Upgrade(to: "query R @auth(level: USER) { novels { id } }"),
+        .operationKind: Upgrade(to: "mutation Q @auth(level: USER) { novel_deleteMany(all: true) }"),
+        .operationText: Upgrade(
             to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id title genre } }"),
-        "result-field-removed": Upgrade(to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id } }"),
-        "auth-stricter": Upgrade(
+        .resultFieldRemoved: Upgrade(to: "query Q($l: Int) @auth(level: USER) { novels(limit: $l) { id } }"),
+        .authStricter: Upgrade(
             to: "query Q($l: Int) @auth(level: USER_EMAIL_VERIFIED) { novels(limit: $l) { id title } }"),
-        "auth-looser": Upgrade(to: "query Q($l: Int) @auth(level: PUBLIC) { novels(limit: $l) { id title } }"),
-        "variable-removed": Upgrade(to: "query Q @auth(level: USER) { novels { id title } }"),
-        "variable-required": Upgrade(
+        .authLooser: Upgrade(to: "query Q($l: Int) @auth(level: PUBLIC) { novels(limit: $l) { id title } }"),
+        .variableRemoved: Upgrade(to: "query Q @auth(level: USER) { novels { id title } }"),
+        .variableRequired: Upgrade(
             to: "query Q($l: Int!) @auth(level: USER) { novels(limit: $l) { id title } }"),
-        "variable-type": Upgrade(
+        .variableType: Upgrade(
             to: "query Q($l: String) @auth(level: USER) { novels(where: {title: {eq: $l}}) { id title } }"),
-        "variable-allowance": Upgrade(
+        .variableAllowance: Upgrade(
             from:
                 """
                 mutation Q(
@@ -214,12 +214,12 @@ import Testing
                 }
                 """
         ),
-        "refresh-removed": Upgrade(
+        .refreshRemoved: Upgrade(
             from: "query Q @auth(level: USER) @refresh(every: {seconds: 30}) { novels { id } }",
             to: "query Q @auth(level: USER) { novels { id } }"),
     ]
 
-    private func rules(_ upgrade: Upgrade) throws -> Set<String> {
+    private func rules(_ upgrade: Upgrade) throws -> Set<Diagnostic.Rule> {
         let project = Project(
             serviceID: upgrade.service, schemaFiles: [SourceFile(path: "schema.gql", text: CatalogHarness.schema)],
             connectors: [

@@ -112,7 +112,7 @@ struct ProjectConfigurationTests {
         func read(_ node: ConfigurationNode) -> (String?, [String]) {
             var sink = DiagnosticSink()
             let configuration = ConnectorConfiguration.read(node, in: SourceFile(path: "c", text: ""), sink: &sink)
-            return (configuration?.connectorID, sink.diagnostics.map(\.rule))
+            return (configuration?.connectorID, sink.diagnostics.map(\.rule.rawValue))
         }
         let sound = read(
             mapping(

@@ -15,70 +15,70 @@ import Testing
     private static let write = " mutation Write @auth(level: USER) { novel_deleteMany(all: true) }"
 
     static let fixtures = [
-        Refusal("auth", "query Q «@auth(level: USER, expr: \"true\")» { novels { id } }", "exactly one"),
-        Refusal("auth", "query Q @auth(level: USER) «@auth(level: PUBLIC)» { novels { id } }", "once"),
+        Refusal(.auth, "query Q «@auth(level: USER, expr: \"true\")» { novels { id } }", "exactly one"),
+        Refusal(.auth, "query Q @auth(level: USER) «@auth(level: PUBLIC)» { novels { id } }", "once"),
         Refusal(
-            "refresh", "mutation M @auth(level: USER) «@refresh(every: {seconds: 30})» { novel_deleteMany(all: true) }",
+            .refresh, "mutation M @auth(level: USER) «@refresh(every: {seconds: 30})» { novel_deleteMany(all: true) }",
             ""),
         Refusal(
-            "refresh-condition",
+            .refreshCondition,
             """
             query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "Write", condition: «"vars.id == 1"»})
             """
                 + " { novels { id } }" + write, ""),
         Refusal(
-            "refresh-interval", "query Q @auth(level: USER) @refresh(every: «{seconds: 5}») { novels { id } }", ""),
+            .refreshInterval, "query Q @auth(level: USER) @refresh(every: «{seconds: 5}») { novels { id } }", ""),
         Refusal(
-            "trigger-target",
+            .triggerTarget,
             "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: «\"R\"»}) { novels { id } }"
                 + " query R @auth(level: USER) { novels { id } }", "is a query"),
         Refusal(
-            "unknown-mutation",
+            .unknownMutation,
             "query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: «\"Wrte\"»}) { novels { id } }"
                 + write,
             "no mutation", help: "did you mean \"Write\"?"),
         Refusal(
-            "reference-data",
+            .referenceData,
             "mutation C($k: Coded_Key!) @auth(level: USER) { coder_insert(data: {coded: «$k»}) }", "primary key"),
-        Refusal("default-value", "query Q($n: Int = -1) { novels(limit: «$n») { id } }", "negative"),
-        Refusal("default-value", "query Q($n: Int = -1) { novels(limit: 1, offset: «$n») { id } }", "negative"),
+        Refusal(.defaultValue, "query Q($n: Int = -1) { novels(limit: «$n») { id } }", "negative"),
+        Refusal(.defaultValue, "query Q($n: Int = -1) { novels(limit: 1, offset: «$n») { id } }", "negative"),
         Refusal(
-            "embeddings", "query Q { docs_v_similarity(compare_embed: «{model: \"m\"}») { id } }", "needs \"text\""),
+            .embeddings, "query Q { docs_v_similarity(compare_embed: «{model: \"m\"}») { id } }", "needs \"text\""),
         Refusal(
-            "embeddings", "query Q { docs_v_similarity(compare_embed: «{text: \"t\"}») { id } }", "needs \"model\""),
+            .embeddings, "query Q { docs_v_similarity(compare_embed: «{text: \"t\"}») { id } }", "needs \"model\""),
         Refusal(
-            "embeddings", "query Q { docs_v_similarity(compare_embed: {model: «\"\"», text: \"t\"}) { id } }",
+            .embeddings, "query Q { docs_v_similarity(compare_embed: {model: «\"\"», text: \"t\"}) { id } }",
             "the name of a model"),
         Refusal(
-            "embeddings",
+            .embeddings,
             "query Q($m: String!) { docs_v_similarity(compare_embed: {model: «$m», text: \"t\"}) { id } }",
             "must be a literal"),
         Refusal(
-            "embeddings",
+            .embeddings,
             "query Q { docs_v_similarity(compare: [1], compare_embed: «{model: \"m\", text: \"t\"}») { id } }",
             "either"),
-        Refusal("operation-name", "query «_Q» { novels { id } }", "reserved"),
-        Refusal("too-many-fields", "query Q { «novels» { \(keys(1_601)) } }", "1600"),
-        Refusal("too-many-rows", "mutation C { novel_insertMany(data: «[\(rows(1_001))]») }", "1000"),
+        Refusal(.operationName, "query «_Q» { novels { id } }", "reserved"),
+        Refusal(.tooManyFields, "query Q { «novels» { \(keys(1_601)) } }", "1600"),
+        Refusal(.tooManyRows, "mutation C { novel_insertMany(data: «[\(rows(1_001))]») }", "1000"),
         Refusal(
-            "too-many-rows",
+            .tooManyRows,
             "mutation C { «novel_insert»(data: {title: \"a\", remarks_on_novel: [\(remarks(101))]}) }", "100"),
-        Refusal("unique-argument", "query Q { novels(limit: 1, «limit»: 2) { id } }", "more than once"),
+        Refusal(.uniqueArgument, "query Q { novels(limit: 1, «limit»: 2) { id } }", "more than once"),
         Refusal(
-            "unique-fragment-name",
+            .uniqueFragmentName,
             "query Q { novels { ...F } } fragment F on Novel { id } fragment «F» on Novel { title }", "more than once"),
         Refusal(
-            "unique-input-field", "query Q { novels(where: {title: {eq: \"a\"}, «title»: {eq: \"b\"}}) { id } }",
+            .uniqueInputField, "query Q { novels(where: {title: {eq: \"a\"}, «title»: {eq: \"b\"}}) { id } }",
             "more than once"),
-        Refusal("unused-fragment", "query Q { novels { id } } fragment «F» on Novel { id }", "never used"),
-        Refusal("unused-variable", "query Q(«$a»: Int) { novels { id } }", "never used"),
+        Refusal(.unusedFragment, "query Q { novels { id } } fragment «F» on Novel { id }", "never used"),
+        Refusal(.unusedVariable, "query Q(«$a»: Int) { novels { id } }", "never used"),
     ]
 
     private static func keys(_ count: Int) -> String { (0..<count).map { "k\($0): title" }.joined(separator: " ") }
     private static func rows(_ count: Int) -> String { Array(repeating: "{title: \"a\"}", count: count).joined() }
     private static func remarks(_ count: Int) -> String { Array(repeating: "{stars: 1}", count: count).joined() }
 
-    private static let warnings: Set<String> = ["unknown-mutation", "unused-fragment", "unused-variable"]
+    private static let warnings: Set<Diagnostic.Rule> = [.unknownMutation, .unusedFragment, .unusedVariable]
 
     private func diagnostics(_ operations: String, schema: String = schema) -> [Diagnostic] {
         do throws(CatalogError) {
@@ -159,7 +159,7 @@ import Testing
                     Project(
                         serviceID: "test", schemaFiles: files(schema, "schema"),
                         connectors: [ConnectorSource(id: "main", files: files(connector, "main"))])
-                ).warnings.map(\.rule)
+                ).warnings.map(\.rule.rawValue)
             } catch {
                 return error.diagnostics.map { "\($0.rule) \($0.file)" }
             }
@@ -186,6 +186,6 @@ import Testing
     @Test func whatAMistakeHidesIsNotUnused() {
         let found = diagnostics(
             "query Q($t: String) { novles(where: {title: {eq: $t}}) { ...F } } fragment F on Novel { id }")
-        #expect(found.map(\.rule) == ["unknown-field"])
+        #expect(found.map(\.rule) == [.unknownField])
     }
 }

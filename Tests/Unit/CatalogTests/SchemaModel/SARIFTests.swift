@@ -6,13 +6,13 @@ import Testing
     @Test func aLogWithPlacesAndRules() throws {
         let diagnostics = [
             Diagnostic(
-                severity: .error, rule: "unknown-field", message: "m", file: "schema/a b.gql", line: 3, column: 5,
+                severity: .error, rule: .unknownField, message: "m", file: "schema/a b.gql", line: 3, column: 5,
                 length: 4,
                 help: "h"),
             Diagnostic(
-                severity: .warning, rule: "no-connectors", message: "w", file: "/x/dataconnect.yaml", line: 0, column: 0
+                severity: .warning, rule: .noConnectors, message: "w", file: "/x/dataconnect.yaml", line: 0, column: 0
             ),
-            Diagnostic(severity: .error, rule: "unknown-field", message: "n", file: "c.gql", line: 1, column: 1),
+            Diagnostic(severity: .error, rule: .unknownField, message: "n", file: "c.gql", line: 1, column: 1),
         ]
         let log = SARIFRenderer.log(diagnostics, version: "0.1.0")
         #expect(log["version"]?.stringValue == "2.1.0")

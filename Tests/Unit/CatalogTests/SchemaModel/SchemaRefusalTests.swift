@@ -1,14 +1,14 @@
 import Testing
 @testable import SchemaModel
 
-/// One misuse, what is said of it and where: the marked place.
+/// One misuse, the rule and message that report it, and where: the marked place.
 struct Refusal: Sendable, CustomTestStringConvertible {
-    let rule: String
+    let rule: Diagnostic.Rule
     let sdl: String
     let message: String
     let help: String?
 
-    init(_ rule: String, _ sdl: String, _ message: String, help: String? = nil) {
+    init(_ rule: Diagnostic.Rule, _ sdl: String, _ message: String, help: String? = nil) {
         self.rule = rule
         self.sdl = sdl
         self.message = message
@@ -29,7 +29,7 @@ struct SchemaRefusalTests {
         let found = schemaDiagnostics(marked.text)
         let diagnostic = try #require(found.first, "nothing was reported")
         #expect(found.count == 1, "\(DiagnosticRenderer().render(found))")
-        #expect(diagnostic.severity == (refusal.rule == "redundant-unique" ? .warning : .error))
+        #expect(diagnostic.severity == (refusal.rule == .redundantUnique ? .warning : .error))
         #expect(diagnostic.rule == refusal.rule)
         #expect(diagnostic.message.contains(refusal.message), "\(diagnostic.message)")
         if let help = refusal.help {
@@ -43,161 +43,161 @@ struct SchemaRefusalTests {
     }
 
     static let definitions = [
-        Refusal("syntax", "type A @table { a: «}»", "Expected"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\nscalar «Money»", "custom scalars"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\ninterface «I» { a: Int }", "interfaces"),
-        Refusal("definition-not-offered", "type A implements «I» @table { a: Int }", "interfaces"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\nunion «U» = A", "unions"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\ninput «I» { a: Int }", "input types"),
+        Refusal(.syntax, "type A @table { a: «}»", "Expected"),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\nscalar «Money»", "custom scalars"),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\ninterface «I» { a: Int }", "interfaces"),
+        Refusal(.definitionNotOffered, "type A implements «I» @table { a: Int }", "interfaces"),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\nunion «U» = A", "unions"),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\ninput «I» { a: Int }", "input types"),
         Refusal(
-            "definition-not-offered", "type A @table { a: Int }\ndirective @«d» on OBJECT", "directive definitions"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\n«schema { query: A }»", "`schema`"),
-        Refusal("definition-not-offered", "type A @table { a: Int }\ntype «Query» { a: Int }", "custom resolvers"),
-        Refusal("operation-in-schema", "type A @table { a: Int }\nquery «Q» { a }", "connector"),
-        Refusal("reserved-name", "type «UUID» @table { a: Int }", "scalar"),
-        Refusal("reserved-name", "type «_A» @table { a: Int }", "reserved"),
+            .definitionNotOffered, "type A @table { a: Int }\ndirective @«d» on OBJECT", "directive definitions"),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\n«schema { query: A }»", "`schema`"),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\ntype «Query» { a: Int }", "custom resolvers"),
+        Refusal(.operationInSchema, "type A @table { a: Int }\nquery «Q» { a }", "connector"),
+        Refusal(.reservedName, "type «UUID» @table { a: Int }", "scalar"),
+        Refusal(.reservedName, "type «_A» @table { a: Int }", "reserved"),
         Refusal(
-            "duplicate-type", "type A @table { a: Int }\ntype «A» @table { b: Int }", "more than once",
+            .duplicateType, "type A @table { a: Int }\ntype «A» @table { b: Int }", "more than once",
             help: "schema.gql:1"),
-        Refusal("duplicate-enum-value", "enum E { A B «A» }\ntype T @table { e: E }", "more than once"),
-        Refusal("empty-type", "enum «E»\ntype T @table { e: E }", "no values"),
+        Refusal(.duplicateEnumValue, "enum E { A B «A» }\ntype T @table { e: E }", "more than once"),
+        Refusal(.emptyType, "enum «E»\ntype T @table { e: E }", "no values"),
         Refusal(
-            "name-too-long", "enum E { B «\(String(repeating: "A", count: 64))» }\ntype T @table { e: E }", "63 bytes"),
-        Refusal("missing-table", "type «A» { a: Int }", "no @table"),
+            .nameTooLong, "enum E { B «\(String(repeating: "A", count: 64))» }\ntype T @table { e: E }", "63 bytes"),
+        Refusal(.missingTable, "type «A» { a: Int }", "no @table"),
     ]
 
     static let extensions = [
         Refusal(
-            "unknown-type", "type Novel @table { a: Int }\nextend type «Nove» { b: Int }", "\"Nove\" to extend",
+            .unknownType, "type Novel @table { a: Int }\nextend type «Nove» { b: Int }", "\"Nove\" to extend",
             help: "\"Novel\""),
         Refusal(
-            "unknown-type", "type A @table { a: Int }\nextend type «Query» { b: Int }", "\"Query\" to extend",
+            .unknownType, "type A @table { a: Int }\nextend type «Query» { b: Int }", "\"Query\" to extend",
             help: "custom resolvers"),
-        Refusal("extension-kind", "type A @table { a: Int }\nextend enum «A» { B }", "\"A\" is a type"),
+        Refusal(.extensionKind, "type A @table { a: Int }\nextend enum «A» { B }", "\"A\" is a type"),
         Refusal(
-            "extension-kind", "enum E { A }\ntype T @table { e: E }\nextend type «E» { b: Int }", "\"E\" is an enum"),
-        Refusal("duplicate-field", "extend type A { «a»: Int }\ntype A @table { a: Int }", "more than once"),
+            .extensionKind, "enum E { A }\ntype T @table { e: E }\nextend type «E» { b: Int }", "\"E\" is an enum"),
+        Refusal(.duplicateField, "extend type A { «a»: Int }\ntype A @table { a: Int }", "more than once"),
         Refusal(
-            "duplicate-field", "type A @table { n: Int }\nextend type A { a: Int }\nextend type A { «a»: Int }",
+            .duplicateField, "type A @table { n: Int }\nextend type A { a: Int }\nextend type A { «a»: Int }",
             "more than once"),
         Refusal(
-            "repeated-directive", "type A @table { a: Int }\nextend type A «@table»(name: \"b\")", "more than once"),
-        Refusal("view", "type A @table { a: Int }\nextend type A «@view»", "not both"),
+            .repeatedDirective, "type A @table { a: Int }\nextend type A «@table»(name: \"b\")", "more than once"),
+        Refusal(.view, "type A @table { a: Int }\nextend type A «@view»", "not both"),
         Refusal(
-            "unknown-field", "type A @table { title: Int }\nextend type A @index(fields: [«\"titel\"»])", "\"titel\"",
+            .unknownField, "type A @table { title: Int }\nextend type A @index(fields: [«\"titel\"»])", "\"titel\"",
             help: "\"title\""),
-        Refusal("unknown-type", "type A @table { a: Int }\nextend type A { b: «Strin» }", "\"Strin\""),
-        Refusal("definition-not-offered", "type A @table { a: Int }\nextend type A implements «I»", "interfaces"),
+        Refusal(.unknownType, "type A @table { a: Int }\nextend type A { b: «Strin» }", "\"Strin\""),
+        Refusal(.definitionNotOffered, "type A @table { a: Int }\nextend type A implements «I»", "interfaces"),
         Refusal(
-            "definition-not-offered", "type A @table { a: Int }\nextend scalar «UUID» @deprecated", "custom scalars"),
+            .definitionNotOffered, "type A @table { a: Int }\nextend scalar «UUID» @deprecated", "custom scalars"),
         Refusal(
-            "duplicate-enum-value", "enum E { A }\ntype T @table { e: E }\nextend enum E { «A» }", "more than once"),
-        Refusal("reserved-name", "type «_A» @table { a: Int }\nextend type _A { b: Int }", "reserved"),
+            .duplicateEnumValue, "enum E { A }\ntype T @table { e: E }\nextend enum E { «A» }", "more than once"),
+        Refusal(.reservedName, "type «_A» @table { a: Int }\nextend type _A { b: Int }", "reserved"),
     ]
 
     static let directives = [
-        Refusal("unknown-directive", "type A «@tabel» { a: Int }", "@tabel", help: "\"table\""),
-        Refusal("view", "type A @view(sql: «\"DELETE FROM b\"») { a: Int }", "must begin with SELECT"),
-        Refusal("view", "type A @view(sql: «\"SELECT $1\"») { a: Int }", "cannot have parameters"),
-        Refusal("view", "type A @view(sql: «\"SELECT 1; SELECT 2\"») { a: Int }", "single statement"),
-        Refusal("view", "type A @view(name: \"b\", sql: «\"SELECT 1\"») { a: Int }", "either"),
-        Refusal("view", "type A @view { a: Int «@default»(value: 1) }", "@default"),
-        Refusal("view", "type A @view { a: Int «@unique» }", "one-to-one"),
-        Refusal("view", "type A @view «@index»(fields: [\"a\"]) { a: Int }", "@index"),
-        Refusal("view", "type A @view { a: Int }\ntype B @table { a: «A» }", "no key"),
-        Refusal("view", "type A @table «@view» { a: Int }", "not both"),
-        Refusal("searchable", "type A @table { a: Int «@searchable» }", "String"),
+        Refusal(.unknownDirective, "type A «@tabel» { a: Int }", "@tabel", help: "\"table\""),
+        Refusal(.view, "type A @view(sql: «\"DELETE FROM b\"») { a: Int }", "must begin with SELECT"),
+        Refusal(.view, "type A @view(sql: «\"SELECT $1\"») { a: Int }", "cannot have parameters"),
+        Refusal(.view, "type A @view(sql: «\"SELECT 1; SELECT 2\"») { a: Int }", "single statement"),
+        Refusal(.view, "type A @view(name: \"b\", sql: «\"SELECT 1\"») { a: Int }", "either"),
+        Refusal(.view, "type A @view { a: Int «@default»(value: 1) }", "@default"),
+        Refusal(.view, "type A @view { a: Int «@unique» }", "one-to-one"),
+        Refusal(.view, "type A @view «@index»(fields: [\"a\"]) { a: Int }", "@index"),
+        Refusal(.view, "type A @view { a: Int }\ntype B @table { a: «A» }", "no key"),
+        Refusal(.view, "type A @table «@view» { a: Int }", "not both"),
+        Refusal(.searchable, "type A @table { a: Int «@searchable» }", "String"),
         Refusal(
-            "searchable", "type A @table { a: String @searchable(language: «\"englsh\"») }", "\"englsh\"",
+            .searchable, "type A @table { a: String @searchable(language: «\"englsh\"») }", "\"englsh\"",
             help: "\"english\""),
         Refusal(
-            "searchable", "type A @table { a: String @searchable b: String «@searchable»(language: \"french\") }",
+            .searchable, "type A @table { a: String @searchable b: String «@searchable»(language: \"french\") }",
             "has the language french", help: "same language"),
-        Refusal("directive-not-offered", "type A @table { a: String «@embed» }", "f_embed"),
-        Refusal("misplaced-directive", "type A @table «@auth»(level: PUBLIC) { a: Int }", "operations"),
-        Refusal("misplaced-directive", "type A @table { a: Int «@table» }", "@table", help: "a type"),
-        Refusal("misplaced-directive", "type A @table «@col»(name: \"x\") { a: Int }", "@col", help: "a field"),
+        Refusal(.directiveNotOffered, "type A @table { a: String «@embed» }", "f_embed"),
+        Refusal(.misplacedDirective, "type A @table «@auth»(level: PUBLIC) { a: Int }", "operations"),
+        Refusal(.misplacedDirective, "type A @table { a: Int «@table» }", "@table", help: "a type"),
+        Refusal(.misplacedDirective, "type A @table «@col»(name: \"x\") { a: Int }", "@col", help: "a field"),
         Refusal(
-            "repeated-directive", "type A @table { a: Int @col(name: \"x\") «@col»(name: \"y\") }", "more than once"),
-        Refusal("unknown-argument", "type A @table(«nam»: \"x\") { a: Int }", "\"nam\"", help: "\"name\""),
-        Refusal("repeated-argument", "type A @table(name: \"x\", «name»: \"y\") { a: Int }", "more than once"),
-        Refusal("argument-type", "type A @table(name: «1») { a: Int }", "must be a string"),
-        Refusal("argument-type", "type A @table(name: «\"\"») { a: Int }", "is empty"),
-        Refusal("argument-type", "type A @table(key: «[1]») { a: Int }", "list of strings"),
-        Refusal("argument-type", "type A @table(key: «[]») { a: Int }", "empty list"),
-        Refusal("argument-type", "type A @table { a: Int @col(size: «\"x\"») }", "integer"),
-        Refusal("argument-type", "type A @table { a: Int @index(type: «HASH») }", "BTREE"),
-        Refusal("argument-type", "type A @table @index(fields: [\"a\"], order: «[UP]») { a: Int }", "ASC or DESC"),
+            .repeatedDirective, "type A @table { a: Int @col(name: \"x\") «@col»(name: \"y\") }", "more than once"),
+        Refusal(.unknownArgument, "type A @table(«nam»: \"x\") { a: Int }", "\"nam\"", help: "\"name\""),
+        Refusal(.repeatedArgument, "type A @table(name: \"x\", «name»: \"y\") { a: Int }", "more than once"),
+        Refusal(.argumentType, "type A @table(name: «1») { a: Int }", "must be a string"),
+        Refusal(.argumentType, "type A @table(name: «\"\"») { a: Int }", "is empty"),
+        Refusal(.argumentType, "type A @table(key: «[1]») { a: Int }", "list of strings"),
+        Refusal(.argumentType, "type A @table(key: «[]») { a: Int }", "empty list"),
+        Refusal(.argumentType, "type A @table { a: Int @col(size: «\"x\"») }", "integer"),
+        Refusal(.argumentType, "type A @table { a: Int @index(type: «HASH») }", "BTREE"),
+        Refusal(.argumentType, "type A @table @index(fields: [\"a\"], order: «[UP]») { a: Int }", "ASC or DESC"),
     ]
 
     static let fields = [
-        Refusal("reserved-name", "type A @table { «_count»: Int }", "reserved"),
-        Refusal("reserved-name", "type A @table { «ctid»: Int }", "system column", help: "@col"),
-        Refusal("duplicate-field", "type A @table { a: Int «a»: Int }", "more than once"),
-        Refusal("field-arguments", "type A @table { a(«x: Int»): Int }", "cannot have arguments"),
-        Refusal("nested-list", "type A @table { a: «[[Int]]» }", "list of lists"),
+        Refusal(.reservedName, "type A @table { «_count»: Int }", "reserved"),
+        Refusal(.reservedName, "type A @table { «ctid»: Int }", "system column", help: "@col"),
+        Refusal(.duplicateField, "type A @table { a: Int «a»: Int }", "more than once"),
+        Refusal(.fieldArguments, "type A @table { a(«x: Int»): Int }", "cannot have arguments"),
+        Refusal(.nestedList, "type A @table { a: «[[Int]]» }", "list of lists"),
         Refusal(
-            "list-of-tables", "type A @table { bs: «[B!]!» }\ntype B @table { n: Int }", "refer to this",
+            .listOfTables, "type A @table { bs: «[B!]!» }\ntype B @table { n: Int }", "refer to this",
             help: "bs_on_…"),
-        Refusal("type-not-offered", "type A @table { v: «[Vector]» }", "list of vectors"),
-        Refusal("data-type", "type A @table { v: «Vector» }", "@col(size: …)"),
-        Refusal("data-type", "type A @table { v: Vector @col(size: «0») }", "1 to 16000"),
-        Refusal("key-type", "type A @table(key: «\"v\"») { v: Vector! @col(size: 2) }", "Vector"),
-        Refusal("unknown-type", "type A @table { a: «Strin!» }", "\"Strin\"", help: "\"String\""),
-        Refusal("unknown-type", "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
-        Refusal("unknown-type", "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
+        Refusal(.typeNotOffered, "type A @table { v: «[Vector]» }", "list of vectors"),
+        Refusal(.dataType, "type A @table { v: «Vector» }", "@col(size: …)"),
+        Refusal(.dataType, "type A @table { v: Vector @col(size: «0») }", "1 to 16000"),
+        Refusal(.keyType, "type A @table(key: «\"v\"») { v: Vector! @col(size: 2) }", "Vector"),
+        Refusal(.unknownType, "type A @table { a: «Strin!» }", "\"Strin\"", help: "\"String\""),
+        Refusal(.unknownType, "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
+        Refusal(.unknownType, "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
         Refusal(
-            "data-type", "type A @table { a: Int @col(dataType: «\"text\"») }", "not supported for Int",
+            .dataType, "type A @table { a: Int @col(dataType: «\"text\"») }", "not supported for Int",
             help: "smallint"),
-        Refusal("data-type", "type A @table { a: String @col(dataType: «\"text[]\"») }", "not supported for String"),
+        Refusal(.dataType, "type A @table { a: String @col(dataType: «\"text[]\"») }", "not supported for String"),
         Refusal(
-            "data-type", "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
-        Refusal("data-type", "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
-        Refusal("data-type", "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not supported"),
-        Refusal("data-type", "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
-        Refusal("data-type", "type A @table { a: Int @col(size: «3») }", "Vector"),
+            .dataType, "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
+        Refusal(.dataType, "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
+        Refusal(.dataType, "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not supported"),
+        Refusal(.dataType, "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
+        Refusal(.dataType, "type A @table { a: Int @col(size: «3») }", "Vector"),
         Refusal(
-            "name-too-long", "type A @table { a: Int @col(name: «\"\(String(repeating: "x", count: 64))\"») }",
+            .nameTooLong, "type A @table { a: Int @col(name: «\"\(String(repeating: "x", count: 64))\"») }",
             "63 bytes"),
-        Refusal("name-too-long", "type A @table { «\(String(repeating: "x", count: 64))»: Int }", "63 bytes"),
-        Refusal("sql-name-clash", "type A @table { imageUrl: Int «imageURL»: Int }", "\"image_url\"", help: "@col"),
+        Refusal(.nameTooLong, "type A @table { «\(String(repeating: "x", count: 64))»: Int }", "63 bytes"),
+        Refusal(.sqlNameClash, "type A @table { imageUrl: Int «imageURL»: Int }", "\"image_url\"", help: "@col"),
     ]
 
     static let keys = [
-        Refusal("unknown-field", "type A @table(key: «\"uid\"») { ud: String! }", "\"uid\"", help: "\"ud\""),
-        Refusal("nullable-key", "type A @table(key: \"a\") { a: «String» }", "must be required"),
-        Refusal("nullable-key", "type A @table(key: \"b\") { b: «B» }\ntype B @table { n: Int }", "must be required"),
-        Refusal("key-type", "type A @table(key: «\"a\"») { a: [String]! }", "list"),
-        Refusal("key-type", "type A @table(key: «\"a\"») { a: Any! }", "Any"),
-        Refusal("repeated-field", "type A @table(key: [\"a\", «\"a\"»]) { a: Int! }", "more than once"),
+        Refusal(.unknownField, "type A @table(key: «\"uid\"») { ud: String! }", "\"uid\"", help: "\"ud\""),
+        Refusal(.nullableKey, "type A @table(key: \"a\") { a: «String» }", "must be required"),
+        Refusal(.nullableKey, "type A @table(key: \"b\") { b: «B» }\ntype B @table { n: Int }", "must be required"),
+        Refusal(.keyType, "type A @table(key: «\"a\"») { a: [String]! }", "list"),
+        Refusal(.keyType, "type A @table(key: «\"a\"») { a: Any! }", "Any"),
+        Refusal(.repeatedField, "type A @table(key: [\"a\", «\"a\"»]) { a: Int! }", "more than once"),
         Refusal(
-            "key-cycle", "type A @table(key: «\"b\"») { b: B! }\ntype B @table(key: \"a\") { a: A! }", "A → B → A"),
-        Refusal("key-cycle", "type A @table(key: «\"a\"») { a: A! }", "A → A"),
+            .keyCycle, "type A @table(key: «\"b\"») { b: B! }\ntype B @table(key: \"a\") { a: A! }", "A → B → A"),
+        Refusal(.keyCycle, "type A @table(key: «\"a\"») { a: A! }", "A → A"),
     ]
 
     static let references = [
-        Refusal("ref-on-column", "type A @table { a: Int «@ref» }", "table type"),
+        Refusal(.refOnColumn, "type A @table { a: Int «@ref» }", "table type"),
         Refusal(
-            "directive-on-reference", "type A @table { b: B «@col»(name: \"x\") }\ntype B @table { n: Int }", "@col"),
+            .directiveOnReference, "type A @table { b: B «@col»(name: \"x\") }\ntype B @table { n: Int }", "@col"),
         Refusal(
-            "directive-on-reference", "type A @table { b: B «@default»(value: 1) }\ntype B @table { n: Int }",
+            .directiveOnReference, "type A @table { b: B «@default»(value: 1) }\ntype B @table { n: Int }",
             "@default"),
         Refusal(
-            "unknown-field", "type A @table { b: B @ref(references: «\"cod\"») }\ntype B @table { code: Int @unique }",
+            .unknownField, "type A @table { b: B @ref(references: «\"cod\"») }\ntype B @table { code: Int @unique }",
             "\"cod\"", help: "\"code\""),
         Refusal(
-            "ref-count", "type A @table { b: B @ref(fields: «[\"x\", \"y\"]») }\ntype B @table { n: Int }",
+            .refCount, "type A @table { b: B @ref(fields: «[\"x\", \"y\"]») }\ntype B @table { n: Int }",
             "2 fields of this type, but 1"),
-        Refusal("ref-type", "type A @table { b: B «bId»: String }\ntype B @table { n: Int }", "UUID"),
+        Refusal(.refType, "type A @table { b: B «bId»: String }\ntype B @table { n: Int }", "UUID"),
         Refusal(
-            "ref-not-unique", "type A @table { b: B @ref(references: «\"n\"») }\ntype B @table { n: Int }", "neither",
+            .refNotUnique, "type A @table { b: B @ref(references: «\"n\"») }\ntype B @table { n: Int }", "neither",
             help: "@unique"),
         Refusal(
-            "reference-nullability", "type A @table { b: «B!» bId: UUID }\ntype B @table { n: Int }", "required, but"),
+            .referenceNullability, "type A @table { b: «B!» bId: UUID }\ntype B @table { n: Int }", "required, but"),
         Refusal(
-            "reference-nullability", "type A @table { b: «B» bId: UUID! }\ntype B @table { n: Int }", "optional, but"),
+            .referenceNullability, "type A @table { b: «B» bId: UUID! }\ntype B @table { n: Int }", "optional, but"),
         Refusal(
-            "sql-name-clash",
+            .sqlNameClash,
             """
             type «A» @table { b: B @ref(constraintName: "x") c: B @ref(constraintName: "x") }\ntype B @table { n: Int }
             """,
@@ -205,75 +205,75 @@ struct SchemaRefusalTests {
     ]
 
     static let defaults = [
-        Refusal("default-arguments", "type A @table { a: Int «@default» }", "exactly one"),
-        Refusal("default-arguments", "type A @table { a: Int «@default»(value: 1, sql: \"1\") }", "exactly one"),
+        Refusal(.defaultArguments, "type A @table { a: Int «@default» }", "exactly one"),
+        Refusal(.defaultArguments, "type A @table { a: Int «@default»(value: 1, sql: \"1\") }", "exactly one"),
         Refusal(
-            "default-arguments", "type A @table { a: Int! @col(dataType: \"serial\") «@default»(value: 1) }", "serial"),
-        Refusal("default-type", "type A @table { a: Int @default(value: «\"x\"») }", "type Int"),
-        Refusal("default-type", "type A @table { a: Int @default(value: «3000000000») }", "type Int"),
-        Refusal("default-type", "type A @table { a: Date @default(value: «\"2025-02-29\"») }", "type Date"),
-        Refusal("default-type", "type A @table { a: Timestamp @default(value: «\"2025-02-28\"») }", "type Timestamp"),
-        Refusal("default-type", "type A @table { a: UUID @default(value: «\"x\"») }", "type UUID"),
-        Refusal("default-type", "type A @table { a: [Int] @default(value: «[1, \"x\"]») }", "type [Int]"),
-        Refusal("default-type", "type A @table { a: Int! @default(value: «null») }", "cannot be null"),
+            .defaultArguments, "type A @table { a: Int! @col(dataType: \"serial\") «@default»(value: 1) }", "serial"),
+        Refusal(.defaultType, "type A @table { a: Int @default(value: «\"x\"») }", "type Int"),
+        Refusal(.defaultType, "type A @table { a: Int @default(value: «3000000000») }", "type Int"),
+        Refusal(.defaultType, "type A @table { a: Date @default(value: «\"2025-02-29\"») }", "type Date"),
+        Refusal(.defaultType, "type A @table { a: Timestamp @default(value: «\"2025-02-28\"») }", "type Timestamp"),
+        Refusal(.defaultType, "type A @table { a: UUID @default(value: «\"x\"») }", "type UUID"),
+        Refusal(.defaultType, "type A @table { a: [Int] @default(value: «[1, \"x\"]») }", "type [Int]"),
+        Refusal(.defaultType, "type A @table { a: Int! @default(value: «null») }", "cannot be null"),
         Refusal(
-            "default-type",
+            .defaultType,
             """
             enum E { RED }\ntype A @table { a: E @default(value: «REDD») }
             """, "type E", help: "\"RED\""),
-        Refusal("default-sql", "type A @table { a: Int @default(sql: «\"1; DROP TABLE x\"») }", "one expression"),
-        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"1 +\"») }", "CEL"),
-        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"'x'\"») }", "yields string"),
-        Refusal("default-expression", "type A @table { a: Int @default(expr: «\"uuidV4()\"») }", "type Int"),
+        Refusal(.defaultSQL, "type A @table { a: Int @default(sql: «\"1; DROP TABLE x\"») }", "one expression"),
+        Refusal(.defaultExpression, "type A @table { a: Int @default(expr: «\"1 +\"») }", "CEL"),
+        Refusal(.defaultExpression, "type A @table { a: Int @default(expr: «\"'x'\"») }", "yields string"),
+        Refusal(.defaultExpression, "type A @table { a: Int @default(expr: «\"uuidV4()\"») }", "type Int"),
         Refusal(
-            "default-expression", "type A @table { a: String @default(expr: «\"'x' + uuidV4()\"») }", "whole expression"
+            .defaultExpression, "type A @table { a: String @default(expr: «\"'x' + uuidV4()\"») }", "whole expression"
         ),
-        Refusal("default-expression", "type A @table { a: String @default(expr: «\"vars.x\"») }", "vars"),
+        Refusal(.defaultExpression, "type A @table { a: String @default(expr: «\"vars.x\"») }", "vars"),
     ]
 
     static let constraints = [
-        Refusal("missing-fields", "type A @table «@unique» { a: Int }", "\"fields\""),
-        Refusal("missing-fields", "type A @table «@index» { a: Int }", "\"fields\""),
-        Refusal("fields-on-field", "type A @table { a: Int @unique(fields: «[\"a\"]») }", "on a type"),
-        Refusal("fields-on-field", "type A @table { a: Int @index(order: «[ASC]») }", "on a type"),
+        Refusal(.missingFields, "type A @table «@unique» { a: Int }", "\"fields\""),
+        Refusal(.missingFields, "type A @table «@index» { a: Int }", "\"fields\""),
+        Refusal(.fieldsOnField, "type A @table { a: Int @unique(fields: «[\"a\"]») }", "on a type"),
+        Refusal(.fieldsOnField, "type A @table { a: Int @index(order: «[ASC]») }", "on a type"),
         Refusal(
-            "unknown-field", "type A @table @index(fields: [«\"titel\"»]) { title: String }", "\"titel\"",
+            .unknownField, "type A @table @index(fields: [«\"titel\"»]) { title: String }", "\"titel\"",
             help: "\"title\""),
-        Refusal("repeated-field", "type A @table @index(fields: [\"a\", «\"a\"»]) { a: Int }", "more than once"),
+        Refusal(.repeatedField, "type A @table @index(fields: [\"a\", «\"a\"»]) { a: Int }", "more than once"),
         Refusal(
-            "index-order", "type A @table @index(fields: [\"a\", \"b\"], order: «[ASC]») { a: Int b: Int }",
+            .indexOrder, "type A @table @index(fields: [\"a\", \"b\"], order: «[ASC]») { a: Int b: Int }",
             "1 entries for 2"),
         Refusal(
-            "index-order", "type A @table @index(fields: [\"a\"], type: GIN, order: «[ASC]») { a: [Int] }", "BTREE"),
-        Refusal("index-type", "type A @table { a: Int @index(type: «GIN») }", "lists"),
-        Refusal("index-type", "type A @table { a: Int @index(type: «HNSW») }", "Vector"),
-        Refusal("index-type", "type A @table { a: Vector @col(size: 2) @index(type: «BTREE») }", "HNSW"),
-        Refusal("index-type", "type A @table { a: Int @index(vector_method: «L2») }", "Vector"),
-        Refusal("index-type", "type A @table { a: [Int] «@index»(type: BTREE) }", "GIN"),
-        Refusal("index-type", "type A @table «@index»(fields: [\"a\", \"b\"]) { a: [Int] b: Int }", "GIN"),
-        Refusal("unique-type", "type A @table { a: Any «@unique» }", "Any"),
-        Refusal("redundant-unique", "type A @table { id: UUID! «@unique» }", "already"),
-        Refusal("redundant-unique", "type A @table @unique(fields: [\"a\"]) { a: Int «@unique» }", "already"),
+            .indexOrder, "type A @table @index(fields: [\"a\"], type: GIN, order: «[ASC]») { a: [Int] }", "BTREE"),
+        Refusal(.indexType, "type A @table { a: Int @index(type: «GIN») }", "lists"),
+        Refusal(.indexType, "type A @table { a: Int @index(type: «HNSW») }", "Vector"),
+        Refusal(.indexType, "type A @table { a: Vector @col(size: 2) @index(type: «BTREE») }", "HNSW"),
+        Refusal(.indexType, "type A @table { a: Int @index(vector_method: «L2») }", "Vector"),
+        Refusal(.indexType, "type A @table { a: [Int] «@index»(type: BTREE) }", "GIN"),
+        Refusal(.indexType, "type A @table «@index»(fields: [\"a\", \"b\"]) { a: [Int] b: Int }", "GIN"),
+        Refusal(.uniqueType, "type A @table { a: Any «@unique» }", "Any"),
+        Refusal(.redundantUnique, "type A @table { id: UUID! «@unique» }", "already"),
+        Refusal(.redundantUnique, "type A @table @unique(fields: [\"a\"]) { a: Int «@unique» }", "already"),
         Refusal(
-            "name-too-long", "type A @table { a: Int @index(name: «\"\(String(repeating: "x", count: 64))\"») }",
+            .nameTooLong, "type A @table { a: Int @index(name: «\"\(String(repeating: "x", count: 64))\"») }",
             "63 bytes"),
     ]
 
     static let names = [
-        Refusal("invalid-name", "type A @table(singular: «\"a-b\"») { a: Int }", "not a valid name"),
-        Refusal("plural-clash", "type «Series» @table(plural: \"series\") { a: Int }", "\"series\"", help: "plural"),
+        Refusal(.invalidName, "type A @table(singular: «\"a-b\"») { a: Int }", "not a valid name"),
+        Refusal(.pluralClash, "type «Series» @table(plural: \"series\") { a: Int }", "\"series\"", help: "plural"),
         Refusal(
-            "root-field-clash", "type Novel @table { a: Int }\ntype «Novels» @table(plural: \"novelsList\") { a: Int }",
+            .rootFieldClash, "type Novel @table { a: Int }\ntype «Novels» @table(plural: \"novelsList\") { a: Int }",
             "\"novels\""),
         Refusal(
-            "sql-name-clash", "type Novel @table { a: Int }\ntype «Film» @table(name: \"novel\") { a: Int }",
+            .sqlNameClash, "type Novel @table { a: Int }\ntype «Film» @table(name: \"novel\") { a: Int }",
             "table Film and table Novel"),
-        Refusal("sql-name-clash", "type Mood @table(name: \"state\") { a: Int }\nenum «State» { A }", "enum State"),
-        Refusal("name-too-long", "type «\(String(repeating: "X", count: 64))» @table { a: Int }", "63 bytes"),
-        Refusal("generated-name-clash", "type A @table { n: Int «n_count»: Int }", "generated from \"n\""),
-        Refusal("generated-name-clash", "type A @table { «bs_on_a»: Int }\ntype B @table { a: A }", "generated from B"),
+        Refusal(.sqlNameClash, "type Mood @table(name: \"state\") { a: Int }\nenum «State» { A }", "enum State"),
+        Refusal(.nameTooLong, "type «\(String(repeating: "X", count: 64))» @table { a: Int }", "63 bytes"),
+        Refusal(.generatedNameClash, "type A @table { n: Int «n_count»: Int }", "generated from \"n\""),
+        Refusal(.generatedNameClash, "type A @table { «bs_on_a»: Int }\ntype B @table { a: A }", "generated from B"),
         Refusal(
-            "generated-name-clash", "type A @table { n: Int }\ntype «A_Key» @table(plural: \"aKeyList\") { n: Int }",
+            .generatedNameClash, "type A @table { n: Int }\ntype «A_Key» @table(plural: \"aKeyList\") { n: Int }",
             "type generated"),
     ]
 
@@ -285,7 +285,7 @@ struct SchemaRefusalTests {
                 SourceFile(path: "a.gql", text: "type A @table { b: B, c: Int @ref }"),
             ], sink: &sink)
         // B may be in the file that did not parse, so it is not called unknown.
-        #expect(sink.diagnostics.map(\.rule) == ["ref-on-column", "syntax"])
+        #expect(sink.diagnostics.map(\.rule) == [.refOnColumn, .syntax])
         #expect(sink.diagnostics.map(\.file) == ["a.gql", "b.gql"])
     }
 
@@ -324,16 +324,16 @@ struct SchemaRefusalTests {
                 SourceFile(path: "a.gql", text: "extend type B { a: Int }"),
                 SourceFile(path: "b.gql", text: "type B @table { a: "),
             ], sink: &sink)
-        #expect(sink.diagnostics.map(\.rule) == ["syntax"])
+        #expect(sink.diagnostics.map(\.rule) == [.syntax])
     }
 
     @Test func tooManyColumns() {
         let fields = (0..<1_600).map { "f\($0): Int" }.joined(separator: "\n")
-        #expect(schemaDiagnostics("type A @table {\n\(fields)\n}").map(\.rule) == ["too-many-columns"])
+        #expect(schemaDiagnostics("type A @table {\n\(fields)\n}").map(\.rule) == [.tooManyColumns])
     }
 
     @Test func emptySchemaIsAWarning() {
-        #expect(schemaDiagnostics("# nothing yet\n").map(\.rule) == ["empty-schema"])
+        #expect(schemaDiagnostics("# nothing yet\n").map(\.rule) == [.emptySchema])
     }
 
     @Test func cyclesThroughReferencesAreFine() {

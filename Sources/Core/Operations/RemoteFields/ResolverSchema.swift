@@ -53,7 +53,7 @@ package struct ResolverSchemaReader {
         for (definition, file) in collected { check(definition, result, in: file, sink: &sink) }
         if result.queries.isEmpty, result.mutations.isEmpty, let file = source.files.first, !sink.hasErrors {
             sink.report(
-                .warning, rule: "resolver-schema", in: file,
+                .warning, rule: .resolverSchema, in: file,
                 "the schema of the resolver has neither a type Query nor a type Mutation",
                 help: "operations use the resolver through their fields")
         }
@@ -66,7 +66,7 @@ package struct ResolverSchemaReader {
     ) -> Bool {
         let range = definition.name?.range ?? definition.range
         func refuse(_ what: String) -> Bool {
-            sink.report(.error, rule: "definition-not-offered", at: range, in: file, what)
+            sink.report(.error, rule: .definitionNotOffered, at: range, in: file, what)
             return false
         }
         if definition.isExtension { return refuse("`extend` is not supported: write one definition") }
@@ -97,7 +97,7 @@ package struct ResolverSchemaReader {
         func claim(_ name: Name) -> Bool {
             if taken.insert(name.value).inserted, !ResolverSchema.isScalar(name.value) { return true }
             sink.report(
-                .error, rule: "unique-type", at: name.range, in: file,
+                .error, rule: .uniqueType, at: name.range, in: file,
                 "type \"\(name.value)\" already exists in this schema, in another one, or generated from a table")
             sink.suppress(type: name.value)
             return false
@@ -109,7 +109,7 @@ package struct ResolverSchemaReader {
             for field in node.fields {
                 guard rootFields.insert(field.name.value).inserted, !field.name.value.hasPrefix("_") else {
                     sink.report(
-                        .error, rule: "root-field-clash", at: field.name.range, in: file,
+                        .error, rule: .rootFieldClash, at: field.name.range, in: file,
                         "field \"\(field.name.value)\" already exists in Query or Mutation",
                         help: "names of other root fields, and names that begin with _, cannot be used")
                     continue
@@ -148,7 +148,7 @@ package struct ResolverSchemaReader {
     private func checkDirectives(_ directives: [Directive], in file: SourceFile, sink: inout DiagnosticSink) {
         for directive in directives where directive.name.value != "deprecated" {
             sink.report(
-                .error, rule: "unknown-directive", at: directive.range, in: file,
+                .error, rule: .unknownDirective, at: directive.range, in: file,
                 "@\(directive.name.value) is not supported in the schema of a custom resolver")
         }
     }
@@ -162,7 +162,7 @@ package struct ResolverSchemaReader {
         if composites.contains(name) || sink.isSuppressed(name) { return }
         let known = composites + Array(result.enums.keys) + Array(schema.enums.keys) + ScalarType.names + ["ID"]
         sink.report(
-            .error, rule: "unknown-type", at: type.range, in: file, "unknown type \"\(name)\"",
+            .error, rule: .unknownType, at: type.range, in: file, "unknown type \"\(name)\"",
             help: DidYouMean.help(name, among: known.sorted())
                 ?? (schema.table(ofType: name) == nil ? nil : "fields of a custom resolver cannot refer to tables"))
     }

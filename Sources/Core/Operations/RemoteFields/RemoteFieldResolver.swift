@@ -11,10 +11,10 @@ extension OperationScope {
     func remote(
         _ field: SelectedField, _ definition: FieldDefinition, _ resolver: ResolverSchema, _ kind: OperationKind
     ) -> RemoteField? {
-        remoteCount += 1
-        guard remoteCount <= Self.remoteFieldsMax else {
+        findings.remoteFieldCount += 1
+        guard findings.remoteFieldCount <= Self.remoteFieldsMax else {
             error(
-                "custom-resolver", at: field.nameRange,
+                .customResolver, at: field.nameRange,
                 "an operation may have at most \(Self.remoteFieldsMax) fields of custom resolvers")
             return nil
         }
@@ -68,7 +68,7 @@ extension OperationScope {
             guard let value = values[name] else {
                 guard argument.isRequired else { continue }
                 error(
-                    "missing-argument", at: field.nameRange, "\"\(field.name.value)\" needs the argument \"\(name)\"")
+                    .missingArgument, at: field.nameRange, "\"\(field.name.value)\" needs the argument \"\(name)\"")
                 return nil
             }
             guard let filled = remoteValue(value, argument.type, argument.defaultValue != nil, resolver, in: field.file)
@@ -95,7 +95,7 @@ extension OperationScope {
         }
         if value.isNull {
             if !type.isNonNull { return .constant(.null) }
-            error("value-type", at: range, "expected \(type), found null")
+            error(.valueType, at: range, "expected \(type), found null")
             return nil
         }
         if let element = type.listElement {
@@ -109,14 +109,14 @@ extension OperationScope {
             if let word = value.enumValue, words.contains(word) { return .constant(.string(word)) }
             let written = value.enumValue ?? value.stringValue
             error(
-                "value-type", at: range, "expected a value of \(name)",
+                .valueType, at: range, "expected a value of \(name)",
                 help: written.flatMap { DidYouMean.help($0, among: words) })
             return nil
         }
         if name == "ID" {
             if let text = value.stringValue { return .constant(.string(text)) }
             if let number = value.intValue { return .constant(.string(String(number))) }
-            error("value-type", at: range, "expected an ID: a string or an integer")
+            error(.valueType, at: range, "expected an ID: a string or an integer")
             return nil
         }
         let scalar = ScalarType.named(name) ?? .enumeration(name)
@@ -135,7 +135,7 @@ extension OperationScope {
             guard let value = given.first(where: { $0.name.value == field.name.value })?.value else {
                 guard field.isRequired else { continue }
                 error(
-                    "value-type", at: FileRange(range: value.range, file: file), "\(name) needs \"\(field.name.value)\""
+                    .valueType, at: FileRange(range: value.range, file: file), "\(name) needs \"\(field.name.value)\""
                 )
                 return nil
             }

@@ -1,4 +1,3 @@
-import Broker
 import Streams
 import Testing
 

@@ -1,9 +1,7 @@
 import LiveModel
 import SeededRandom
-import Testing
-
-@testable import Broker
 import Streams
+import Testing
 
 /// A reader with its two reads against a model of the server, in random order.
 @Suite("Read lanes")

@@ -1,0 +1,109 @@
+import JSON
+package import Operations
+package import SchemaModel
+
+extension MutationPlan {
+    /// Plans a field of a mutation.
+    /// - Parameter bindings: the variables of the request if the SQL text depends on their values.
+    package init(
+        _ field: MutationField, schema: Schema, dynamicVariables: [DynamicVariable] = [], bindings: Variables? = nil
+    ) {
+        let body =
+            !dynamicVariables.isEmpty && field.dependsOnVariables
+            ? Self.dynamicBody(field, schema, dynamicVariables, bindings) : Self.body(field, schema, bindings)
+        self.init(responseKey: field.responseKey, inclusion: field.inclusion, body: body)
+    }
+
+    private static func dynamicBody(
+        _ field: MutationField, _ schema: Schema, _ variables: [DynamicVariable], _ bindings: Variables?
+    ) -> Body {
+        var tables: [String] = []
+        if case .dynamic(let dynamic) = field.kind {
+            tables = MutationPlan(field.with(dynamic.widest), schema: schema, bindings: bindings).tablesWrittenByKey
+        }
+        let plans = DynamicPlans(variables) { MutationPlan(field, schema: schema, bindings: $0) }
+        return .dynamic(plans, tablesWrittenByKey: tables)
+    }
+
+    private static func body(_ field: MutationField, _ schema: Schema, _ bindings: Variables?) -> Body {
+        var builder = TemplateBuilder(
+            schema: schema, bindings: bindings, nullOperands: field.isRead ? .ignored : .compared)
+        var keys: [KeySource] = []
+        var returnedKey: ReturnedKey?
+        var resultKind = MutationStep.ResultKind.json
+        let pieces: [Piece]
+        switch field.kind {
+        case .insert(let insert):
+            pieces = builder.insert(insert)
+            if let key = key(of: insert.row, insert.table, [:], &builder) { keys = [key] }
+        case .insertTrees(let insert):
+            pieces = builder.insert(insert)
+            for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
+        case .insertMany(let insert): return .insertMany(InsertManyPlan(insert: insert, schema: schema))
+        case .dynamic(let dynamic):
+            return body(dynamic.make(bindings ?? Variables(JSONObject())), field, schema, bindings)
+        case .update(let table, let target, let assignments, let returned):
+            if changesKey(of: table, target, assignments) {
+                returnedKey = ReturnedKey(table: table, scalars: ScalarCoercion(enums: schema.enums))
+            }
+            pieces = builder.update(table, target, assignments, returned, withKey: returnedKey != nil)
+            keys = Self.keys(of: table, target, returnedKey == nil ? assignments : [], &builder)
+        case .delete(let table, let target, let returned):
+            pieces = builder.delete(table, target, returned)
+            keys = Self.keys(of: table, target, [], &builder)
+        case .updateMany(let table, let filter, let assignments, let requirement):
+            pieces = builder.updateMany(table, filter, assignments, requirement)
+        case .deleteMany(let table, let filter, let requirement):
+            pieces = builder.deleteMany(table, filter, requirement)
+        case .native(let native):
+            pieces = builder.execute(native)
+            if case .affectedCount = native.result { resultKind = .affectedCount }
+        case .remote(let remote): return .remote(remote)
+        case .read(let fields): pieces = builder.read(fields)
+        case .typeName(let name): pieces = .text("SELECT to_json(\(SQLName.literal(name))::text)::text")
+        }
+        return .template(
+            TemplatePlan(
+                template: builder.finish(pieces), keys: keys, returnedKey: returnedKey, resultKind: resultKind,
+                kind: field.stepKind, field: field.responseKey))
+    }
+
+    /// Returns the body of a field whose rows or updates the request has determined.
+    private static func body(
+        _ kind: MutationField.Kind, _ field: MutationField, _ schema: Schema, _ bindings: Variables?
+    ) -> Body {
+        if case .insertTrees(let insert) = kind, insert.rows.reduce(0, { $0 + $1.count }) > InsertTrees.rowsMax {
+            return .tooManyRows
+        }
+        return body(field.with(kind), schema, bindings)
+    }
+}
+
+extension MutationField {
+    fileprivate func with(_ kind: Kind) -> MutationField {
+        MutationField(responseKey: responseKey, inclusion: inclusion, kind: kind, policy: policy)
+    }
+
+    /// Whether the field is `query { … }`, which follows the rules of queries.
+    fileprivate var isRead: Bool {
+        if case .read = kind { true } else { false }
+    }
+
+    fileprivate var stepKind: MutationStep.Kind {
+        switch kind {
+        case .read, .typeName: .read
+        case .insert, .insertTrees, .insertMany, .dynamic, .update, .updateMany, .delete, .deleteMany, .native, .remote:
+            .write
+        }
+    }
+
+    /// Whether the SQL text may depend on the values of variables.
+    fileprivate var dependsOnVariables: Bool {
+        switch kind {
+        case .dynamic, .update(_, .first, _, _), .update(_, .variable, _, _), .delete(_, .first, _),
+            .delete(_, .variable, _), .updateMany, .deleteMany, .read:
+            true
+        case .insert, .insertMany, .insertTrees, .update, .delete, .native, .remote, .typeName: false
+        }
+    }
+}
