@@ -55,6 +55,16 @@ struct StartTests {
         }
     }
 
+    @Test func itStopsCleanlyWhileItWaits() async throws {
+        try await Servers.with { servers in
+            await servers.redis.crash()
+            let node = try serve(servers.postgres.connectionString, servers.redis.url, ["http.port=0"])
+            _ = try await node.line(containing: "waitedMs=")
+            #expect(await node.terminate() == 0)
+            #expect(node.output.contains("stopping during the start"))
+        }
+    }
+
     @Test func itEndsWhenTheBoundIsReached() async throws {
         try await Servers.with { servers in
             await servers.redis.crash()

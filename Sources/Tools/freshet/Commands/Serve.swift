@@ -33,17 +33,21 @@ struct Serve: AsyncParsableCommand {
         let node = ServiceNode(
             settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
             logger: Logger(label: "freshet"))
+        // From here on, so that a node that waits for its servers stops cleanly, too.
+        let drain = Task {
+            await Signals.waitForEnd()
+            await node.drain(
+                delayMs: Int64(settings.drain.delayMs), sessionsOverMs: Int64(settings.drain.sessionsMs),
+                graceMs: Int64(settings.drain.graceMs))
+        }
         do throws(NodeError) {
             let address = try await node.start()
             let admin = address.adminPort.map { " admin http://\(settings.admin.host):\($0)" } ?? ""
             Terminal.out(
                 "ready \(settings.http.scheme)://\(settings.http.host):\(address.publicPort) node \(node.id)\(admin)")
         } catch {
-            Terminal.fail(error.description)
+            if !Signals.hasCome { Terminal.fail(error.description) }
         }
-        await Signals.waitForEnd()
-        await node.drain(
-            delayMs: Int64(settings.drain.delayMs), sessionsOverMs: Int64(settings.drain.sessionsMs),
-            graceMs: Int64(settings.drain.graceMs))
+        await drain.value
     }
 }

@@ -8,6 +8,9 @@ enum Signals {
     /// Retained so that a second signal still has its handler.
     private static let sources = Mutex<[any DispatchSourceSignal]>([])
 
+    /// Whether one of the signals has come.
+    static var hasCome: Bool { received.load(ordering: .relaxed) > 0 }
+
     static func waitForEnd() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             sources.withLock { sources in
