@@ -133,7 +133,7 @@ package struct NodeInspector: Sendable {
             "conditionErrors": .array(
                 errors.sorted { $0.key < $1.key }.map { trigger, count in
                     [
-                        "operation": .string(trigger.operation.description), "rule": .int(Int64(trigger.number)),
+                        "operation": .string(trigger.operation.description), "rule": .int(Int64(trigger.number + 1)),
                         "count": .int(Int64(count)),
                     ]
                 }),

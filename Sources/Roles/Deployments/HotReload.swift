@@ -99,7 +99,7 @@ package struct HotReload: Sendable {
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        guard try await store.activate(id) else { throw RolloutRefused("the announcement is void") }
+        guard try await store.activate(id) else { throw RolloutRefused("the deployment was withdrawn or expired") }
         _ = await node.loadDeployments()
         try await store.prune(keeping: [archive.version], historyMax: historyMax)
         report(.reloaded(archive.version))

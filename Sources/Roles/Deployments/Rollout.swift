@@ -144,7 +144,9 @@ package struct Rollout: Sendable {
             throw error
         }
         guard try await store.activate(id) else {
-            throw RolloutRefused("the announcement has become void; nothing was changed")
+            throw RolloutRefused(
+                "deployment \(id) was withdrawn or expired before it became current; the previous version stays current, and"
+                    + " added tables and columns stay")
         }
         try await wait(.serve, id, version, roster)
         let served = self.schedule(try await store.history())

@@ -65,7 +65,7 @@ package struct HTTPServerConfiguration: Sendable {
     }
 }
 
-/// A snapshot of the server's counters, for metrics and the admin page.
+/// A snapshot of the server's counters, for metrics and `/admin/status`.
 package struct HTTPServerCounters: Sendable, Equatable {
     package var connectionsOpen = 0
     package var connectionsTotal = 0

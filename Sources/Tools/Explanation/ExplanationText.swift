@@ -82,10 +82,15 @@ extension OperationExplanation {
                 return ["  after \(mutation), always", "    index: every live query of the operation"]
             }
             var lines = ["  after \(mutation), when \(condition ?? "")"]
-            lines.append(
-                form.hashKey.isEmpty
-                    ? "    index: none, the condition is evaluated for every live query of the operation"
-                    : "    index: hash key \(form.hashKey.joined(separator: " && "))")
+            let index =
+                if !form.hashKey.isEmpty {
+                    "hash key \(form.hashKey.joined(separator: " && "))"
+                } else if form.eventSide.isEmpty, form.remainder.isEmpty {
+                    "the live queries for which it holds, decided when they are registered"
+                } else {
+                    "none, the condition is evaluated for every live query of the operation"
+                }
+            lines.append("    index: \(index)")
             if !form.eventSide.isEmpty {
                 lines.append("    once for each event: \(form.eventSide.joined(separator: " && "))")
             }

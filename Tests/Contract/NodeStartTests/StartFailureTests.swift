@@ -188,6 +188,21 @@ struct StartFailureTests {
         }
     }
 
+    /// A step of its back-off would end after the test.
+    @Test func aStopEndsTheWaitForPostgres() async throws {
+        try await with { servers, pool in
+            let before = try await baseline(servers, pool)
+            var settings = servers.settings()
+            settings.postgres.url = "host=127.0.0.1 port=1 user=nobody dbname=nothing"
+            settings.cluster.startWaitMs = 0
+            let node = try servers.node(settings)
+            let starting = Task.immediate { try await node.start() }
+            await node.drain(sessionsOverMs: 0, graceMs: 1_000)
+            await #expect(throws: NodeError.self) { _ = try await starting.value }
+            try await expectNothingMore(than: before, servers, pool, "stop while Postgres is away")
+        }
+    }
+
     @Test func aNodeThatWasStoppedDoesNotStart() async throws {
         try await with { servers, pool in
             let node = try servers.node(servers.settings())

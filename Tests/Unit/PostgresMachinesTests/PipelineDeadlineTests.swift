@@ -117,6 +117,27 @@ import Testing
         #expect(pipeline.decisions() == [])
     }
 
+    /// The statement was answered meanwhile, and nothing else can be sent.
+    @Test(arguments: [ConnectionRole.read, .write])
+    func cancelRequestThatHangsEndsAnIdleConnection(_ role: ConnectionRole) {
+        var pipeline = PipelineHarness(role) { $0.cancelGraceMs = 50 }
+        if role == .read { pipeline.reads("A", timeoutMs: 100) } else { pipeline.transactions("A", timeoutMs: 100) }
+        _ = pipeline.actions()
+        pipeline.machine.timeReached(100)
+        _ = pipeline.decisions()
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed(2)
+        pipeline.sync()
+        _ = pipeline.decisions()
+        pipeline.nowMs = 120
+        if role == .read { pipeline.reads("B") } else { pipeline.transactions("B") }
+        #expect(pipeline.actions() == [])
+        #expect(pipeline.scan(atMs: 149) == [])
+        #expect(pipeline.scan(atMs: 160) == ["disconnect: a cancel request has not ended after 50 ms"])
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
+        #expect(pipeline.actions().first == "B0 prepare s2")
+    }
+
     @Test func unconfirmedCancellationEndsTheConnection() {
         var pipeline = PipelineHarness(.write) { $0.cancelGraceMs = 50 }
         pipeline.transactions("A", timeoutMs: 100)

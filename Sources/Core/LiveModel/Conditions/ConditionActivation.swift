@@ -3,8 +3,8 @@ package import CEL
 /// The two values that a refresh condition reads: `request`, the live query, and `mutation`, the event; each is
 /// `{variables, auth}`. Source: docs/reference/sql-connect.md §5.1, bindings of `@refresh(condition)`.
 package struct ConditionActivation: Activation {
-    /// The environment in which refresh conditions are compiled. A selection below a null `auth` is null (refresh
-    /// conformance, reading 10).
+    /// The environment in which refresh conditions are compiled. A selection below a null `auth` is null
+    /// (docs/reference/sql-connect.md §5.7).
     package static let environment = Environment(
         variables: [
             VariableDeclaration(name: "request", type: .map(.string, .dyn)),

@@ -3,13 +3,13 @@
 package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// The request is malformed: bad JSON, a missing field, a wrong type.
     case badRequest = "BAD_REQUEST"
-    /// There is no connector or operation with that name.
+    /// There is no connector or operation of that name, or its text differs from the stored one.
     case operationNotFound = "OPERATION_NOT_FOUND"
     /// A variable is missing, unknown or of the wrong type.
     case invalidVariable = "INVALID_VARIABLE"
     /// The token is missing, invalid or expired.
     case unauthenticated = "UNAUTHENTICATED"
-    /// `@auth` denies access.
+    /// `@auth` or a `@check` denies it.
     case permissionDenied = "PERMISSION_DENIED"
     /// A database constraint was violated: unique, foreign key, not null, check.
     case constraintViolation = "CONSTRAINT_VIOLATION"

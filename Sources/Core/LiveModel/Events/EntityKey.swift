@@ -3,7 +3,8 @@ package import JSON
 /// The primary key of one row: the subject of implicit refreshes.
 ///
 /// Values are in canonical form (a UUID is 32 lower-case hexadecimal digits, an integer a JSON integer), in the order
-/// of the table's key, so equal rows have equal keys. Source: refresh conformance, reading 3.
+/// of the table's key, so equal rows have equal keys. Source: docs/reference/sql-connect.md
+/// §5.7.
 package struct EntityKey: Hashable, Sendable {
     /// The SQL name of the table.
     package let table: String

@@ -75,8 +75,8 @@ package struct AuthReads: Hashable, Sendable {
     }
 }
 
-/// Conversions of JSON to CEL values: integers become `int`, other numbers `double`. Source: refresh conformance,
-/// reading 9.
+/// Conversions of JSON to CEL values: integers become `int`, other numbers `double`. Source:
+/// docs/reference/sql-connect.md §5.7.
 extension Value {
     package init(json: JSONValue) {
         switch json {

@@ -24,6 +24,8 @@ package struct LiveQuery: Sendable, Hashable {
     /// The result of `AuthReads.project`; nil if no part of auth is read.
     package let auth: JSONValue?
     package let key: LiveQueryKey
+    /// The size of its identity as JSON.
+    package let byteCount: Int
 
     package init(operation: OperationReference, version: Digest, variables: JSONObject, auth: JSONValue?) {
         self.operation = operation
@@ -34,7 +36,9 @@ package struct LiveQuery: Sendable, Hashable {
             .string(operation.connector), .string(operation.operation), .string(version.hex), .object(variables),
         ]
         if let auth { identity.append(auth) }
-        self.key = LiveQueryKey(digest: Digest(of: JSONValue.array(identity).canonicalBytes))
+        let bytes = JSONValue.array(identity).canonicalBytes
+        byteCount = bytes.count
+        self.key = LiveQueryKey(digest: Digest(of: bytes))
     }
 
     /// The claims as an `Auth`, for running the query; it holds only the parts that are read.

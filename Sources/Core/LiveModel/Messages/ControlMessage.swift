@@ -35,6 +35,14 @@ package struct AnnouncementID: Sendable, Hashable {
 }
 
 extension ControlMessage {
+    /// About the size of the stream entry, for bounds.
+    package var byteCount: Int {
+        switch self {
+        case .announce(_, let query, _, _): 512 + query.byteCount
+        case .withdraw, .leave, .summary: 256
+        }
+    }
+
     /// The fields of the stream entry: one JSON object.
     package var fields: [(String, [UInt8])] {
         let object: JSONObject =

@@ -6,8 +6,8 @@ package import SchemaModel
 ///
 /// Canonical forms: a UUID has 32 lower-case hexadecimal digits, an Int64 is a JSON integer (so that CEL sees an int),
 /// a Float is a double even if written `3`, a Date is `YYYY-MM-DD`, and a Timestamp is RFC 3339 in UTC with six
-/// decimals (Postgres stores microseconds). Source: docs/reference/sql-connect.md §5.3; refresh conformance, readings 3
-/// and 9.
+/// decimals (Postgres stores microseconds). Source: docs/reference/sql-connect.md §5.3 and
+/// §5.7.
 package struct ScalarCoercion: Sendable {
     /// The deepest nesting of lists and objects in a value of type `Any`.
     static let depthMax = 64

@@ -10,7 +10,7 @@ enum ConditionOutcome: Sendable {
 
     init(_ program: Program, _ activation: ConditionActivation) {
         guard let value = try? program.evaluate(activation), case .bool(let holds) = value else {
-            // A value that is not a bool counts as an error: refresh conformance, reading 7.
+            // A value that is not a bool counts as an error: docs/reference/sql-connect.md §5.7.
             self = .error
             return
         }

@@ -7,7 +7,8 @@ import Streams
 ///
 /// Messages enter the queue in the order in which the machine makes them and leave it one batch at a time. A failed
 /// batch is not resent: announcements repeat until they are answered, and summaries repair the rest.
-/// Bound: `outgoingMax` messages; a message that exceeds it is treated like one whose batch failed.
+/// Bounds: `outgoingMax` messages and `outgoingBytesMax`; a message that exceeds them is treated like one whose batch
+/// failed.
 package struct GatewayMachine: Sendable {
     package struct Settings: Sendable {
         package var interest = InterestMachine.Settings()
@@ -16,6 +17,10 @@ package struct GatewayMachine: Sendable {
         package var messagesPerLiveQueryMax = 4
         /// Queued messages altogether; nil: derived from `messagesPerLiveQueryMax`.
         package var outgoingMax: Int?
+        /// Bytes of queued messages.
+        package var outgoingBytesMax = 512 << 20
+        /// Bytes of one batch to the broker; well below its queue's capacity, which lease renewals share.
+        package var batchBytesMax = 8 << 20
         /// Time between two calls of `ticked`.
         package var tickMs = InterestMachine.sweepMs
         /// Number of ticks between two samples for the metrics.
@@ -76,7 +81,8 @@ package struct GatewayMachine: Sendable {
         interest = InterestMachine(
             gateway: gateway, settings: settings.interest, firstAnnouncement: firstAnnouncement, route: route)
         let outgoingMax = settings.outgoingMax ?? settings.messagesPerLiveQueryMax * settings.interest.liveQueriesMax
-        outgoing = BatchQueue(bytesMax: outgoingMax, batchBytesMax: .max)
+        outgoing = BatchQueue(
+            bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.batchBytesMax, countMax: outgoingMax)
     }
 
     package var gateway: NodeID { interest.gateway }
@@ -156,7 +162,7 @@ package struct GatewayMachine: Sendable {
     package mutating func nextBatch() -> [Outgoing] { outgoing.nextBatch() }
 
     /// The number of queued messages, including the batch in flight.
-    package var outgoingCount: Int { outgoing.bytes }
+    package var outgoingCount: Int { outgoing.totalCount }
     package var isIdle: Bool { outgoing.isIdle }
 
     private mutating func effects(of actions: [InterestMachine.Action]) -> [Effect] {
@@ -164,8 +170,7 @@ package struct GatewayMachine: Sendable {
         for action in actions {
             switch action {
             case .tell(let shard, let message):
-                // The queue counts messages instead of bytes.
-                if outgoing.offer((shard, message), bytes: 1) == .begin { effects.append(.send) }
+                if outgoing.offer((shard, message), bytes: message.byteCount) == .begin { effects.append(.send) }
             case .deliver(let hubs, let key, let delivery, let answers):
                 effects.append(.deliver(hubs: hubs, key: key, delivery, answers: answers))
             }

@@ -14,7 +14,7 @@ struct ShardInterest: Sendable {
     private(set) var getsSummaries = false
 
     /// - Returns: false if another worker has owned the shard since: the former owner may still send results that it
-    ///   read late, which would turn screens back.
+    ///   read late, which would replace newer results by older ones.
     mutating func meets(epoch: UInt64) -> Bool {
         self.epoch = max(self.epoch, epoch)
         return epoch == self.epoch

@@ -15,7 +15,7 @@ package struct BrokerServer: Sendable, Hashable {
     }
 }
 
-/// Counters and gauges of a broker, for metrics and the admin page.
+/// Counters and gauges of a broker, for metrics and `/admin/status`.
 package struct BrokerState: Sendable, Hashable {
     package var connected = false
     /// Changes when another server process answers, or the same one after having been a replica. Empty before the first

@@ -11,15 +11,16 @@ extension PipelineMachine {
         nextScanMs = nowMs + limits.scanIntervalMs
         expirePending(nowMs)
         let slots = slotsInFlight()
+        // Nothing is sent meanwhile. Only reads and jobs that were not sent can go to another connection.
+        if isCancelling, role == .read || slots.isEmpty, nowMs >= cancelStartedMs + limits.cancelGraceMs {
+            return lose("a cancel request has not ended after \(limits.cancelGraceMs) ms")
+        }
         guard let first = slots.first else {
             head = nil
             return
         }
         let headSinceMs = findHead(first, nowMs)
         if nowMs >= max(jobs[first].deadlineMs, headSinceMs) + limits.cancelGraceMs { return giveUp(nowMs) }
-        if isCancelling, role == .read, nowMs >= cancelStartedMs + limits.cancelGraceMs {
-            return lose("a cancel request has not ended after \(limits.cancelGraceMs) ms")
-        }
         requestCancelOfHead(first, othersWait: slots.count > 1 || !pending.isEmpty, nowMs)
         for slot in slots where nowMs >= jobs[slot].deadlineMs {
             if jobs[slot].kind.isRead {
@@ -121,7 +122,7 @@ extension PipelineMachine {
     mutating func cancelRequestStarted() {
         guard isConnected else { return }
         for slot in slotsInFlight() { jobs[slot].isExposedToCancel = true }
-        cancelStartedMs = nextScanMs
+        cancelStartedMs = nextScanMs - limits.scanIntervalMs
         head?.nextCancelMs = nextScanMs + limits.cancelIntervalMs
         isCancelling = true
     }

@@ -14,7 +14,7 @@ struct SlowStatementAdmission<Element> {
     static var refusalMs: Int { 10_000 }
 
     private(set) var queue: FairQueue<Element>
-    /// At most as many as may wait.
+    /// The end of each source's refusal period; at most as many entries as may wait.
     private var refusedUntilMs: [UInt64: Int] = [:]
     private(set) var refusedCount = 0
 

@@ -37,7 +37,8 @@ final class StartupLatch: Sendable {
         state.withLock { Self.open(&$0, .failure(error)) }
     }
 
-    /// - Returns: when the time is over, the error of the last attempt; the latch may still open later.
+    /// - Returns: when the time is over or the task is cancelled, the error of the last attempt; the latch may still open
+    ///   later.
     func wait(ms: Int) async -> Result<Void, PostgresError> {
         let ticket = state.withLock { state in
             state.tickets += 1
@@ -45,16 +46,22 @@ final class StartupLatch: Sendable {
         }
         var timer: Task<Void, any Error>?
         defer { timer?.cancel() }
-        return await withCheckedContinuation { continuation in
-            let result = state.withLock { state in
-                if state.result == nil { state.waiters[ticket] = continuation }
-                return state.result
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let result = state.withLock { state in
+                    if state.result == nil { state.waiters[ticket] = continuation }
+                    return state.result
+                }
+                if let result { return continuation.resume(returning: result) }
+                // A cancellation before the registration found nobody to wake.
+                if Task.isCancelled { return giveUp(ticket, ms) }
+                timer = Task {
+                    try await Task.sleep(for: .milliseconds(ms))
+                    giveUp(ticket, ms)
+                }
             }
-            if let result { return continuation.resume(returning: result) }
-            timer = Task {
-                try await Task.sleep(for: .milliseconds(ms))
-                giveUp(ticket, ms)
-            }
+        } onCancel: {
+            giveUp(ticket, ms)
         }
     }
 

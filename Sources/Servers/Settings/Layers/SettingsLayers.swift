@@ -4,8 +4,11 @@ import Synchronization
 /// The layers over the defaults: command line, environment and file, in this precedence. `swift-configuration` does the
 /// lookups; this type prepares the layers, refuses unknown names and reports the origin of a value.
 struct SettingsLayers {
-    /// Variables of Freshet's tools that are not settings: the path of the settings file, URL and token of its clients.
-    static let otherEnvironmentNames: Set<String> = ["FRESHET_CONFIG", "FRESHET_TOKEN", "FRESHET_URL"]
+    /// Variables of Freshet's tools that are not settings: the path of the settings file, and URLs, token and authority
+    /// of its clients.
+    static let otherEnvironmentNames: Set<String> = [
+        "FRESHET_ADMIN_URL", "FRESHET_CACERT", "FRESHET_CONFIG", "FRESHET_TOKEN", "FRESHET_URL",
+    ]
 
     private(set) var problems: [SettingsError.Problem]
     private let file: SettingsFile?

@@ -50,7 +50,7 @@ extension SectionSettings where Section == HTTPSection {
 }
 
 package struct AdminSection: SettingSection {
-    package static let doc = "Health, metrics and the admin page."
+    package static let doc = "Health, metrics, reports and cluster overrides."
     package static let declared = AdminSection()
 
     package let host = Setting.string("admin.host", "127.0.0.1", "Address of the admin port.")

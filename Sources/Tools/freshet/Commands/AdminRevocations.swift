@@ -22,7 +22,7 @@ extension AdminCommand {
             abstract: "Revokes a user, a token or an API key on all nodes and ends its sessions.")
         @OptionGroup var connection: Connection
 
-        @Argument(help: "uid, jti or key.")
+        @Argument(help: "uid (a user), jti (a token) or key (an API key).")
         var kind: String
 
         @Argument(help: "The user, the token's jti, or the key's name.")
@@ -31,7 +31,7 @@ extension AdminCommand {
         @Option(help: "Duration of the revocation in minutes; by default until it is lifted.")
         var minutes: Int?
 
-        @Flag(help: "Revoke only tokens issued so far, so that users can sign in again.")
+        @Flag(help: "Keep accepting tokens issued after this moment, so that the user can sign in again.")
         var laterTokens = false
 
         func run() async {
@@ -46,7 +46,7 @@ extension AdminCommand {
         static let configuration = CommandConfiguration(abstract: "Lifts a revocation.")
         @OptionGroup var connection: Connection
 
-        @Argument(help: "uid, jti or key.")
+        @Argument(help: "uid (a user), jti (a token) or key (an API key).")
         var kind: String
 
         @Argument(help: "The user, the token's jti, or the key's name.")

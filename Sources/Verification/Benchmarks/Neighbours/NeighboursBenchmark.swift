@@ -108,7 +108,7 @@ package enum NeighboursBenchmark {
     ) async throws -> (T, answers: String) {
         try await withThrowingTaskGroup(of: [Int: Int].self) { group in
             for _ in 0..<clients { group.addTask { await repeats(query, address) } }
-            // The first ones are known by now as slow or not: either way it is the state in which others come.
+            // Wait until the first statements are classified as slow or fast.
             if clients > 0 { try await Task.sleep(for: .seconds(1)) }
             let measured = try await body()
             group.cancelAll()

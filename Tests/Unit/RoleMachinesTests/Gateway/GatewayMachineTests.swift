@@ -97,6 +97,19 @@ import Testing
         #expect(machine.outgoingCount == 2)
     }
 
+    @Test func manyMessagesLeaveInSeveralBatches() throws {
+        var machine = machine { $0.batchBytesMax = 2_000 }
+        for number in 1...10 { _ = try subscribe(number, &machine) }
+        var sizes: [Int] = []
+        while true {
+            let batch = machine.nextBatch()
+            if batch.isEmpty { break }
+            #expect(batch.reduce(0) { $0 + $1.message.byteCount } <= 2_000)
+            sizes.append(batch.count)
+        }
+        #expect(sizes.reduce(0, +) == 10 && sizes.count > 1, "\(sizes)")
+    }
+
     @Test func theBoundOfMessagesFollowsThatOfLiveQueries() throws {
         var machine = machine {
             $0.interest.liveQueriesMax = 2
