@@ -1,10 +1,10 @@
-package struct WaitedInVain: Error, CustomStringConvertible {
+package struct WaitTimedOut: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// The first value that a state gives, for states that give no other sign.
 /// - Parameter seconds: the bound.
-/// - Throws: `WaitedInVain`, and what `state` throws.
+/// - Throws: `WaitTimedOut`, and what `state` throws.
 package func waitFor<Value>(
     _ what: @autoclosure () -> String, within seconds: Int = 60, _ state: () async throws -> Value?
 ) async throws -> Value {
@@ -12,7 +12,7 @@ package func waitFor<Value>(
     while true {
         if let value = try await state() { return value }
         guard ContinuousClock.now < deadline else {
-            throw WaitedInVain(description: "waited \(seconds) s for \(what())")
+            throw WaitTimedOut(description: "waited \(seconds) s for \(what())")
         }
         try await Task.sleep(for: .milliseconds(20))
     }
@@ -20,7 +20,7 @@ package func waitFor<Value>(
 
 /// Waits until a condition holds that gives no other sign.
 /// - Parameter seconds: the bound.
-/// - Throws: `WaitedInVain`, and what `condition` throws.
+/// - Throws: `WaitTimedOut`, and what `condition` throws.
 package func waitUntil(
     _ what: @autoclosure () -> String, within seconds: Int = 60, _ condition: () async throws -> Bool
 ) async throws {

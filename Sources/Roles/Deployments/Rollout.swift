@@ -222,7 +222,7 @@ package struct Rollout: Sendable {
         } catch let error as PostgresError {
             // For example, a unique constraint over rows that are not unique: the server's message is the clearest.
             throw RolloutRefused(
-                "the database was not brought to the schema: \(error.message)"
+                "migration failed: \(error.message)"
                     + (error.detail.map { " (\($0))" } ?? "") + "; nothing was deployed")
         }
     }

@@ -180,7 +180,8 @@ private struct SentText {
         }
         let wanted = name.map { name in parsed.operations.filter { $0.name?.value == name } } ?? parsed.operations
         guard wanted.count == 1 else {
-            throw RequestError(.badRequest, "\"query\" must hold exactly one operation of the name asked for")
+            throw RequestError(
+                .badRequest, "\"query\" must hold exactly one operation, or the one named by operationName")
         }
         operation = wanted[0]
         selections = parsed.selectionText(of: operation)

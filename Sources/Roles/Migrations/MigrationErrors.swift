@@ -2,7 +2,7 @@ import Postgres
 package import SchemaMigration
 
 /// Existing rows refer to rows that do not exist.
-package struct RowsUnfit: Error, CustomStringConvertible {
+package struct ForeignKeyViolated: Error, CustomStringConvertible {
     let cause: PostgresError
     /// The resulting state of the database.
     let state: String
@@ -20,7 +20,7 @@ package struct MigrationRefused: Error, CustomStringConvertible {
         let forceable = findings.count { $0.permission.contains(.rewrites) }
         let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
         let command = findings.contains(where: \.isBuilt) ? "--force --concurrently" : "--force"
-        return "the database was not brought to the schema:\n"
+        return "migration refused:\n"
             + findings.map { "  " + $0.text }.joined(separator: "\n")
             + (forceable == 0
                 ? "" : "\nfreshet migrate \(command) makes \(help); with --dry-run, too, it says what may be lost")
@@ -34,9 +34,9 @@ package struct TableNotFree: Error, CustomStringConvertible {
     let isDeadlock: Bool
 
     package var description: String {
-        "a table was not free in \(totalMs) ms (\(setting)): "
+        "a table could not be locked within \(totalMs) ms (\(setting)): "
             + (isDeadlock ? "deadlocks with other transactions" : "a long transaction") + ", see pg_stat_activity;"
-            + " run it once more: it does the rest"
+            + " run the command again to continue"
     }
 }
 
@@ -45,7 +45,7 @@ package struct IndexUnfinished: Error, CustomStringConvertible {
     let summary: String
     let reason: String
 
-    package var description: String { "\(summary): \(reason); freshet migrate once more goes on from there" }
+    package var description: String { "\(summary): \(reason); run freshet migrate again to continue" }
 }
 
 /// Another migration did not end in time.

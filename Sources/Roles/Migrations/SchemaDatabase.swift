@@ -59,7 +59,7 @@ package struct SchemaDatabase: Sendable {
     ///     validated one by one while others write; other adjacent steps share a transaction.
     /// - Returns: what was done, one line each.
     /// - Throws: `MigrationRefused` when a change is impossible, `MigrationUnderWay`; nothing was changed then.
-    ///   `TableNotFree`, `IndexUnfinished`, `RowsUnfit` when a step failed.
+    ///   `TableNotFree`, `IndexUnfinished`, `ForeignKeyViolated` when a step failed.
     package func migrate(
         _ schema: Schema, retries: LockRetryPolicy = .ownServer, allowing permissions: Migration.Permissions = [],
         report: @escaping @Sendable (Event) -> Void
@@ -92,7 +92,7 @@ package struct SchemaDatabase: Sendable {
             do {
                 for sql in statements { try await retries.run([sql], session) }
             } catch let error as PostgresError where error.isForeignKeyViolation {
-                throw RowsUnfit(cause: error, state: unfit)
+                throw ForeignKeyViolated(cause: error, state: unfit)
             }
         case .alone(let sql)?: try await retries.attempt { try await session.script(sql, timeoutMs: stepTimeoutMs) }
         case .build(let build)?:

@@ -62,7 +62,7 @@ struct NodeRun {
             await deployments.run { staying in
                 let count = await sessions.drain(except: staying, overMs: moveMs)
                 if count > 0 {
-                    logger.info("sessions of former versions told to reconnect", metadata: ["sessions": "\(count)"])
+                    logger.info("sessions of former versions asked to reconnect", metadata: ["sessions": "\(count)"])
                 }
             }
         }

@@ -95,10 +95,11 @@ package final class ServiceNode: Sendable {
     private func startOrClose() async -> Result<Address, NodeError> {
         do throws(NodeError) {
             let (address, running) = try await startStages()
-            // A drain cancels this task under the same lock.
+            // A drain cancels this task under the same lock; the caller's cancellation may come at any time.
             let isStopped = life.withLock { life in
-                if !Task.isCancelled { life = .running(running) }
-                return Task.isCancelled
+                let isCancelled = Task.isCancelled
+                if !isCancelled { life = .running(running) }
+                return isCancelled
             }
             if isStopped { throw Self.stopped }
             return .success(address)

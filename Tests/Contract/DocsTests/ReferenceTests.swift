@@ -39,6 +39,7 @@ import Testing
             for file in Repository.files(below: folder, ending: ".swift")
             where !file.hasPrefix("Tests/Contract/DocsTests/") {
                 let text = try Repository.text(file)
+                #expect(!text.contains("refresh conformance"), "\(file) cites a page outside the repository")
                 #expect(!text.contains("SQL Connect language §") && !text.contains("SQL Connect wire §"), "\(file)")
                 guard text.contains("sql-connect.md §") else { continue }
                 for match in text.matches(of: /sql-connect\.md §([0-9]+(?:\.[0-9]+)?)/) {
@@ -48,6 +49,27 @@ import Testing
             }
         }
         #expect(count > 50)
+    }
+
+    @Test func theAlertsPageHasEveryAlert() throws {
+        let rules = try Repository.text("deploy/prometheus/alerts.yaml").split(separator: "\n")
+            .compactMap { $0.firstMatch(of: #/^ +- alert: (\w+)/#)?.1 }
+        let page = try Repository.text("docs/operations/alerts.md")
+        let rows = page.matches(of: #/(?m)^\| `(\w+)` \|/#).map(\.1)
+        #expect(!rules.isEmpty && rows == rules)
+    }
+
+    /// A variable that the settings' loader does not know would stop every command.
+    @Test func everyVariableOfTheToolsIsNamed() throws {
+        let known = try Repository.text("Sources/Servers/Settings/Layers/SettingsLayers.swift")
+        let page = try Repository.text("docs/reference/cli.md")
+        for file in Repository.files(below: "Sources/Tools/freshet", ending: ".swift") {
+            for name in try Repository.text(file).matches(of: #/"(FRESHET_[A-Z_]+)"/#).map(\.1) {
+                #expect(page.contains("`\(name)`"), "\(name) in \(file) is not on the page")
+                let isSetting = name.hasPrefix("FRESHET_ADMIN_TOKEN")
+                #expect(isSetting || known.contains("\"\(name)\""), "\(name) in \(file) is unknown to the settings")
+            }
+        }
     }
 
     @Test func theReadmeIsShort() throws {

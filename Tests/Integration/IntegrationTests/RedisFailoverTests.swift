@@ -58,7 +58,7 @@ struct RedisFailoverTests {
                 return try await group.next() ?? false
             }
             if !isShown {
-                throw WaitedInVain(what: "“\(description)” is shown", state: "\(try await redisAddresses())")
+                throw WaitTimedOut(what: "“\(description)” is shown", state: "\(try await redisAddresses())")
             }
         }
     }
@@ -66,7 +66,7 @@ struct RedisFailoverTests {
     /// For anything that servers and nodes do by themselves, on a machine that does much else.
     private static let waitMs = 60_000
 
-    private struct WaitedInVain: Error {
+    private struct WaitTimedOut: Error {
         let what: String
         let state: String
     }
@@ -76,7 +76,7 @@ struct RedisFailoverTests {
     ) async throws {
         let deadline = ContinuousClock.now + .milliseconds(Self.waitMs)
         while try await !holds() {
-            guard ContinuousClock.now < deadline else { throw WaitedInVain(what: what, state: await state()) }
+            guard ContinuousClock.now < deadline else { throw WaitTimedOut(what: what, state: await state()) }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

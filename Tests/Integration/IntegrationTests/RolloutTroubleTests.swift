@@ -163,7 +163,7 @@ struct RolloutTroubleTests {
                 let blocked = try await RolloutTests.deploy(
                     cluster, [second, "--set", "deploy.lockTimeoutMs=200ms"])
                 #expect(blocked.code == 1)
-                #expect(blocked.output.contains("a table was not free in 200 ms"), "\(blocked.output)")
+                #expect(blocked.output.contains("a table could not be locked within 200 ms"), "\(blocked.output)")
                 try await session.rollback()
             }
 

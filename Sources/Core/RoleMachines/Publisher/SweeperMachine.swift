@@ -277,8 +277,9 @@ package struct SweeperMachine: Sendable {
             }
         }
         backlog.folded += folding.folded
-        return [.report(.folded(rows: folding.folded, of: folding.before))]
-            + (count == nil ? pause() : end(folding.rows, folding.oldestMs, folding.problem))
+        let report: [Effect] =
+            folding.folded > 0 ? [.report(.folded(rows: folding.folded, of: folding.before))] : []
+        return report + (count == nil ? pause() : end(folding.rows, folding.oldestMs, folding.problem))
     }
 
     private mutating func end(_ rows: Int, _ oldestMs: Int64, _ problem: String) -> [Effect] {

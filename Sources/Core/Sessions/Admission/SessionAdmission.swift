@@ -2,7 +2,7 @@ import Pacing
 
 /// Whether a new session may begin now: a token bucket, with advice for those that it refuses.
 ///
-/// When a gateway dies, all its clients come to the others in the same moment. Each costs a handshake, a token to
+/// When a gateway dies, all its clients reconnect to the others at once. Each costs a handshake, a token to
 /// verify and an interest to announce; accepted all at once, they would delay all connected clients. So
 /// a node accepts `burst` at once and `perSecond` after that. A refused client learns when to come back, and that time
 /// is a slot: the first gets the next second, the ones behind it later ones, `perSecond` of them in each. Drawing a
@@ -10,7 +10,7 @@ import Pacing
 /// first were refused.
 ///
 /// A slot is advice, not a reservation: a client that comes back takes a token like any other, and one that never comes
-/// back leaves its slot empty. Bound: a few numbers, whatever comes.
+/// back leaves its slot empty. Uses constant memory.
 package struct SessionAdmission: Sendable {
     package enum Decision: Sendable, Hashable {
         case admitted

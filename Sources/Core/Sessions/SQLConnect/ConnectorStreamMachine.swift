@@ -20,7 +20,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     private enum TokenState: Sendable {
-        /// With this token, the last one that came; nil: signed out.
+        /// The last token was accepted, or the client is signed out.
         case accepted
         case verifying
         case refused(RequestError)

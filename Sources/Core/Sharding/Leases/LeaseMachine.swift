@@ -11,7 +11,7 @@ import Pacing
 /// unless it was the former owner itself: results of a later epoch are newer in any case.
 package struct LeaseMachine: Sendable {
     package struct Settings: Sendable {
-        /// Life of a lease without renewal, by the broker's clock.
+        /// Lifetime of a lease without renewal, by the broker's clock.
         package var ttlMs: Int64 = 5_000
         /// Time between renewals.
         package var renewMs: Int64 = 1_000
@@ -232,7 +232,7 @@ package struct LeaseMachine: Sendable {
         return lease.startsMs == nil ? [.stop(shard, epoch: lease.epoch), .start(shard, epoch: epoch)] : []
     }
 
-    /// The shard is served.
+    /// Records that the shard is served.
     package mutating func started(_ shard: ShardID) { failed[shard] = nil }
 
     /// A shard whose lease is held could not be served: it is released and left alone for a while.

@@ -8,6 +8,7 @@ import NIOCore
 import NIOHTTP1
 import Operations
 import Sessions
+import Synchronization
 
 /// `GET /v1/connectors/C/queries/OP?variables={…}`: one-shot with `ETag`; long-poll with `Prefer: wait=N` and
 /// `If-None-Match` (304 when nothing changed); an event stream by `Accept: text/event-stream`.
@@ -124,10 +125,10 @@ extension PublicRouter {
                     // The owner may not have responded at all, so the database decides.
                     let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
                     self.perform(call) { _ throws(RequestError) in
-                        let result = try await Self.within(readMs, on: exchange.eventLoop) {
-                            () async throws(RequestError) in
+                        let read = try await Self.answering(call, withinMs: readMs) { () async throws(RequestError) in
                             try await self.executor.read(resolved, traceID: call.traceID)
                         }
+                        guard let result = read else { return }
                         let isSame = known?.digest == result.digest
                         let position = isSame ? known?.position : nil
                         let tag = EntityTag(
@@ -143,27 +144,32 @@ extension PublicRouter {
     /// The range of the time-out of the final read after a long-poll, which is as long as the wait was.
     private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
-    /// Returns the result of `work`, which continues to its end even if it takes longer.
-    /// - Throws: `.unavailable` after `ms`.
-    private static func within<Value: Sendable>(
-        _ ms: Int64, on eventLoop: any EventLoop, _ work: @escaping @Sendable () async throws(RequestError) -> Value
-    ) async throws(RequestError) -> Value {
-        let promise = eventLoop.makePromise(of: Result<Value, RequestError>.self)
-        let late = RequestError(.unavailable, "the query did not run in time", retryAfterMs: 1_000)
-        // The first result counts.
-        let timer = eventLoop.scheduleTask(in: .milliseconds(ms)) { promise.succeed(.failure(late)) }
-        Task {
-            let outcome: Result<Value, RequestError>
-            do throws(RequestError) {
-                outcome = .success(try await work())
-            } catch {
-                outcome = .failure(error)
+    /// Runs `work` to its end, and the request counts as in flight until then. A client whose result takes longer than
+    /// `ms` is answered `.unavailable` meanwhile.
+    /// - Returns: nil if the client has its answer.
+    private static func answering<Value: Sendable>(
+        _ call: Call, withinMs ms: Int64, _ work: () async throws(RequestError) -> Value
+    ) async throws(RequestError) -> Value? {
+        let isAnswered = Mutex(false)
+        // The first answer counts.
+        let isFirst: @Sendable () -> Bool = {
+            !isAnswered.withLock { value in
+                defer { value = true }; return value
             }
-            timer.cancel()
-            promise.succeed(outcome)
         }
-        guard let outcome = try? await promise.futureResult.get() else { throw late }
-        return try outcome.get()
+        let timer = call.exchange.eventLoop.scheduleTask(in: .milliseconds(ms)) {
+            if isFirst() {
+                call.fail(RequestError(.unavailable, "the query did not run in time", retryAfterMs: 1_000))
+            }
+        }
+        defer { timer.cancel() }
+        do throws(RequestError) {
+            let value = try await work()
+            return isFirst() ? value : nil
+        } catch {
+            if isFirst() { throw error }
+            return nil
+        }
     }
 
     private func eventStream(

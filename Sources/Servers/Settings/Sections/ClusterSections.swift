@@ -42,7 +42,7 @@ package struct DrainSection: SettingSection {
         "drain.delayMs", 0, in: 0...10 * minute,
         "Time in which the node is not ready but still serves; longer than load balancers take to notice.")
     package let sessionsMs = Setting.duration(
-        "drain.sessionsMs", 1000, in: 0...10 * minute, "Time over which sessions are told to reconnect elsewhere.")
+        "drain.sessionsMs", 1000, in: 0...10 * minute, "Time over which sessions are asked to reconnect elsewhere.")
     package let graceMs = Setting.duration(
         "drain.graceMs", 10_000, in: 0...10 * minute, "Time that work in flight may then take.")
 }
@@ -57,7 +57,7 @@ package struct DeploySection: SettingSection {
         "deploy.keepMs", 10 * minute, in: 0...168 * hour,
         "How long a former version is served to the sessions that started with it.")
     package let moveMs = Setting.duration(
-        "deploy.moveMs", 30_000, in: 0...hour, "Time over which those sessions are then told to reconnect.")
+        "deploy.moveMs", 30_000, in: 0...hour, "Time over which those sessions are then asked to reconnect.")
     package let lockTimeoutMs = Setting.duration(
         "deploy.lockTimeoutMs", 5000, in: 0...10 * minute,
         "How long `freshet deploy` waits for a table's lock; later statements wait behind it. 0: no limit.")

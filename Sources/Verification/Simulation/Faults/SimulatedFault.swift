@@ -226,7 +226,7 @@ extension World {
     }
 
     /// Ends all faults and brings all processes to the deployed release.
-    func makePeace() {
+    func endAllFaults() {
         note("peace")
         isTrouble = false
         isDatabaseSlow = false

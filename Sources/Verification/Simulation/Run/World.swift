@@ -196,7 +196,7 @@ package final class World {
             mutateAgain(untilMs: timeline.nowMs + Self.troubleMs - timeline.pick(0...Self.quietMaxMs))
             troubleAgain()
             phase(Self.troubleMs)
-            makePeace()
+            endAllFaults()
             phase(Self.calmMs)
             // In the other rounds, no later mutation hides what the faults left behind.
             if timeline.chance(70) { sayLastWords() }

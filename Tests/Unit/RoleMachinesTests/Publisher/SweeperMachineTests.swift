@@ -230,7 +230,7 @@ private struct Sweeper {
         _ = machine.roundDue(serverChanges: 0, hasPublished: false)
         _ = machine.taken(.failure(failure))
         _ = machine.measured((rows: 25, oldestMs: 5))
-        #expect(names(machine.folded(1)) == ["folded 0 of 25", "backlog 25", "wait 1000"])
+        #expect(names(machine.folded(1)) == ["backlog 25", "wait 1000"])
     }
 
     // MARK: Resync markers

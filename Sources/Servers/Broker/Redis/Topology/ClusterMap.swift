@@ -24,7 +24,7 @@ final class ClusterMap: Sendable {
         var isClosed = false
         /// Counters of retired pipelines.
         var past = BrokerState()
-        var lastError = "not asked yet"
+        var lastError = "not queried yet"
         var isLastErrorFinal = false
     }
 

@@ -19,7 +19,7 @@ final class SentinelWatch: Sendable {
     private struct Shared {
         var master: Endpoint?
         var epoch = -1
-        var lastError = "no sentinel has been asked yet"
+        var lastError = "no sentinel has been queried yet"
         var isLastErrorFinal = false
     }
 
