@@ -1,5 +1,6 @@
 import FreshetClient
 import Foundation
+import TestSupport
 import Testing
 
 /// PyPI's `gql`, and clients that look at every byte, against one node: protocols as their users speak them.
@@ -16,6 +17,13 @@ struct PythonClientTests {
                 }
             }
             try await PythonClients.run("gql_client.py", ["http", url, token])
+        }
+    }
+
+    @Test func everySampleOfTheDocumentationOfGQLWorks() async throws {
+        try await withNode { _, url, token in
+            let page = Repository.path("docs/clients/gql.md")
+            try await PythonClients.run("gql_client.py", ["docs", url, token, page])
         }
     }
 

@@ -58,8 +58,8 @@ import Testing
             let client = try RawClient(port: port)
             let head = try client.openWebSocket(
                 "/ws-protocol", headers: "Sec-WebSocket-Protocol: graphql-ws, graphql-transport-ws\r\n")
-            #expect(head.contains("sec-websocket-protocol: graphql-transport-ws\r\n"))
-            #expect(head.contains("x-extra: 1\r\n"))
+            #expect(head.contains("Sec-WebSocket-Protocol: graphql-transport-ws\r\n"))
+            #expect(head.contains("X-Extra: 1\r\n"))
         }
     }
 
