@@ -5,7 +5,7 @@ import JSON
 import LiveModel
 package import Logging
 import NIOCore
-import NIOHTTP1
+package import NIOHTTP1
 import Observability
 import Sessions
 
@@ -107,16 +107,24 @@ package final class PublicRouter: HTTPHandler {
         {
             return ["vary": "Origin"]
         }
+        return corsHeaders(origin: origin)
+    }
+
+    private func corsHeaders(origin: String) -> HTTPHeaders {
+        let exposed = "etag, retry-after, x-trace-id, im, delta-base"
         if settings.corsOrigins.contains("*") {
-            return [
-                "access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after, x-trace-id",
-            ]
+            return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }
         guard settings.corsOrigins.contains(origin) else { return ["vary": "Origin"] }
         return [
-            "access-control-allow-origin": origin, "vary": "Origin",
-            "access-control-expose-headers": "etag, retry-after, x-trace-id",
+            "access-control-allow-origin": origin, "vary": "Origin", "access-control-expose-headers": exposed,
         ]
+    }
+
+    package func failureHeaders(origin: String?) -> HTTPHeaders {
+        // An origin that was not read can only be the one that is allowed, or does not matter.
+        let only = settings.corsOrigins.count == 1 ? settings.corsOrigins.first : nil
+        return (origin ?? only).map(corsHeaders(origin:)) ?? [:]
     }
 
     private func preflight(_ call: Call) {

@@ -349,8 +349,8 @@ import Testing
         try await withServer({
             $0.webSocketFrameBytesMax = 64 << 20
             $0.bodiesBytesMax = 1_500
-            $0.lingerBytesMax = 4_096
-            $0.lingerTimeoutMs = 60_000
+            $0.linger.bytesMax = 4_096
+            $0.linger.timeoutMs = 60_000
         }) { port, _, _ in
             let client = try RawClient(port: port)
             try client.openWebSocket()
