@@ -54,6 +54,12 @@ async def update(base, lot, description):
         assert answer["lot_update"]["id"].replace("-", "") == lot.replace("-", ""), answer
 
 
+async def shows(stream, description):
+    async for result in stream:
+        if any(row["description"] == description for row in result["lots"]):
+            return
+
+
 async def news(base, client, name):
     """Two subscriptions at once; one ends early and the other goes on."""
     async with client as session:
@@ -68,9 +74,8 @@ async def news(base, client, name):
         for number in range(3):
             description = "%s %d" % (name, number)
             await update(base, lot, description)
-            async for result in stream:
-                if any(row["description"] == description for row in result["lots"]):
-                    break
+            # At once, and not with the next result or heartbeat.
+            await asyncio.wait_for(shows(stream, description), 5)
         done("news")
         await stream.aclose()
 
@@ -164,7 +169,7 @@ async def sample(code, page, base, token, lot):
     compiled = compile(here, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     running = asyncio.ensure_future(eval(compiled, {"token": token, "lot": lot, "print": printed.put_nowait}))
     waiting = asyncio.ensure_future(printed.get())
-    await asyncio.wait({running, waiting}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({running, waiting}, timeout=5, return_when=asyncio.FIRST_COMPLETED)
     if running.done():
         raise running.exception() or SystemExit("the sample ended before it printed:\n" + code)
     assert waiting.done(), "the sample has printed nothing:\n" + code
@@ -189,7 +194,7 @@ async def docs(base, token, page):
     for transport in transports:
         here = transport.replace("//…", "//" + host).replace("=…", "=%r" % host)
         async with client(eval(here, dict(globals(), token=token))) as session:
-            result = await asyncio.wait_for(anext(session.subscribe(request(LIST, "subscription", CATEGORY))), 20)
+            result = await asyncio.wait_for(anext(session.subscribe(request(LIST, "subscription", CATEGORY))), 5)
             assert len(result["lots"]) == 10, result
         done("transport")
 
