@@ -111,7 +111,7 @@ package final class PublicRouter: HTTPHandler {
     }
 
     private func corsHeaders(origin: String) -> HTTPHeaders {
-        let exposed = "etag, retry-after, x-trace-id, im, delta-base"
+        let exposed = "etag, retry-after, x-trace-id, im, delta-base, x-amzn-errortype"
         if settings.corsOrigins.contains("*") {
             return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }
@@ -189,9 +189,13 @@ package final class PublicRouter: HTTPHandler {
     // MARK: Work in tasks
 
     /// Runs `work` with the sender's identity as a request in flight (see `RequestExecutor.withRequest`).
-    func perform(_ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void) {
+    /// - Parameter credentials: nil reads them where every protocol has them.
+    func perform(
+        _ call: Call, as credentials: Credentials? = nil,
+        _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void
+    ) {
         executor.withRequest(
-            Credentials(call.request), from: address(of: call.request), traceID: call.traceID,
+            credentials ?? Credentials(call.request), from: address(of: call.request), traceID: call.traceID,
             on: call.exchange.taskExecutor, work, failed: { call.fail($0) })
     }
 
@@ -234,13 +238,15 @@ struct Call: Sendable {
     var failureForm = FailureForm.graphQL
 
     enum FailureForm {
-        case graphQL, sqlConnect
+        case graphQL, sqlConnect, appSync
     }
 
     func fail(_ error: RequestError) {
         switch failureForm {
         case .graphQL: exchange.respond(error, headers: headers)
         case .sqlConnect: exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
+        case .appSync:
+            exchange.respond(error, headers: headers.withAppSyncType(of: error), body: AppSyncRequest.body(error))
         }
     }
 

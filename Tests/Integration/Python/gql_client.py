@@ -13,6 +13,7 @@ import json
 import re
 import sys
 
+import aiohttp
 from gql import Client, gql
 from gql.transport.aiohttp import AIOHTTPTransport
 from gql.transport.appsync_auth import AppSyncApiKeyAuthentication, AppSyncJWTAuthentication
@@ -152,7 +153,19 @@ async def http(base, token):
     await one_shot(multipart, base)
     async with client(multipart(base, token)) as session:
         assert "user" in await session.execute(request(ACCOUNT, "query"))
+    # As Amplify sends it: the token alone.
+    async with client(AIOHTTPTransport(base + "/graphql", headers={"Authorization": token})) as session:
+        assert "user" in await session.execute(request(ACCOUNT, "query"))
+    for wrong in ["a.b.c", "AWS4-HMAC-SHA256 Credential=A/20260101/eu/appsync/aws4_request, Signature=0"]:
+        async with aiohttp.ClientSession(headers={"Authorization": wrong}) as session:
+            async with session.post(base + "/graphql", json={"query": "{ __typename }"}) as answer:
+                body = await answer.json()
+                assert answer.status == 401 and body["message"] and body["errors"], body
+                assert answer.headers["x-amzn-errortype"] == "UnauthorizedException", answer.headers
     done("token")
+    # The health check of gateways needs no stored operation.
+    async with client(multipart(base)) as session:
+        assert await session.execute(gql("{ __typename }")) == {"__typename": "Query"}
 
 
 async def with_bid(base):

@@ -249,7 +249,7 @@ package struct AppSyncMachine: SessionMachine {
     }
 
     /// The types that Amplify distinguishes by name, and AppSync's names for the rest.
-    private static func errorType(of code: ErrorCode) -> String {
+    static func errorType(of code: ErrorCode) -> String {
         switch code {
         case .unauthenticated, .permissionDenied: "UnauthorizedException"
         case .limitExceeded: "MaxSubscriptionsReachedError"

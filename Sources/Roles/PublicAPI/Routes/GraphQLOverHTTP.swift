@@ -32,7 +32,15 @@ extension PublicRouter {
                     "only application/json, application/graphql-response+json, text/event-stream and "
                         + "multipart/mixed;subscriptionSpec=1.0 are produced"))
         }
-        perform(call) { identity in
+        var credentials = Credentials(call.request)
+        var received = call
+        if let appSync = AppSyncRequest(header: { call.request.header($0) }) {
+            received.failureForm = .appSync
+            if appSync.isSigned { return received.fail(AppSyncRequest.signatureRefusal) }
+            credentials.bearer = credentials.bearer ?? appSync.bareToken
+        }
+        let call = received
+        perform(call, as: credentials) { identity in
             do throws(RequestError) {
                 let (request, _) = try Self.graphQLRequest(call.request)
                 do throws(RequestError) {
@@ -121,7 +129,13 @@ extension PublicRouter {
     ) {
         var headers = call.headers
         for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
-        answer(call, type, status: status, body: ResultEnvelope.errors([error], body: data), headers: headers)
+        guard call.failureForm == .appSync, status.code >= 400 else {
+            return answer(
+                call, type, status: status, body: ResultEnvelope.errors([error], body: data), headers: headers)
+        }
+        answer(
+            call, type, status: status, body: AppSyncRequest.body(error, data: data),
+            headers: headers.withAppSyncType(of: error))
     }
 
     private func answer(
