@@ -202,7 +202,11 @@ async def stream(base, token, secret):
                 await web.send(requestId="4", subscribe={"operationName": "Nothing"})
                 await web.send(requestId="5", execute={"operationName": "GetLot"})
                 await web.send(requestId="6", resume={})
-                for id, code in (("4", "NOT_FOUND"), ("5", "INVALID_ARGUMENT"), ("6", "NOT_FOUND")):
+                # A refused subscription is judged again.
+                await web.send(requestId="8", subscribe={"operationName": "GetLot"})
+                await web.send(requestId="8", resume={})
+                for id, code in (("4", "NOT_FOUND"), ("5", "INVALID_ARGUMENT"), ("6", "NOT_FOUND"),
+                                 ("8", "INVALID_ARGUMENT"), ("8", "INVALID_ARGUMENT")):
                     answer = await web.next()
                     expect((answer["requestId"], answer["errors"][0]["extensions"]["code"]), (id, code), "error")
                     check(isinstance(answer["errors"][0]["path"], list), "path")
@@ -314,8 +318,14 @@ async def grpc_client(base, token, secret):
             except grpc.aio.AioRpcError as error:
                 expect(error.code(), status, str(call))
                 check(error.details(), "no details")
-        answer = await unary.ExecuteQuery(request("MyAccount"), metadata=signed_in)
-        check(answer.HasField("data"), "signed in")
+                # google.rpc.Status: the code, and the same message.
+                status = error.trailing_metadata()["grpc-status-details-bin"]
+                expect(status[:3], bytes([8, error.code().value[0], 18]), "code in the details")
+                check(status.endswith(error.details().encode()), "message in the details: %r" % status)
+        schemes = [metadata + (("authorization", scheme + " " + token),) for scheme in ("Bearer", "Firebase")]
+        for meta in [signed_in] + schemes:
+            answer = await unary.ExecuteQuery(request("MyAccount"), metadata=meta)
+            check(answer.HasField("data"), "signed in")
         # Many calls at once on one connection.
         many = [unary.ExecuteQuery(request("GetLot", id=lot), metadata=metadata) for _ in range(300)]
         expect(len(await asyncio.gather(*many)), 300, "calls")

@@ -7,7 +7,8 @@ package import LiveModel
 /// token, which applies from that message on, so messages that arrive while a token is being verified wait for the
 /// result. Errors of one operation are reported under its id, and the stream lives on. A subscription whose token
 /// expires is reported as such and suspended until the client brings a new one, since web clients send it with their
-/// next message and do not subscribe again.
+/// next message and do not subscribe again. A subscription that was refused or has failed is remembered until the
+/// client cancels it: web clients then ask with `resume` whether the reason is gone.
 package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
     package static var traits: SessionTraits {
         SessionTraits(
@@ -37,6 +38,8 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     /// Subscriptions whose token expired.
     private var resting: [String: OperationRequest] = [:]
     private var restingError = RequestError.tokenExpired
+    /// Subscriptions that were refused or have failed, at most `operationsMax`: further ones are not remembered.
+    private var ended: [String: OperationRequest] = [:]
     private var connector: Result<ConnectorName, SQLConnectFailure>?
     private var tokenState = TokenState.accepted
     /// The credentials verified last; nil: the next ones are to be verified even if they are the same.
@@ -111,6 +114,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case .resume: return resume(id)
         case .cancel:
             resting[id] = nil
+            ended[id] = nil
             return active.removeValue(forKey: id) == nil ? [] : [.stop(id: id)]
         }
     }
@@ -139,7 +143,12 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     private mutating func start(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
-        if case .refused(let error) = tokenState { return [refusal(id, error)] }
+        if case .refused(let error) = tokenState {
+            if mode == .follow, active[id] == nil, case .success(let name)? = connector {
+                remember(id, Self.request(wanted, of: name))
+            }
+            return [refusal(id, error)]
+        }
         guard id.utf8.count <= operationIDBytesMax else {
             return [refusal(id, RequestError(.badRequest, "\"requestId\" is longer than \(operationIDBytesMax) bytes"))]
         }
@@ -156,15 +165,28 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case (.subscription, .follow): actions.append(.stop(id: id))
         case (.some, _): return [refusal(id, RequestError(.badRequest, "this \"requestId\" is in use"))]
         }
+        return actions + begin(id, Self.request(wanted, of: name), mode)
+    }
+
+    private static func request(_ wanted: StreamRequest.Execute, of name: ConnectorName) -> OperationRequest {
+        OperationRequest(
+            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
+    }
+
+    private mutating func begin(_ id: String, _ request: OperationRequest, _ mode: StartMode) -> [SessionAction] {
         resting[id] = nil
+        ended[id] = nil
         guard active[id] != nil || active.count + resting.count < operationsMax else {
+            if mode == .follow { remember(id, request) }
             return [refusal(id, .operationsMaximum(operationsMax))]
         }
-        let request = OperationRequest(
-            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
         active[id] = mode == .follow ? .subscription(request) : .once
-        actions.append(.start(id: id, request, mode))
-        return actions
+        return [.start(id: id, request, mode)]
+    }
+
+    private mutating func remember(_ id: String, _ request: OperationRequest) {
+        guard id.utf8.count <= operationIDBytesMax, ended[id] != nil || ended.count < operationsMax else { return }
+        ended[id] = request
     }
 
     private mutating func resume(_ id: String) -> [SessionAction] {
@@ -174,6 +196,10 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case .once: return []
         case nil:
             if resting[id] != nil { return [refusal(id, restingError)] }
+            if let request = ended[id] {
+                if case .refused(let error) = tokenState { return [refusal(id, error)] }
+                return begin(id, request, .follow)
+            }
             return [refusal(id, RequestError(.operationNotFound, "nothing is subscribed under this \"requestId\""))]
         }
     }
@@ -226,7 +252,11 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     package mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction] {
-        guard active.removeValue(forKey: id) != nil else { return [] }
+        switch active.removeValue(forKey: id) {
+        case nil: return []
+        case .once?: break
+        case .subscription(let request)?: remember(id, request)
+        }
         return [refusal(id, errors)]
     }
 
@@ -265,6 +295,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         isClosed = true
         active = [:]
         resting = [:]
+        ended = [:]
         _ = waiting.takeAll()
     }
 

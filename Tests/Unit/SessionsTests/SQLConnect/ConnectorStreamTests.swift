@@ -132,6 +132,48 @@ import Testing
         #expect(receive(&machine, #"{"requestId":"1","resume":{}}"#) == ["rerun 1"])
     }
 
+    /// The web SDK asks again for as long as the component is mounted.
+    @Test func resumeOfARefusedOrFailedSubscriptionRunsItAgain() {
+        var machine = bound()
+        let resume = #"{"requestId":"1","resume":{}}"#
+        #expect(receive(&machine, subscribe("1")) == ["start 1 GetLot follow"])
+        for _ in 0..<2 {
+            #expect(
+                actionTexts(machine.failed(id: "1", [RequestError(.permissionDenied, "no")]))
+                    == [error("1", "no", "PERMISSION_DENIED")])
+            #expect(machine.operationCount == 0)
+            #expect(receive(&machine, resume) == ["start 1 GetLot follow"])
+        }
+        #expect(receive(&machine, resume) == ["rerun 1"], "live")
+        #expect(!machine.failed(id: "1", [RequestError(.permissionDenied, "no")]).isEmpty)
+        #expect(receive(&machine, #"{"requestId":"1","cancel":{}}"#) == [])
+        #expect(receive(&machine, resume)[0].contains("NOT_FOUND"), "cancelled")
+    }
+
+    @Test func resumeIsJudgedByTheToken() {
+        var machine = bound()
+        #expect(
+            receive(&machine, #"{"requestId":"0","headers":{"x-firebase-auth-token":"bad"}}"#) == ["authenticate bad"])
+        _ = machine.rejected(RequestError(.unauthenticated, "bad"))
+        let refused = [error("1", "bad", "UNAUTHENTICATED")]
+        #expect(receive(&machine, subscribe("1")) == refused)
+        #expect(receive(&machine, #"{"requestId":"1","resume":{}}"#) == refused)
+        #expect(
+            receive(&machine, #"{"requestId":"1","resume":{},"headers":{"x-firebase-auth-token":"good"}}"#)
+                == ["authenticate good"])
+        #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow"])
+    }
+
+    @Test func fewSubscriptionsThatFailedAreRemembered() {
+        var machine = bound(operationsMax: 2)
+        for id in ["1", "2", "3"] {
+            #expect(receive(&machine, subscribe(id)) == ["start \(id) GetLot follow"])
+            #expect(!machine.failed(id: id, [RequestError(.permissionDenied, "no")]).isEmpty)
+        }
+        #expect(receive(&machine, #"{"requestId":"3","resume":{}}"#)[0].contains("NOT_FOUND"))
+        #expect(receive(&machine, #"{"requestId":"2","resume":{}}"#) == ["start 2 GetLot follow"])
+    }
+
     @Test func resumeOfAnythingElseIsAnswered() {
         var machine = bound()
         let unknown = error(
