@@ -22,7 +22,7 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
 
 /// The limits of one session.
 package struct SessionLimits: Sendable {
-    package var operationsMax = 100
+    package var operationsMax = 1_000
     /// Bytes of results held for a slow client, and of messages held while a token is verified.
     package var bytesMax = 1 << 20
     package var initTimeoutMs: Int64 = 10_000

@@ -10,7 +10,7 @@ package struct GatewaySection: SettingSection {
     package let acceptBurst = Setting.int(
         "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
     package let subscriptionsPerSessionMax = Setting.int(
-        "gateway.subscriptionsPerSessionMax", 100, in: 1...100_000, "Subscriptions of one session.")
+        "gateway.subscriptionsPerSessionMax", 1000, in: 1...100_000, "Subscriptions of one session.")
     package let sessionsPerUserMax = Setting.int(
         "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: no limit.")
     package let sessionsPerAddressMax = Setting.int(
