@@ -30,6 +30,7 @@ package struct SessionLimits: Sendable {
     package var keepAliveMs: Int64 = 15_000
     /// Time after which a run requested by the client is reported as failed; the subscription continues.
     package var rerunTimeoutMs: Int64 = 15_000
+    package var tokenGraceMs: Int64 = 5_000
     /// Time after which a session without operations is closed; 0 means never.
     package var idleTimeoutMs: Int64 = 0
 

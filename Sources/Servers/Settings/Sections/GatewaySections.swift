@@ -46,6 +46,9 @@ package struct GatewaySection: SettingSection {
     package let rerunTimeoutMs = Setting.duration(
         "gateway.rerunTimeoutMs", 15_000, in: 100...10 * minute,
         "Time after which a client's request for a run (resume of SQL Connect) fails.")
+    package let tokenGraceMs = Setting.duration(
+        "gateway.tokenGraceMs", 5_000, in: 0...10 * minute,
+        "Time for a new token after the end of one (SQL Connect, AppSync); then the connection is closed.")
     package let longPollMaxMs = Setting.duration(
         "gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may request.")
     package let deltaBytesMax = Setting.bytes(
