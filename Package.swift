@@ -406,7 +406,7 @@ let package = Package(
                 "Broker", "Catalog", "Execution", "Gateway", "HTTPServer", "InMemoryBroker", "JSON", "LiveModel",
                 "RoleMachines", "SchemaModel", "Sessions", "Streams", "TestSupport", nio, nioPosix, logging,
             ]),
-        tests(.unit, "PublicAPITests", ["Catalog", "Execution", "LiveModel", "PublicAPI", "SchemaModel"]),
+        tests(.unit, "PublicAPITests", ["Catalog", "Execution", "LiveModel", "PublicAPI", "SchemaModel", "Sessions"]),
         tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .contract, "NodeStartTests",

@@ -168,7 +168,7 @@ extension StoredOperation? {
 /// An operation text from a request.
 private struct SentText {
     let operation: OperationDefinition
-    let selections: String
+    let selections: SelectionMatch
 
     init(_ text: String, name: String?) throws(RequestError) {
         let parsed: Document
@@ -184,15 +184,15 @@ private struct SentText {
                 .badRequest, "\"query\" must hold exactly one operation, or the one named by operationName")
         }
         operation = wanted[0]
-        selections = parsed.selectionText(of: operation)
+        selections = SelectionMatch(operation, in: parsed)
     }
 
-    func compare(with stored: StoredOperation, selections: String?) throws(RequestError) {
+    func compare(with stored: StoredOperation, selections: SelectionMatch?) throws(RequestError) {
         let name = stored.reference.operation
         guard StoredTexts.fits(operation.kind, stored.kind) else {
             throw RequestError(.badRequest, "\"\(name)\" is not stored as a \(operation.kind.rawValue)")
         }
-        guard self.selections == selections else {
+        guard let selections, self.selections.fits(selections) else {
             throw RequestError(.operationNotFound, "the text of \"\(name)\" differs from the stored one")
         }
     }

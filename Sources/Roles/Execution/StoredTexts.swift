@@ -5,14 +5,15 @@ import Operations
 
 /// Finds stored operations by the texts that clients send instead of names.
 struct StoredTexts: Sendable {
-    /// Canonical selections.
-    private let selections: [OperationReference: String]
-    private let bySelections: [String: [StoredOperation]]
+    private let selections: [OperationReference: SelectionMatch]
+    private let byExact: [String: [StoredOperation]]
+    private let byBare: [String: [StoredOperation]]
     private let byDigest: [Digest: [StoredOperation]]
 
     init(catalog: Catalog) {
-        var selections: [OperationReference: String] = [:]
-        var bySelections: [String: [StoredOperation]] = [:]
+        var selections: [OperationReference: SelectionMatch] = [:]
+        var byExact: [String: [StoredOperation]] = [:]
+        var byBare: [String: [StoredOperation]] = [:]
         var byDigest: [Digest: [StoredOperation]] = [:]
         for operation in catalog.connectors.values.flatMap(\.operations.values) {
             byDigest[Digest(of: operation.text.utf8), default: []].append(operation)
@@ -20,16 +21,18 @@ struct StoredTexts: Sendable {
             guard let document = try? Parser.parseDocument(source), let definition = document.operations.first else {
                 continue
             }
-            let text = document.selectionText(of: definition)
-            selections[operation.reference] = text
-            bySelections[text, default: []].append(operation)
+            let match = SelectionMatch(definition, in: document)
+            selections[operation.reference] = match
+            byExact[match.exact, default: []].append(operation)
+            byBare[match.bare, default: []].append(operation)
         }
         self.selections = selections
-        self.bySelections = bySelections
+        self.byExact = byExact
+        self.byBare = byBare
         self.byDigest = byDigest
     }
 
-    func selections(of operation: StoredOperation) -> String? { selections[operation.reference] }
+    func selections(of operation: StoredOperation) -> SelectionMatch? { selections[operation.reference] }
 
     func knows(_ digest: Digest) -> Bool { byDigest[digest] != nil }
 
@@ -37,10 +40,15 @@ struct StoredTexts: Sendable {
         Self.filter(byDigest[digest], connectors)
     }
 
+    /// Operations with exactly these selections come before those that differ in what `SelectionMatch` ignores.
     func operations(
-        selecting selections: String, _ kind: OperationKind, in connectors: [Connector]
+        selecting selections: SelectionMatch, _ kind: OperationKind, in connectors: [Connector]
     ) -> [StoredOperation] {
-        Self.filter(bySelections[selections], connectors).filter { Self.fits(kind, $0.kind) }
+        for found in [byExact[selections.exact], byBare[selections.bare]] {
+            let fitting = Self.filter(found, connectors).filter { Self.fits(kind, $0.kind) }
+            if !fitting.isEmpty { return fitting }
+        }
+        return []
     }
 
     private static func filter(_ found: [StoredOperation]?, _ connectors: [Connector]) -> [StoredOperation] {

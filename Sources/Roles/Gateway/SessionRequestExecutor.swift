@@ -22,7 +22,7 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
 
 /// The limits of one session.
 package struct SessionLimits: Sendable {
-    package var operationsMax = 100
+    package var operationsMax = 1_000
     /// Bytes of results held for a slow client, and of messages held while a token is verified.
     package var bytesMax = 1 << 20
     package var initTimeoutMs: Int64 = 10_000
@@ -30,6 +30,7 @@ package struct SessionLimits: Sendable {
     package var keepAliveMs: Int64 = 15_000
     /// Time after which a run requested by the client is reported as failed; the subscription continues.
     package var rerunTimeoutMs: Int64 = 15_000
+    package var tokenGraceMs: Int64 = 5_000
     /// Time after which a session without operations is closed; 0 means never.
     package var idleTimeoutMs: Int64 = 0
 

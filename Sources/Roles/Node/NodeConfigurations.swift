@@ -128,6 +128,7 @@ extension NodeContext {
         api.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
         api.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
         api.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
+        api.session.tokenGraceMs = Int64(settings.gateway.tokenGraceMs)
         api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
         api.trustedProxies = TrustedProxies(settings.http.trustedProxies) ?? TrustedProxies()
         api.page = page

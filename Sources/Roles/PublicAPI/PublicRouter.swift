@@ -5,7 +5,7 @@ import JSON
 import LiveModel
 package import Logging
 import NIOCore
-import NIOHTTP1
+package import NIOHTTP1
 import Observability
 import Sessions
 
@@ -107,16 +107,24 @@ package final class PublicRouter: HTTPHandler {
         {
             return ["vary": "Origin"]
         }
+        return corsHeaders(origin: origin)
+    }
+
+    private func corsHeaders(origin: String) -> HTTPHeaders {
+        let exposed = "etag, retry-after, x-trace-id, im, delta-base, x-amzn-errortype"
         if settings.corsOrigins.contains("*") {
-            return [
-                "access-control-allow-origin": "*", "access-control-expose-headers": "etag, retry-after, x-trace-id",
-            ]
+            return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }
         guard settings.corsOrigins.contains(origin) else { return ["vary": "Origin"] }
         return [
-            "access-control-allow-origin": origin, "vary": "Origin",
-            "access-control-expose-headers": "etag, retry-after, x-trace-id",
+            "access-control-allow-origin": origin, "vary": "Origin", "access-control-expose-headers": exposed,
         ]
+    }
+
+    package func failureHeaders(origin: String?) -> HTTPHeaders {
+        // An origin that was not read can only be the one that is allowed, or does not matter.
+        let only = settings.corsOrigins.count == 1 ? settings.corsOrigins.first : nil
+        return (origin ?? only).map(corsHeaders(origin:)) ?? [:]
     }
 
     private func preflight(_ call: Call) {
@@ -181,9 +189,13 @@ package final class PublicRouter: HTTPHandler {
     // MARK: Work in tasks
 
     /// Runs `work` with the sender's identity as a request in flight (see `RequestExecutor.withRequest`).
-    func perform(_ call: Call, _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void) {
+    /// - Parameter credentials: nil reads them where every protocol has them.
+    func perform(
+        _ call: Call, as credentials: Credentials? = nil,
+        _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void
+    ) {
         executor.withRequest(
-            Credentials(call.request), from: address(of: call.request), traceID: call.traceID,
+            credentials ?? Credentials(call.request), from: address(of: call.request), traceID: call.traceID,
             on: call.exchange.taskExecutor, work, failed: { call.fail($0) })
     }
 
@@ -226,13 +238,15 @@ struct Call: Sendable {
     var failureForm = FailureForm.graphQL
 
     enum FailureForm {
-        case graphQL, sqlConnect
+        case graphQL, sqlConnect, appSync
     }
 
     func fail(_ error: RequestError) {
         switch failureForm {
         case .graphQL: exchange.respond(error, headers: headers)
         case .sqlConnect: exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
+        case .appSync:
+            exchange.respond(error, headers: headers.withAppSyncType(of: error), body: AppSyncRequest.body(error))
         }
     }
 

@@ -3,6 +3,7 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Sessions
 
 extension HTTPExchange {
     /// Responds with an error.
@@ -31,6 +32,14 @@ extension HTTPHeaders {
     init(retryAfterOf error: RequestError) {
         self.init()
         if let ms = error.retryAfterMs { add(name: "retry-after", value: String(Swift.max(1, (ms + 999) / 1_000))) }
+    }
+}
+
+extension HTTPHeaders {
+    func withAppSyncType(of error: RequestError) -> HTTPHeaders {
+        var headers = self
+        headers.replaceOrAdd(name: "x-amzn-errortype", value: AppSyncRequest.errorType(of: error.code))
+        return headers
     }
 }
 

@@ -133,7 +133,9 @@ package final class GRPCCall: @unchecked Sendable {
         if status.code == 12 { trailers.add(name: "grpc-accept-encoding", value: "identity") }
         trailers.add(name: "grpc-status", value: String(status.code))
         if !status.message.isEmpty {
-            trailers.add(name: "grpc-message", value: Self.percentEncoded(Self.cut(status.message)))
+            let message = Self.cut(status.message)
+            trailers.add(name: "grpc-message", value: Self.percentEncoded(message))
+            trailers.add(name: "grpc-status-details-bin", value: StatusDetails.encoded(status.code, message))
         }
         if let ms = status.retryAfterMs { trailers.add(name: "grpc-retry-pushback-ms", value: String(ms)) }
         end(trailers)

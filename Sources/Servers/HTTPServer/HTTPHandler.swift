@@ -8,6 +8,14 @@ package protocol HTTPHandler: AnyObject, Sendable {
 
     /// Decides on a well-formed WebSocket handshake (RFC 6455 section 4.2).
     func webSocket(_ request: HTTPRequest) -> WebSocketDecision
+
+    /// Returns further headers for the server's own error responses, such as those that let a browser's page read them.
+    /// - Parameter origin: the request's `Origin`; nil also if its header was not read.
+    func failureHeaders(origin: String?) -> HTTPHeaders
+}
+
+extension HTTPHandler {
+    package func failureHeaders(origin: String?) -> HTTPHeaders { [:] }
 }
 
 /// The application's response to a WebSocket handshake.

@@ -33,8 +33,10 @@ package struct HTTPServerConfiguration: Sendable {
     package var writeStallTimeoutMs: Int64 = 30_000
     /// How long, and how much, input is still read after the final response, so that the peer can read it before a
     /// reset.
-    package var lingerTimeoutMs: Int64 = 1_000
-    package var lingerBytesMax = 256 * 1024
+    package var linger = Discard(timeoutMs: 1_000, bytesMax: 256 * 1024)
+    /// The same after the refusal of a request: many clients write the whole request before they read, and would get a
+    /// broken connection in place of the response.
+    package var refusedInput = Discard(timeoutMs: 10_000, bytesMax: 64 * 1024 * 1024)
     /// Bytes queued for one slow peer; a write beyond them cuts it off. One response is always allowed.
     package var pendingBytesMax = 8 * 1024 * 1024
     /// The kernel's send buffer for one peer (SO_SNDBUF, which the kernel doubles); nil leaves it to the kernel, up to
@@ -53,12 +55,18 @@ package struct HTTPServerConfiguration: Sendable {
     /// While more than this is queued for a peer, nothing is read from it, so a ping flood cannot grow our responses.
     package var webSocketReadPauseBytes = 64 * 1024
 
+    /// Bounds of input that is read and dropped. The connection closes at the first that is reached.
+    package struct Discard: Sendable {
+        package var timeoutMs: Int64
+        package var bytesMax: Int
+    }
+
     package init() {}
 
     /// How often a loop checks its deadlines: a quarter of the shortest, within bounds.
     var tickMs: Int64 {
         let shortest = [
-            headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, writeStallTimeoutMs, lingerTimeoutMs,
+            headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, writeStallTimeoutMs, linger.timeoutMs,
             webSocketPingIntervalMs, webSocketPongTimeoutMs, webSocketCloseTimeoutMs,
         ].min()!
         return Swift.max(5, Swift.min(500, shortest / 4))

@@ -1,5 +1,6 @@
 import FreshetClient
 import Foundation
+import TestSupport
 import Testing
 
 /// PyPI's `gql`, and clients that look at every byte, against one node: protocols as their users speak them.
@@ -8,7 +9,8 @@ struct PythonClientTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     @Test func gqlSpeaksEveryProtocolItKnows() async throws {
-        try await withNode { _, url, token in
+        // Heartbeats as rare as by default: they must not be what makes a client see a result.
+        try await withNode(["gateway.keepAliveMs=15000"]) { _, url, token in
             for name in ["graphql-transport-ws", "graphql-ws", "multipart", "appsync"] {
                 let output = try await PythonClients.run("gql_client.py", [name, url, token])
                 for step in ["news", "errors", "token"] {
@@ -16,6 +18,13 @@ struct PythonClientTests {
                 }
             }
             try await PythonClients.run("gql_client.py", ["http", url, token])
+        }
+    }
+
+    @Test func everySampleOfTheDocumentationOfGQLWorks() async throws {
+        try await withNode(["gateway.keepAliveMs=15000"]) { _, url, token in
+            let page = Repository.path("docs/clients/gql.md")
+            try await PythonClients.run("gql_client.py", ["docs", url, token, page])
         }
     }
 

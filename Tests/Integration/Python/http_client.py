@@ -58,8 +58,9 @@ class Test:
             text = b""
             while not text.endswith(b"\r\n--graphql"):
                 text += await asyncio.wait_for(content.readuntil(b"--graphql"), 10)
-            assert text.startswith(PART), text
-            body = text[len(PART):-len(b"\r\n--graphql")]
+            head, body = text[:-len(b"\r\n--graphql")].split(b"\r\n\r\n", 1)
+            length = b"\r\ncontent-length: %d" % len(body) if self.sized else b""
+            expect(head + b"\r\n\r\n", PART[:-4] + length + b"\r\n\r\n", "head of a part")
             if body != b"{}":
                 return json.loads(body)
             self.heartbeats += 1
@@ -68,11 +69,14 @@ class Test:
         self.heartbeats = 0
         for accept in ['multipart/mixed;subscriptionSpec=1.0,%s,%s' % (RESPONSE, JSON),
                        'multipart/mixed;boundary="graphql";subscriptionSpec="1.0",application/json']:
+            # Clients that ask for the boundary read the length of each part.
+            self.sized = "boundary" in accept
+            heartbeat = (PART[:-4] + b"\r\ncontent-length: 2\r\n\r\n" if self.sized else PART) + b"{}\r\n--graphql"
             async with self.session.post(self.url, json=SUBSCRIPTION, headers={"accept": accept}) as answer:
                 expect(answer.status, 200, "status")
                 expect(answer.headers["content-type"], "multipart/mixed;boundary=graphql;subscriptionSpec=1.0", "type")
                 expect(await answer.content.readexactly(11), b"\r\n--graphql", "first delimiter")
-                expect(await answer.content.readexactly(len(PART) + 13), PART + b"{}\r\n--graphql", "first heartbeat")
+                expect(await answer.content.readexactly(len(heartbeat)), heartbeat, "first heartbeat")
                 first = await self.part(answer.content)
                 lot = first["payload"]["data"]["lots"][0]["id"]
                 await self.change(lot, "multipart " + accept)
@@ -81,7 +85,7 @@ class Test:
                     if any(row["description"] == "multipart " + accept for row in rows):
                         break
                 before = self.heartbeats
-                expect(await answer.content.readexactly(len(PART) + 13), PART + b"{}\r\n--graphql", "heartbeat")
+                expect(await answer.content.readexactly(len(heartbeat)), heartbeat, "heartbeat")
         # A query is one answer; errors before the stream are one answer, too.
         headers = {"accept": "multipart/mixed;subscriptionSpec=1.0,application/json"}
         async with self.session.post(self.url, json=QUERY, headers=headers) as answer:

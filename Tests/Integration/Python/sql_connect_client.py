@@ -202,7 +202,11 @@ async def stream(base, token, secret):
                 await web.send(requestId="4", subscribe={"operationName": "Nothing"})
                 await web.send(requestId="5", execute={"operationName": "GetLot"})
                 await web.send(requestId="6", resume={})
-                for id, code in (("4", "NOT_FOUND"), ("5", "INVALID_ARGUMENT"), ("6", "NOT_FOUND")):
+                # A refused subscription is judged again.
+                await web.send(requestId="8", subscribe={"operationName": "GetLot"})
+                await web.send(requestId="8", resume={})
+                for id, code in (("4", "NOT_FOUND"), ("5", "INVALID_ARGUMENT"), ("6", "NOT_FOUND"),
+                                 ("8", "INVALID_ARGUMENT"), ("8", "INVALID_ARGUMENT")):
                     answer = await web.next()
                     expect((answer["requestId"], answer["errors"][0]["extensions"]["code"]), (id, code), "error")
                     check(isinstance(answer["errors"][0]["path"], list), "path")
@@ -215,18 +219,29 @@ async def stream(base, token, secret):
         # Flutter: a first frame without a kind.
         async with session.ws_connect(base + OLD_PATH) as socket:
             flutter = Stream(socket)
-            await flutter.send(name=NAME, headers={"X-Firebase-Auth-Token": signed(secret, "ann", 4)})
+            await flutter.send(name=NAME, headers={"X-Firebase-Auth-Token": signed(secret, "ann", 3)})
             await flutter.send(requestId="p_1", subscribe={"operationName": "MyAccount"})
             expect((await flutter.next())["requestId"], "p_1", "signed in")
             await flutter.send(requestId="s_1", subscribe=request)
             expect((await flutter.next())["requestId"], "s_1", "public")
-            # The token runs out: each is told so, and a new token brings them back.
-            told = {answer["requestId"]: answer for answer in [await flutter.next(), await flutter.next()]}
-            for id in ("p_1", "s_1"):
-                expect(told[id]["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "expiry of " + id)
-            await flutter.send(requestId="auth_x1", headers={"X-Firebase-Auth-Token": signed(secret, "ann", 60)})
-            back = sorted([(await flutter.next())["requestId"], (await flutter.next())["requestId"]])
-            expect(back, ["p_1", "s_1"], "subscriptions after a new token")
+            # The token runs out: a new one comes in time, and nothing was said.
+            await flutter.quiet(3.5)
+            await flutter.send(requestId="auth_x1", headers={"X-Firebase-Auth-Token": signed(secret, "ann", 3)})
+            expect((await flutter.next())["requestId"], "p_1", "subscription after a new token")
+            # None comes: what needs it ends with an error, and the socket closes.
+            last = await flutter.next(within=20)
+            expect((last["requestId"], last["errors"][0]["extensions"]["code"]), ("p_1", "UNAUTHENTICATED"), "expiry")
+            message = await asyncio.wait_for(socket.receive(), 10)
+            expect((message.type, message.data), (aiohttp.WSMsgType.CLOSE, 4403), "close after expiry")
+        # What needs no token goes on without one.
+        async with session.ws_connect(base + NEW_PATH) as socket:
+            public = Stream(socket)
+            await public.send(requestId="1", name=NAME, subscribe=request,
+                              headers={"X-Firebase-Auth-Token": signed(secret, "ann", 2)})
+            expect((await public.next())["requestId"], "1", "public with a token")
+            await public.quiet(2.5)
+            await client.describe(lot, "after the token", "Maps")
+            expect((await public.next())["data"]["lot"]["description"], "after the token", "public after expiry")
         # Every tick of a timer, though nothing changes.
         async with session.ws_connect(base + NEW_PATH) as socket:
             timed = Stream(socket)
@@ -314,8 +329,14 @@ async def grpc_client(base, token, secret):
             except grpc.aio.AioRpcError as error:
                 expect(error.code(), status, str(call))
                 check(error.details(), "no details")
-        answer = await unary.ExecuteQuery(request("MyAccount"), metadata=signed_in)
-        check(answer.HasField("data"), "signed in")
+                # google.rpc.Status: the code, and the same message.
+                status = error.trailing_metadata()["grpc-status-details-bin"]
+                expect(status[:3], bytes([8, error.code().value[0], 18]), "code in the details")
+                check(status.endswith(error.details().encode()), "message in the details: %r" % status)
+        schemes = [metadata + (("authorization", scheme + " " + token),) for scheme in ("Bearer", "Firebase")]
+        for meta in [signed_in] + schemes:
+            answer = await unary.ExecuteQuery(request("MyAccount"), metadata=meta)
+            check(answer.HasField("data"), "signed in")
         # Many calls at once on one connection.
         many = [unary.ExecuteQuery(request("GetLot", id=lot), metadata=metadata) for _ in range(300)]
         expect(len(await asyncio.gather(*many)), 300, "calls")
@@ -376,7 +397,7 @@ async def grpc_client(base, token, secret):
                 calls = Calls()
                 call = streams.Connect(calls, metadata=metadata + (("x-firebase-auth-token", token_now),))
                 send("init", name=NAME)
-                send("1", "subscribe", "GetLot", id=lot)
+                send("1", "subscribe", "MyAccount")
                 try:
                     while await receive(within) is not grpc.aio.EOF:
                         pass

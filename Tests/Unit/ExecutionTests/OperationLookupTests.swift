@@ -88,6 +88,32 @@ import Testing
         #expect(code { try resolve(lookup, text: text) } == "OPERATION_NOT_FOUND")
     }
 
+    /// Client libraries add `__typename`, and generators leave out what the server alone acts on.
+    @Test(arguments: [
+        "query Guarded { people { id name } }", "{ people { id name __typename } __typename }",
+        "{ people { id name @redact } }", #"{ people @check(expr: "false", message: "other") { __typename id name } }"#,
+    ])
+    func directivesOfTheServerAndTypenameDoNotCount(text: String) throws {
+        let stored = """
+            query Guarded @auth(level: PUBLIC) {
+              people @check(expr: "this.size() > 0", message: "no") { id name @redact }
+            }
+            """
+        #expect(try resolve(try lookup(["a": stored]), text: text) == reference("a", "Guarded") + " query")
+    }
+
+    @Test func exactSelectionsComeFirst() throws {
+        let lookup = try lookup([
+            "a": """
+            query Plain @auth(level: PUBLIC) { people { id } }
+            query Named @auth(level: PUBLIC) { people { id __typename } }
+            """
+        ])
+        #expect(try resolve(lookup, text: "{ people { id } }") == reference("a", "Plain") + " query")
+        #expect(try resolve(lookup, text: "{ people { id __typename } }") == reference("a", "Named") + " query")
+        #expect(code { try resolve(lookup, text: "{ people { __typename id } }") } == "BAD_REQUEST", "either")
+    }
+
     @Test func fragmentsAreComparedByWhatTheyHold() throws {
         let lookup = try lookup()
         let text =

@@ -227,7 +227,9 @@ final class GRPCPair {
         let id = frame.streamID
         switch frame.payload {
         case .headers(let headers):
-            seen[id, default: []].append(headers.headers.map { "\($0.name)=\($0.value)" }.joined(separator: " "))
+            // The same code and message once more (`StatusDetailsTests`).
+            let fields = headers.headers.filter { $0.name != "grpc-status-details-bin" }
+            seen[id, default: []].append(fields.map { "\($0.name)=\($0.value)" }.joined(separator: " "))
             if headers.endStream { seen[id, default: []].append("end") }
         case .data(let data):
             guard case .byteBuffer(let bytes) = data.data else { return }

@@ -105,6 +105,66 @@ import Testing
         }
     }
 
+    /// As Python's http.client and others do: the whole request is written before anything is read.
+    @Test func aClientThatWritesFirstGetsTheRefusal() async throws {
+        try await withServer({ $0.bodyBytesMax = 1000 }) { port, _, _ in
+            let bytes = 8_000_000
+            for framing in ["Content-Length: \(bytes)", "Transfer-Encoding: chunked"] {
+                let client = try RawClient(port: port, sendBufferBytes: 16_384)
+                client.send("POST /echo HTTP/1.1\r\nHost: t\r\nOrigin: http://page\r\n\(framing)\r\n\r\n")
+                if framing.hasPrefix("T") { client.send(String(bytes, radix: 16) + "\r\n") }
+                #expect(client.send([UInt8](repeating: 0x78, count: bytes)) == bytes)
+                let response = try client.response()
+                #expect(response.status == 413 && response.has("x-origin: http://page"))
+            }
+        }
+    }
+
+    @Test func inputAfterARefusalIsBounded() async throws {
+        try await withServer({
+            $0.bodyBytesMax = 1000
+            $0.refusedInput.bytesMax = 1_000_000
+        }) { port, _, _ in
+            let client = try RawClient(port: port, sendBufferBytes: 16_384)
+            client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 99999999\r\n\r\n")
+            #expect(client.send([UInt8](repeating: 0x78, count: 50_000_000)) < 50_000_000)
+        }
+    }
+
+    @Test func theServersOwnErrorsCarryTheApplicationsHeaders() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            client.get("/echo", headers: "X: " + String(repeating: "a", count: 20_000) + "\r\n")
+            let response = try client.response()
+            #expect(response.status == 431 && response.has("x-origin: unknown"))
+        }
+    }
+
+    @Test func aLengthMayHaveBlanksAroundIt() async throws {
+        try await withServer { port, _, _ in
+            for length in ["2 ", "  2  "] {
+                let client = try RawClient(port: port)
+                client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: \(length)\r\n\r\nab")
+                let response = try client.response()
+                #expect(response.status == 200 && response.body.hasSuffix(" ab"), "\(length)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Content-Length: two", 400), ("Content-Length: ", 400), ("Content-Length: 0x2", 400),
+            ("Transfer-Encoding: gzip, chunked", 501), ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", 501),
+            ("Transfer-Encoding: Chunked", 200),
+        ])
+    func framingThatIsNotSupported(_ header: String, _ status: Int) async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            client.send("POST /echo HTTP/1.1\r\nHost: t\r\n\(header)\r\n\r\n2\r\nab\r\n0\r\n\r\n")
+            #expect(try client.response().status == status)
+        }
+    }
+
     @Test func slowHeaderTimesOut() async throws {
         try await withServer({ $0.headerTimeoutMs = 60 }) { port, _, _ in
             let silent = try RawClient(port: port)

@@ -110,7 +110,7 @@ import Testing
             client.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
             let all = try client.restText()
             #expect(all.hasSuffix("\r\n\r\ndata: 1\n\ndata: 2\n\ndata: 3\n\n"))
-            #expect(all.contains("connection: close\r\n"))
+            #expect(all.contains("Connection: close\r\n"))
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
                 let client = try RawClient(port: port)
                 client.send(request)
                 let all = try client.restText()
-                #expect(all.hasSuffix("GET /echo [] ") && all.contains("connection: close\r\n"))
+                #expect(all.hasSuffix("GET /echo [] ") && all.contains("Connection: close\r\n"))
             }
         }
     }

@@ -46,19 +46,31 @@ import Testing
             status: .ok,
             headers: ["x-a": "1", "Content-Length": "99", "transfer-encoding": "gzip", "Connection": "close"],
             framing: .length(3), keepAlive: true, isHTTP10: false)
-        #expect(encoded(head) == "HTTP/1.1 200 OK\r\nx-a: 1\r\ncontent-length: 3\r\ndate: DATE\r\n\r\n")
+        #expect(encoded(head) == "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 3\r\nDate: DATE\r\n\r\n")
+    }
+
+    @Test(
+        arguments: [
+            ("sec-websocket-protocol", "Sec-WebSocket-Protocol"), ("etag", "ETag"), ("im", "IM"),
+            ("www-authenticate", "WWW-Authenticate"), ("access-control-allow-origin", "Access-Control-Allow-Origin"),
+            ("Retry-After", "Retry-After"), ("x-1a--b-", "X-1a--B-"),
+        ])
+    func namesHaveTheirCustomaryCapitals(_ name: String, _ written: String) {
+        let head = ResponseHead(
+            status: .ok, headers: HTTPHeaders([(name, "v")]), framing: .none, keepAlive: true, isHTTP10: false)
+        #expect(encoded(head) == "HTTP/1.1 200 OK\r\n\(written): v\r\nDate: DATE\r\n\r\n")
     }
 
     @Test func http10KeepsAliveByWord() {
         let head = ResponseHead(status: .ok, headers: [:], framing: .length(0), keepAlive: true, isHTTP10: true)
-        #expect(encoded(head).contains("\r\nconnection: keep-alive\r\n"))
+        #expect(encoded(head).contains("\r\nConnection: keep-alive\r\n"))
     }
 
     @Test func aReasonCannotSplitTheHeader() {
         let head = ResponseHead(
             status: .custom(code: 299, reasonPhrase: "x\r\ny: z"), headers: [:], framing: .none, keepAlive: false,
             isHTTP10: false)
-        #expect(encoded(head) == "HTTP/1.1 299 \r\nconnection: close\r\ndate: DATE\r\n\r\n")
+        #expect(encoded(head) == "HTTP/1.1 299 \r\nConnection: close\r\nDate: DATE\r\n\r\n")
     }
 }
 

@@ -66,6 +66,8 @@ final class TestApplication: HTTPHandler {
         }
     }
 
+    func failureHeaders(origin: String?) -> HTTPHeaders { ["x-origin": origin ?? "unknown"] }
+
     func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
         let events = events
         switch request.path {

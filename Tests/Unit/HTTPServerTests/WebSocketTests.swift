@@ -58,8 +58,8 @@ import Testing
             let client = try RawClient(port: port)
             let head = try client.openWebSocket(
                 "/ws-protocol", headers: "Sec-WebSocket-Protocol: graphql-ws, graphql-transport-ws\r\n")
-            #expect(head.contains("sec-websocket-protocol: graphql-transport-ws\r\n"))
-            #expect(head.contains("x-extra: 1\r\n"))
+            #expect(head.contains("Sec-WebSocket-Protocol: graphql-transport-ws\r\n"))
+            #expect(head.contains("X-Extra: 1\r\n"))
         }
     }
 
@@ -349,8 +349,8 @@ import Testing
         try await withServer({
             $0.webSocketFrameBytesMax = 64 << 20
             $0.bodiesBytesMax = 1_500
-            $0.lingerBytesMax = 4_096
-            $0.lingerTimeoutMs = 60_000
+            $0.linger.bytesMax = 4_096
+            $0.linger.timeoutMs = 60_000
         }) { port, _, _ in
             let client = try RawClient(port: port)
             try client.openWebSocket()

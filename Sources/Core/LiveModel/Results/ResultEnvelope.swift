@@ -5,6 +5,9 @@ package enum ResultEnvelope {
     /// The beginning `{"data":` of each envelope that has data.
     package static let dataKey = Array(#"{"data":"#.utf8)
 
+    /// The body beside the errors of a run that has no result.
+    package static let null = Array("null".utf8)
+
     /// Returns `{"data":BODY}`.
     package static func data(_ body: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -204,10 +204,10 @@ package struct AppSyncMachine: SessionMachine {
         return [.send(SessionMessage.text("data", id: id, payload: envelope))]
     }
 
-    /// The socket stays: the next start brings a new token.
+    /// Amplify sends a new token only with its next start, but connects again with it when the socket closes.
     package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
         current = nil
-        return ids.flatMap { failed(id: $0, [error]) }
+        return ids.isEmpty ? [] : ids.flatMap { failed(id: $0, [error]) } + close(4403, error.closeReason)
     }
 
     package mutating func keepAliveDue() -> [SessionAction] {
@@ -249,7 +249,7 @@ package struct AppSyncMachine: SessionMachine {
     }
 
     /// The types that Amplify distinguishes by name, and AppSync's names for the rest.
-    private static func errorType(of code: ErrorCode) -> String {
+    static func errorType(of code: ErrorCode) -> String {
         switch code {
         case .unauthenticated, .permissionDenied: "UnauthorizedException"
         case .limitExceeded: "MaxSubscriptionsReachedError"

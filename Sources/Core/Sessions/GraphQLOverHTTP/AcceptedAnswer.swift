@@ -40,7 +40,7 @@ package struct AcceptedAnswer: Sendable, Hashable {
             case (_, nil): false
             case (nil, _?): true
             // Sent for subscriptions only, beside types for errors.
-            case (_?, (.multipart, _)?): true
+            case (_?, (.multipart, _)?), (_?, (.multipartWithLengths, _)?): true
             case (let single?, let stream?):
                 stream.weight > single.weight || (stream.weight == single.weight && streamCameFirst)
             }
@@ -65,7 +65,8 @@ package struct AcceptedAnswer: Sendable, Hashable {
     private static func stream(_ essence: String, _ parameters: ArraySlice<String>) -> StreamFormat? {
         switch essence {
         case "text/event-stream": .graphQLSSE
-        case "multipart/mixed" where parameters.contains("subscriptionspec=1.0"): .multipart
+        case "multipart/mixed" where parameters.contains("subscriptionspec=1.0"):
+            parameters.contains("boundary=graphql") ? .multipartWithLengths : .multipart
         default: nil
         }
     }

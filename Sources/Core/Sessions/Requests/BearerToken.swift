@@ -3,13 +3,13 @@ package import LiveModel
 
 /// Reads the token from the places where clients put it.
 package enum BearerToken {
-    /// From an `Authorization` header's value; nil for other schemes.
+    /// From an `Authorization` header's value; nil for other schemes. Firebase's SDKs for Android and iOS name the
+    /// scheme `Firebase`.
     package static func inHeader(_ value: String) -> String? {
         let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        guard parts.count == 2, ["bearer", "firebase"].contains(parts[0].lowercased()) else { return nil }
         return String(parts[1])
     }
-
 }
 
 extension Credentials {

@@ -5,9 +5,10 @@ package import LiveModel
 ///
 /// There is no introduction: requests come at once. The first message binds the connector. Any message may bring a
 /// token, which applies from that message on, so messages that arrive while a token is being verified wait for the
-/// result. Errors of one operation are reported under its id, and the stream lives on. A subscription whose token
-/// expires is reported as such and suspended until the client brings a new one, since web clients send it with their
-/// next message and do not subscribe again.
+/// result. Errors of one operation are reported under its id, and the stream lives on. When the token of a
+/// subscription has ended the error comes with the end of the stream: web clients send a new token only with their
+/// next message, but connect again with it when the socket closes. A subscription that was refused or has failed is
+/// remembered until the client cancels it: web clients then ask with `resume` whether the reason is gone.
 package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
     package static var traits: SessionTraits {
         SessionTraits(
@@ -34,9 +35,8 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     /// The latest of each: a message may bring only some of them.
     private var credentials: Credentials
     private var active: [String: Activity] = [:]
-    /// Subscriptions whose token expired.
-    private var resting: [String: OperationRequest] = [:]
-    private var restingError = RequestError.tokenExpired
+    /// Subscriptions that were refused or have failed, at most `operationsMax`: further ones are not remembered.
+    private var ended: [String: OperationRequest] = [:]
     private var connector: Result<ConnectorName, SQLConnectFailure>?
     private var tokenState = TokenState.accepted
     /// The credentials verified last; nil: the next ones are to be verified even if they are the same.
@@ -110,7 +110,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case .execute(let wanted): return start(id, wanted, .once)
         case .resume: return resume(id)
         case .cancel:
-            resting[id] = nil
+            ended[id] = nil
             return active.removeValue(forKey: id) == nil ? [] : [.stop(id: id)]
         }
     }
@@ -139,7 +139,12 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     private mutating func start(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
-        if case .refused(let error) = tokenState { return [refusal(id, error)] }
+        if case .refused(let error) = tokenState {
+            if mode == .follow, active[id] == nil, case .success(let name)? = connector {
+                remember(id, Self.request(wanted, of: name))
+            }
+            return [refusal(id, error)]
+        }
         guard id.utf8.count <= operationIDBytesMax else {
             return [refusal(id, RequestError(.badRequest, "\"requestId\" is longer than \(operationIDBytesMax) bytes"))]
         }
@@ -156,15 +161,27 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case (.subscription, .follow): actions.append(.stop(id: id))
         case (.some, _): return [refusal(id, RequestError(.badRequest, "this \"requestId\" is in use"))]
         }
-        resting[id] = nil
-        guard active[id] != nil || active.count + resting.count < operationsMax else {
+        return actions + begin(id, Self.request(wanted, of: name), mode)
+    }
+
+    private static func request(_ wanted: StreamRequest.Execute, of name: ConnectorName) -> OperationRequest {
+        OperationRequest(
+            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
+    }
+
+    private mutating func begin(_ id: String, _ request: OperationRequest, _ mode: StartMode) -> [SessionAction] {
+        ended[id] = nil
+        guard active[id] != nil || active.count < operationsMax else {
+            if mode == .follow { remember(id, request) }
             return [refusal(id, .operationsMaximum(operationsMax))]
         }
-        let request = OperationRequest(
-            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
         active[id] = mode == .follow ? .subscription(request) : .once
-        actions.append(.start(id: id, request, mode))
-        return actions
+        return [.start(id: id, request, mode)]
+    }
+
+    private mutating func remember(_ id: String, _ request: OperationRequest) {
+        guard id.utf8.count <= operationIDBytesMax, ended[id] != nil || ended.count < operationsMax else { return }
+        ended[id] = request
     }
 
     private mutating func resume(_ id: String) -> [SessionAction] {
@@ -173,7 +190,10 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         // The next message under this id is its answer anyway.
         case .once: return []
         case nil:
-            if resting[id] != nil { return [refusal(id, restingError)] }
+            if let request = ended[id] {
+                if case .refused(let error) = tokenState { return [refusal(id, error)] }
+                return begin(id, request, .follow)
+            }
             return [refusal(id, RequestError(.operationNotFound, "nothing is subscribed under this \"requestId\""))]
         }
     }
@@ -183,13 +203,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     package mutating func authenticated() -> [SessionAction] {
         guard !isClosed, case .verifying = tokenState else { return [] }
         tokenState = .accepted
-        var actions: [SessionAction] = []
-        for (id, request) in resting.sorted(by: { $0.key < $1.key }) {
-            active[id] = .subscription(request)
-            actions.append(.start(id: id, request, .follow))
-        }
-        resting = [:]
-        return actions + takeWaiting()
+        return takeWaiting()
     }
 
     /// Running operations continue under the token that allowed them.
@@ -226,7 +240,11 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     package mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction] {
-        guard active.removeValue(forKey: id) != nil else { return [] }
+        switch active.removeValue(forKey: id) {
+        case nil: return []
+        case .once?: break
+        case .subscription(let request)?: remember(id, request)
+        }
         return [refusal(id, errors)]
     }
 
@@ -236,17 +254,13 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     package mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction] {
         guard !isClosed else { return [] }
-        if Encoding.endsWhenUnauthenticated { return end(error) }
-        restingError = error
-        // The same token may be sent again, but it is not the one awaited.
-        tokenState = if case .verifying = tokenState { .verifying } else { .refused(error) }
-        var actions: [SessionAction] = []
-        for id in ids {
-            guard case .subscription(let request)? = active.removeValue(forKey: id) else { continue }
-            resting[id] = request
-            actions.append(refusal(id, error))
+        if ids.isEmpty {
+            // The same token may be sent again, but it is not the one awaited.
+            tokenState = if case .verifying = tokenState { .verifying } else { .refused(error) }
+            return []
         }
-        return actions
+        if Encoding.endsWhenUnauthenticated { return end(error) }
+        return ids.filter(isActive).map { refusal($0, error) } + close(4403, error.closeReason)
     }
 
     package mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction] {
@@ -264,7 +278,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private mutating func over() {
         isClosed = true
         active = [:]
-        resting = [:]
+        ended = [:]
         _ = waiting.takeAll()
     }
 

@@ -10,12 +10,15 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     /// accept: unquoted `subscriptionSpec`, a line break before the first delimiter, each delimiter sent with the part
     /// before it.
     case multipart
+    /// The same with a `content-length` in each part, for clients that ask for this boundary: Python's gql delivers a
+    /// part at once only if it knows its length. Apollo iOS asks for none and reads no part with a second header.
+    case multipartWithLengths
 
     package var contentType: String {
         switch self {
         case .resource, .graphQLSSE: "text/event-stream"
         // gql needs the boundary unquoted, Apollo iOS the other parameter; all clients accept both.
-        case .multipart: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
+        case .multipart, .multipartWithLengths: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
         }
     }
 
@@ -23,14 +26,14 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package var opening: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: ServerSentEvent.keepAlive
-        case .multipart: Array("\r\n--graphql".utf8) + keepAlive
+        case .multipart, .multipartWithLengths: Array("\r\n--graphql".utf8) + keepAlive
         }
     }
 
     package var keepAlive: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: ServerSentEvent.keepAlive
-        case .multipart: Self.part(Array("{}".utf8))
+        case .multipart, .multipartWithLengths: part(Array("{}".utf8))
         }
     }
 
@@ -40,11 +43,16 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
         case .resource:
             let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
             return ServerSentEvent.event("next", id: tag.bare, data: result.answer.envelope)
-        case .graphQLSSE, .multipart: return answer(result.answer.envelope)
+        case .graphQLSSE, .multipart, .multipartWithLengths: return answer(result.answer.envelope)
         }
     }
 
-    package var hasDeltas: Bool { self != .multipart }
+    package var hasDeltas: Bool {
+        switch self {
+        case .resource, .graphQLSSE: true
+        case .multipart, .multipartWithLengths: false
+        }
+    }
 
     /// The same as a patch against the previous result of this stream: an event `patch` in the plain resource, whose
     /// data is not a whole result, and an extension in graphql-sse. Nil: whole results only.
@@ -54,7 +62,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
             let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
             return ServerSentEvent.event("patch", id: tag.bare, data: patch)
         case .graphQLSSE: return answer(Array(#"{"extensions":{"delta":{"patch":"#.utf8) + patch + Array("}}}".utf8))
-        case .multipart: return nil
+        case .multipart, .multipartWithLengths: return nil
         }
     }
 
@@ -62,7 +70,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package func answer(_ envelope: [UInt8]) -> [UInt8] {
         switch self {
         case .resource, .graphQLSSE: ServerSentEvent.event("next", id: nil, data: envelope)
-        case .multipart: Self.part(Array(#"{"payload":"#.utf8) + envelope + Array("}".utf8))
+        case .multipart, .multipartWithLengths: part(Array(#"{"payload":"#.utf8) + envelope + Array("}".utf8))
         }
     }
 
@@ -70,7 +78,8 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package func refreshFailed(_ errors: [RequestError]) -> [UInt8] {
         switch self {
         case .resource: ServerSentEvent.event("error", id: nil, data: ResultEnvelope.errors(errors))
-        case .graphQLSSE, .multipart: answer(ResultEnvelope.errors(errors, body: Array("null".utf8)))
+        case .graphQLSSE, .multipart, .multipartWithLengths:
+            answer(ResultEnvelope.errors(errors, body: ResultEnvelope.null))
         }
     }
 
@@ -79,9 +88,9 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
         switch self {
         case .resource: refreshFailed(errors) + completed
         case .graphQLSSE: answer(ResultEnvelope.errors(errors)) + completed
-        case .multipart:
+        case .multipart, .multipartWithLengths:
             // Top-level errors end the subscription, errors inside a payload do not.
-            Self.part(
+            part(
                 Array(#"{"payload":null,"#.utf8) + ResultEnvelope.errors(errors).dropFirst()) + completed
         }
     }
@@ -91,7 +100,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
         switch self {
         // Browsers drop an event without a data line.
         case .resource, .graphQLSSE: ServerSentEvent.event("complete", id: nil, data: [])
-        case .multipart: Array("--\r\n".utf8)
+        case .multipart, .multipartWithLengths: Array("--\r\n".utf8)
         }
     }
 
@@ -100,12 +109,15 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package var leaving: [UInt8] {
         switch self {
         case .resource, .graphQLSSE: []
-        case .multipart: failed([RequestError(.unavailable, "the node is shutting down, subscribe again")])
+        case .multipart, .multipartWithLengths:
+            failed([RequestError(.unavailable, "the node is shutting down, subscribe again")])
         }
     }
 
     /// A part and the delimiter after it: clients deliver a part once they have read that.
-    private static func part(_ json: [UInt8]) -> [UInt8] {
-        Array("\r\ncontent-type: application/json\r\n\r\n".utf8) + json + Array("\r\n--graphql".utf8)
+    private func part(_ json: [UInt8]) -> [UInt8] {
+        let length = self == .multipartWithLengths ? "\r\ncontent-length: \(json.count)" : ""
+        return Array("\r\ncontent-type: application/json\(length)\r\n\r\n".utf8) + json
+            + Array("\r\n--graphql".utf8)
     }
 }

@@ -55,6 +55,17 @@ extension ClientSession {
     /// Continues the subscriptions under the new token where it permits them. If the token changes the live query, the
     /// new one replaces the old one.
     private func recheckSubscriptions() {
+        let returning = suspended
+        suspended = [:]
+        for (id, operation) in returning.sorted(by: { $0.key < $1.key }) {
+            guard let resolved = operation.resolved?.with(auth: identity.auth) else { continue }
+            do throws(RequestError) {
+                if let refusal = resolved.refusal(nowMs: executor.clock.nowMs()) { throw refusal }
+                try follow(id, resolved, known: nil, delta: operation.delta, isNew: false)
+            } catch {
+                perform(machine.failed(id: id, [error]))
+            }
+        }
         for id in operations.followedIDs {
             guard let operation = operations[id], let resolved = operation.resolved?.with(auth: identity.auth) else {
                 continue
@@ -84,13 +95,40 @@ extension ClientSession {
         timers.expiry = connection.eventLoop.scheduleExpiry(of: identity, executor.clock) {
             let session = bound.value
             session.timers.expiry = nil
-            session.identityEnded(.tokenExpired)
+            session.tokenExpired()
         }
+    }
+
+    /// Where clients can send a new token, they have some time for it, in which nothing is delivered that needs one.
+    /// What signed-out clients may follow as well goes on.
+    private func tokenExpired() {
+        guard traits.takesNewTokens else { return identityEnded(.tokenExpired) }
+        for id in operations.followedIDs {
+            guard let operation = operations[id], needsToken(operation) else { continue }
+            stop(id)
+            suspended[id] = operation
+        }
+        if suspended.isEmpty { return perform(machine.expired(ids: [], .tokenExpired)) }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        timers.expiry = connection.eventLoop.scheduleTask(in: .milliseconds(tokenGraceMs)) {
+            let session = bound.value
+            session.timers.expiry = nil
+            let ids = session.suspended.keys.sorted()
+            session.suspended = [:]
+            session.perform(session.machine.expired(ids: ids, .tokenExpired))
+        }
+    }
+
+    /// Whether the operation is refused to signed-out clients, or shows them something else.
+    private func needsToken(_ operation: FollowedOperation) -> Bool {
+        guard let signedOut = operation.resolved?.with(auth: nil) else { return true }
+        return signedOut.refusal(nowMs: executor.clock.nowMs()) != nil
+            || signedOut.liveQuery.key != operation.handle.key
     }
 
     /// Ends all subscriptions with the protocol's own signal.
     private func identityEnded(_ error: RequestError) {
-        let ids = operations.followedIDs
+        let ids = (operations.followedIDs + suspended.keys).sorted()
         for id in ids { stop(id) }
         perform(machine.expired(ids: ids, error))
     }

@@ -18,6 +18,9 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     /// Time-outs of runs that the client requested. Bounded by the followed operations.
     var reruns: [String: (timer: Scheduled<Void>, repeats: Bool)] = [:]
     let rerunTimeoutMs: Int64
+    /// Subscriptions whose token has expired; they wait for a new one. Bounded as the followed operations.
+    var suspended: [String: FollowedOperation] = [:]
+    let tokenGraceMs: Int64
     var identity = Identity.signedOut
     var timers = SessionTimers()
     /// The client's address; nil if addresses are unknown or not counted.
@@ -37,6 +40,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         self.address = address
         self.idleTimeoutMs = limits.idleTimeoutMs
         self.rerunTimeoutMs = limits.rerunTimeoutMs
+        self.tokenGraceMs = limits.tokenGraceMs
         self.connection = connection
         self.machine = machine
         self.traits = type(of: machine).traits
@@ -100,6 +104,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         isClosed = true
         timers.cancel()
         operations.stopAll()
+        suspended = [:]
         executor.quotas.release(.session, for: identity.subjects)
         for rerun in reruns.values { rerun.timer.cancel() }
         reruns = [:]
@@ -243,6 +248,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     func stop(_ id: String) {
         reruns.removeValue(forKey: id)?.timer.cancel()
+        suspended[id] = nil
         if operations.stop(id) { lastUse = .now() }
     }
 

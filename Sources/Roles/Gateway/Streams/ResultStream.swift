@@ -135,7 +135,7 @@ package final class ResultStream: LiveSession {
         switch format {
         case .resource: "event-stream"
         case .graphQLSSE: "graphql-sse"
-        case .multipart: "multipart"
+        case .multipart, .multipartWithLengths: "multipart"
         }
     }
 }

@@ -32,26 +32,41 @@ extension PublicRouter {
                     "only application/json, application/graphql-response+json, text/event-stream and "
                         + "multipart/mixed;subscriptionSpec=1.0 are produced"))
         }
-        perform(call) { identity in
-            let type = accepted.single ?? .json
+        var credentials = Credentials(call.request)
+        var received = call
+        if let appSync = AppSyncRequest(header: { call.request.header($0) }) {
+            received.failureForm = .appSync
+            if appSync.isSigned { return received.fail(AppSyncRequest.signatureRefusal) }
+            credentials.bearer = credentials.bearer ?? appSync.bareToken
+        }
+        let call = received
+        perform(call, as: credentials) { identity in
             do throws(RequestError) {
                 let (request, _) = try Self.graphQLRequest(call.request)
                 do throws(RequestError) {
                     try await self.answer(call, request, identity, accepted)
                 } catch {
-                    // Temporary errors stay 503: clients take a stream that began and ended as final.
-                    if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE,
-                        error.code != .unavailable
-                    {
-                        return Self.stream(call, format, format.failed([error]))
-                    }
-                    self.answer(call, type, error, status: type.status(of: error))
+                    self.fail(call, error, accepted)
                 }
             } catch {
+                let type = accepted.single ?? .json
                 // A malformed request is not 200 under any type.
                 self.answer(call, type, error, status: HTTPResponseStatus(statusCode: error.code.httpStatus))
             }
         }
+    }
+
+    /// - Parameter hasRun: whether the operation failed while it ran; its response then has `data`, which is null
+    ///   (GraphQL §7.1.1).
+    private func fail(_ call: Call, _ error: RequestError, _ accepted: AcceptedAnswer, hasRun: Bool = false) {
+        let type = accepted.single ?? .json
+        let data = hasRun ? ResultEnvelope.null : nil
+        // Temporary errors stay 503: clients take a stream that began and ended as final.
+        if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE, error.code != .unavailable {
+            return Self.stream(
+                call, format, format.answer(ResultEnvelope.errors([error], body: data)) + format.completed)
+        }
+        answer(call, type, error, status: type.status(of: error), data: data)
     }
 
     private func answer(
@@ -59,6 +74,10 @@ extension PublicRouter {
     ) async throws(RequestError) {
         if settings.emulator != nil, let body = try executor.introspect(request) {
             return answer(call, accepted.single ?? .json, status: .ok, body: body)
+        }
+        if let name = TypenameQuery(request) {
+            guard name.kind == .query || call.request.method == .POST else { return call.methodNotAllowed("POST") }
+            return answer(call, accepted.single ?? .json, status: .ok, body: ResultEnvelope.data(name.data))
         }
         let resolved: ResolvedOperation
         do throws(RequestError) {
@@ -87,7 +106,12 @@ extension PublicRouter {
                 wantsDelta: request.wantsDelta)
         }
         guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
-        let envelope = try await executor.runOnce(resolved, traceID: call.traceID)
+        let envelope: [UInt8]
+        do throws(RequestError) {
+            envelope = try await executor.runOnce(resolved, traceID: call.traceID)
+        } catch {
+            return fail(call, error, accepted, hasRun: resolved.operation.kind == .query)
+        }
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
             Self.stream(call, format, format.answer(envelope) + format.completed)
         } else {
@@ -100,10 +124,18 @@ extension PublicRouter {
         call.exchange.respond(.ok, headers: ResultStream.headers(call.headers, format), body: text)
     }
 
-    private func answer(_ call: Call, _ type: ResponseType, _ error: RequestError, status: HTTPResponseStatus) {
+    private func answer(
+        _ call: Call, _ type: ResponseType, _ error: RequestError, status: HTTPResponseStatus, data: [UInt8]? = nil
+    ) {
         var headers = call.headers
         for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
-        answer(call, type, status: status, body: ResultEnvelope.errors([error]), headers: headers)
+        guard call.failureForm == .appSync, status.code >= 400 else {
+            return answer(
+                call, type, status: status, body: ResultEnvelope.errors([error], body: data), headers: headers)
+        }
+        answer(
+            call, type, status: status, body: AppSyncRequest.body(error, data: data),
+            headers: headers.withAppSyncType(of: error))
     }
 
     private func answer(

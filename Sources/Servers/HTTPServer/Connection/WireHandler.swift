@@ -34,8 +34,8 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.http1 = http1
     }
 
-    func linger() {
-        state = .lingering(bytesLeft: transport.table.context.configuration.lingerBytesMax)
+    func linger(bytesMax: Int) {
+        state = .lingering(bytesLeft: bytesMax)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -34,7 +34,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private enum Item {
         case request(PartialRequest)
-        case failure(HTTPFailure)
+        /// With the `Origin` of the request, if its header was read.
+        case failure(HTTPFailure, origin: String?)
     }
 
     let transport: Transport
@@ -62,6 +63,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var continueIsDue = false
     private var sawTargetEnd = false
     private var finalResponseSent = false
+    /// The bounds of the input that is read and dropped after the final response.
+    private var discard: HTTPServerConfiguration.Discard
     /// The peer closed its write side.
     private var inputHasEnded = false
     private var deadlineMs: Int64
@@ -80,7 +83,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         let decoder = Self.makeDecoder(table.context.configuration)
         handler.wire = wire
         handler.decoder = decoder
-        if refused { handler.queue.append(.failure(.overloaded)) }
+        if refused { handler.queue.append(.failure(.overloaded, origin: nil)) }
         try pipeline.addHandlers([wire, decoder, handler])
         transport.owner = handler
         table.add(transport, deadlineMs: handler.deadlineMs)
@@ -89,6 +92,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private init(transport: Transport) {
         self.transport = transport
         context = transport.table.context
+        discard = context.configuration.linger
         deadlineMs = MonotonicClock.nowMs() + context.configuration.headerTimeoutMs
     }
 
@@ -174,7 +178,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
                 if current == nil { setDeadline(self.context.configuration.bodyTimeoutMs) }
                 advance()
             } catch {
-                fail(error)
+                fail(error, origin: head.headers.first(name: "origin"))
             }
         case .body(var bytes):
             guard case .body(var request) = phase else { return }
@@ -182,9 +186,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             continueIsDue = false
             let count = bytes.readableBytes
             if request.body.readableBytes + count > self.context.configuration.bodyBytesMax {
-                fail(.bodyTooLarge)
+                fail(.bodyTooLarge, origin: request.origin)
             } else if !self.context.bodies.acquire(count) {
-                fail(.bodiesFull)
+                fail(.bodiesFull, origin: request.origin)
             } else {
                 bodyBytesHeld += count
                 request.body.writeBuffer(&bytes)
@@ -203,7 +207,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     // MARK: One request after the other
 
-    private func fail(_ failure: HTTPFailure) {
+    private func fail(_ failure: HTTPFailure, origin: String? = nil) {
         switch phase {
         case .lingering, .handedOver: return
         case .awaitingHead, .body, .failed: break
@@ -212,7 +216,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         context.counters.peerErrorsTotal.increment()
         phase = .failed
         continueIsDue = false
-        queue.append(.failure(failure))
+        queue.append(.failure(failure, origin: origin))
         advance()
     }
 
@@ -224,7 +228,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         while current == nil, !queue.isEmpty, !finalResponseSent, transport.pendingBytes == 0, !transport.isDead {
             switch queue.removeFirst() {
             case .request(let request): dispatch(request)
-            case .failure(let failure): answer(failure)
+            case .failure(let failure, let origin): answer(failure, origin: origin)
             }
         }
         guard current == nil, queue.isEmpty, !finalResponseSent else { return }
@@ -256,17 +260,19 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             try upgrade(request, partial, exchange)
         } catch {
             context.counters.peerErrorsTotal.increment()
-            answer(error)
+            answer(error, origin: partial.origin)
         }
     }
 
-    private func answer(_ failure: HTTPFailure) {
+    private func answer(_ failure: HTTPFailure, origin: String?) {
         current = nil
+        if failure.mayInterruptPeer { discard = context.configuration.refusedInput }
         let exchange = HTTPExchange(transport: transport, isHead: false, isHTTP10: false, keepAlive: false) {
             [unowned self] _ in finishConnection()
         }
         var headers = failure.headers
         headers.add(name: "content-type", value: "application/json")
+        headers.add(contentsOf: context.handler.failureHeaders(origin: origin))
         exchange.respond(failure.status, headers: headers, body: failure.body)
     }
 
@@ -349,14 +355,14 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         finalResponseSent = true
         queue = []
         phase = .lingering
-        wire.linger()
+        wire.linger(bytesMax: discard.bytesMax)
         if transport.pendingBytes == 0 { beginLinger() }
     }
 
     private func beginLinger() {
         guard !inputHasEnded else { return transport.channel.close(promise: nil) }
         transport.closeOutput()
-        setDeadline(context.configuration.lingerTimeoutMs)
+        setDeadline(discard.timeoutMs)
         read()
     }
 

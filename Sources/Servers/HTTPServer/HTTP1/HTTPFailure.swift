@@ -7,6 +7,9 @@ struct HTTPFailure: Error, Equatable {
     var message: String
     var headers: HTTPHeaders = [:]
 
+    /// Whether the peer may still be sending the request, so that input is dropped until it reads the response.
+    var mayInterruptPeer: Bool { self != .overloaded && self != .requestTimeout }
+
     static func badRequest(_ message: String) -> HTTPFailure { HTTPFailure(status: .badRequest, message: message) }
     static let requestTimeout = HTTPFailure(status: .requestTimeout, message: "the request took too long to arrive")
     static let targetTooLong = HTTPFailure(status: .uriTooLong, message: "the request target is too long")
@@ -14,6 +17,8 @@ struct HTTPFailure: Error, Equatable {
     static let headerTooLarge = HTTPFailure(
         status: .requestHeaderFieldsTooLarge, message: "the request header is too large")
     static let badExpectation = HTTPFailure(status: .expectationFailed, message: "Expect supports only 100-continue")
+    static let transferCoding = HTTPFailure(
+        status: .notImplemented, message: "the only supported transfer coding is chunked")
     static let upgradeRequired = HTTPFailure(
         status: .upgradeRequired, message: "only WebSocket version 13 is supported",
         headers: ["upgrade": "websocket", "sec-websocket-version": "13"])
@@ -58,6 +63,6 @@ package enum HTTPFailureCodes {
     package static let byStatus: [Int: String] = [
         400: "BAD_REQUEST", 405: "METHOD_NOT_ALLOWED", 408: "BAD_REQUEST", 413: "PAYLOAD_TOO_LARGE",
         414: "PAYLOAD_TOO_LARGE", 417: "BAD_REQUEST", 426: "BAD_REQUEST", 431: "PAYLOAD_TOO_LARGE",
-        503: "UNAVAILABLE", 505: "BAD_REQUEST",
+        501: "BAD_REQUEST", 503: "UNAVAILABLE", 505: "BAD_REQUEST",
     ]
 }

@@ -13,6 +13,7 @@ struct PartialRequest {
     let isWebSocket: Bool
 
     var isHTTP10: Bool { head.version.minor == 0 }
+    var origin: String? { head.headers.first(name: "origin") }
     var keepAlive: Bool { head.isKeepAlive }
 
     /// Checks the rules of RFC 9112 that NIO's parser leaves out, and the configured limits.
@@ -29,8 +30,12 @@ struct PartialRequest {
             throw .badRequest("exactly one Host field is required")
         }
         if let length = fields.contentLength {
-            guard let bytes = Int(length), bytes <= configuration.bodyBytesMax else { throw .bodyTooLarge }
+            guard !length.isEmpty, length.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
+                throw .badRequest("Content-Length is not a number")
+            }
+            guard let bytes = Int(Substring(length)), bytes <= configuration.bodyBytesMax else { throw .bodyTooLarge }
         }
+        guard !fields.hasOtherTransferCoding else { throw .transferCoding }
         var expectsContinue = false
         if head.version.minor > 0, let expectation = fields.expectation {
             guard expectation.lowercased() == "100-continue" else { throw .badExpectation }
@@ -58,7 +63,10 @@ struct PartialRequest {
 private struct KnownFields {
     /// The number of values, including several in one field separated by commas.
     private(set) var hosts = 0
-    private(set) var contentLength: String?
+    /// Without blanks around it (RFC 9110 section 5.5).
+    private(set) var contentLength: Substring.UTF8View?
+    /// Whether a transfer coding other than `chunked` is applied (RFC 9112 section 6.1).
+    private(set) var hasOtherTransferCoding = false
     private(set) var expectation: String?
     private(set) var hasUpgrade = false
 
@@ -70,10 +78,21 @@ private struct KnownFields {
                 hosts += value.utf8.count { $0 == UInt8(ascii: ",") } + 1
             case 6 where expectation == nil && name.isSameField(as: "expect"): expectation = value
             case 7 where name.isSameField(as: "upgrade"): hasUpgrade = true
-            case 14 where contentLength == nil && name.isSameField(as: "content-length"): contentLength = value
+            case 14 where contentLength == nil && name.isSameField(as: "content-length"):
+                contentLength = Self.trimmed(value)
+            case 17 where name.isSameField(as: "transfer-encoding"):
+                let coding = Substring(Self.trimmed(value)).lowercased()
+                if coding != "chunked" { hasOtherTransferCoding = true }
             default: break
             }
         }
+    }
+
+    private static func trimmed(_ value: String) -> Substring.UTF8View {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var rest = value.utf8.drop(while: isBlank)
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return rest
     }
 }
 

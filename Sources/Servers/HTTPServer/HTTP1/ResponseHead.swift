@@ -3,6 +3,8 @@ import NIOHTTP1
 
 /// A response's status line and header (RFC 9112). The server owns the framing: a handler's `Content-Length`,
 /// `Transfer-Encoding` and `Date` are dropped, and its `Connection` matters only if it says `close`.
+///
+/// Names are sent in their customary capitals (`FieldName`).
 struct ResponseHead {
     enum Framing: Equatable {
         case length(Int)
@@ -31,29 +33,29 @@ struct ResponseHead {
                 continue
             }
             if Self.isReserved(name) { continue }
-            buffer.writeString(name)
+            FieldName.write(name, into: &buffer)
             buffer.writeStaticString(": ")
             buffer.writeString(value)
             buffer.writeStaticString("\r\n")
         }
         switch framing {
         case .length(let length):
-            buffer.writeStaticString("content-length: ")
+            buffer.writeStaticString("Content-Length: ")
             buffer.writeString(String(length))
             buffer.writeStaticString("\r\n")
         case .chunked:
-            buffer.writeStaticString("transfer-encoding: chunked\r\n")
+            buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
         case .untilClose, .none:
             break
         }
         if status == .switchingProtocols {
-            buffer.writeStaticString("connection: upgrade\r\n")
+            buffer.writeStaticString("Connection: upgrade\r\n")
         } else if !keepAlive {
-            buffer.writeStaticString("connection: close\r\n")
+            buffer.writeStaticString("Connection: close\r\n")
         } else if isHTTP10 {
-            buffer.writeStaticString("connection: keep-alive\r\n")
+            buffer.writeStaticString("Connection: keep-alive\r\n")
         }
-        buffer.writeStaticString("date: ")
+        buffer.writeStaticString("Date: ")
         buffer.writeBytes(date)
         buffer.writeStaticString("\r\n\r\n")
     }

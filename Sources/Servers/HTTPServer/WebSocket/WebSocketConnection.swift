@@ -181,8 +181,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     private func linger() {
         phase = .lingering
         let configuration = transport.table.context.configuration
-        lingerBytesLeft = configuration.lingerBytesMax
-        setDeadline(configuration.lingerTimeoutMs)
+        lingerBytesLeft = configuration.linger.bytesMax
+        setDeadline(configuration.linger.timeoutMs)
         if transport.pendingBytes == 0 { transport.closeOutput() }
     }
 

@@ -10,7 +10,7 @@ package struct GatewaySection: SettingSection {
     package let acceptBurst = Setting.int(
         "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
     package let subscriptionsPerSessionMax = Setting.int(
-        "gateway.subscriptionsPerSessionMax", 100, in: 1...100_000, "Subscriptions of one session.")
+        "gateway.subscriptionsPerSessionMax", 1000, in: 1...100_000, "Subscriptions of one session.")
     package let sessionsPerUserMax = Setting.int(
         "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: no limit.")
     package let sessionsPerAddressMax = Setting.int(
@@ -46,6 +46,9 @@ package struct GatewaySection: SettingSection {
     package let rerunTimeoutMs = Setting.duration(
         "gateway.rerunTimeoutMs", 15_000, in: 100...10 * minute,
         "Time after which a client's request for a run (resume of SQL Connect) fails.")
+    package let tokenGraceMs = Setting.duration(
+        "gateway.tokenGraceMs", 5_000, in: 0...10 * minute,
+        "Time for a new token after the end of one (SQL Connect, AppSync); then the connection is closed.")
     package let longPollMaxMs = Setting.duration(
         "gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may request.")
     package let deltaBytesMax = Setting.bytes(

@@ -107,11 +107,17 @@ import Testing
         #expect(actionTexts(machine.authenticated()) == ["authenticate b"], "2 was not judged yet")
     }
 
-    @Test func anExpiredTokenEndsOperationsAndTheSocketStays() {
+    @Test func anExpiredTokenEndsOperationsAndTheSocket() {
         var machine = ready(.bearer("a"))
         _ = receive(&machine, start("1", token: "a"))
         let sent = actionTexts(machine.expired(ids: ["1"], .tokenExpired))
-        #expect(sent.count == 1 && sent[0].contains("UnauthorizedException"))
+        #expect(sent.count == 2 && sent[0].contains("UnauthorizedException") && sent[1] == "close 4403 Token expired")
+    }
+
+    @Test func whatNeedsNoTokenKeepsTheSocketOpen() {
+        var machine = ready(.bearer("a"))
+        _ = receive(&machine, start("1", token: "a"))
+        #expect(machine.expired(ids: [], .tokenExpired).isEmpty && machine.isActive("1"))
         #expect(receive(&machine, start("2", token: "a")) == ["authenticate a"], "it is verified again")
     }
 

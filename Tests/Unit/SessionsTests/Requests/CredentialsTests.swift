@@ -23,6 +23,7 @@ import Testing
             Credentials(header: { headers[$0] }, query: { query[$0] })
         }
         #expect(read(["authorization": "Bearer t", "x-api-key": "k"]) == Credentials(bearer: "t", apiKey: "k"))
+        #expect(read(["authorization": "Firebase t"]) == .bearer("t"))
         #expect(read(["x-firebase-auth-token": "f", "authorization": "Bearer t"]) == .bearer("f"))
         #expect(read(["x-goog-api-key": "g"], ["key": "q"]) == .apiKey("g"))
         #expect(read([:], ["key": "q"]) == .apiKey("q") && read([:], ["key": ""]) == .none)

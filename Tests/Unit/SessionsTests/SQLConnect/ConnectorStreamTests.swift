@@ -132,6 +132,48 @@ import Testing
         #expect(receive(&machine, #"{"requestId":"1","resume":{}}"#) == ["rerun 1"])
     }
 
+    /// The web SDK asks again for as long as the component is mounted.
+    @Test func resumeOfARefusedOrFailedSubscriptionRunsItAgain() {
+        var machine = bound()
+        let resume = #"{"requestId":"1","resume":{}}"#
+        #expect(receive(&machine, subscribe("1")) == ["start 1 GetLot follow"])
+        for _ in 0..<2 {
+            #expect(
+                actionTexts(machine.failed(id: "1", [RequestError(.permissionDenied, "no")]))
+                    == [error("1", "no", "PERMISSION_DENIED")])
+            #expect(machine.operationCount == 0)
+            #expect(receive(&machine, resume) == ["start 1 GetLot follow"])
+        }
+        #expect(receive(&machine, resume) == ["rerun 1"], "live")
+        #expect(!machine.failed(id: "1", [RequestError(.permissionDenied, "no")]).isEmpty)
+        #expect(receive(&machine, #"{"requestId":"1","cancel":{}}"#) == [])
+        #expect(receive(&machine, resume)[0].contains("NOT_FOUND"), "cancelled")
+    }
+
+    @Test func resumeIsJudgedByTheToken() {
+        var machine = bound()
+        #expect(
+            receive(&machine, #"{"requestId":"0","headers":{"x-firebase-auth-token":"bad"}}"#) == ["authenticate bad"])
+        _ = machine.rejected(RequestError(.unauthenticated, "bad"))
+        let refused = [error("1", "bad", "UNAUTHENTICATED")]
+        #expect(receive(&machine, subscribe("1")) == refused)
+        #expect(receive(&machine, #"{"requestId":"1","resume":{}}"#) == refused)
+        #expect(
+            receive(&machine, #"{"requestId":"1","resume":{},"headers":{"x-firebase-auth-token":"good"}}"#)
+                == ["authenticate good"])
+        #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow"])
+    }
+
+    @Test func fewSubscriptionsThatFailedAreRemembered() {
+        var machine = bound(operationsMax: 2)
+        for id in ["1", "2", "3"] {
+            #expect(receive(&machine, subscribe(id)) == ["start \(id) GetLot follow"])
+            #expect(!machine.failed(id: id, [RequestError(.permissionDenied, "no")]).isEmpty)
+        }
+        #expect(receive(&machine, #"{"requestId":"3","resume":{}}"#)[0].contains("NOT_FOUND"))
+        #expect(receive(&machine, #"{"requestId":"2","resume":{}}"#) == ["start 2 GetLot follow"])
+    }
+
     @Test func resumeOfAnythingElseIsAnswered() {
         var machine = bound()
         let unknown = error(
@@ -244,23 +286,26 @@ import Testing
         #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"t"}}"#) == ["authenticate t"])
     }
 
-    @Test func anExpiredTokenIsAnErrorPerIDAndANewOneResumesTheSubscriptions() {
+    /// Web clients connect again with a new token when the socket closes, and not before.
+    @Test func anExpiredTokenIsAnErrorPerIDAndTheEndOfTheSocket() {
         var machine = bound()
-        for id in ["1", "2"] { _ = receive(&machine, subscribe(id)) }
+        for id in ["1", "2", "public"] { _ = receive(&machine, subscribe(id)) }
         #expect(
             actionTexts(machine.expired(ids: ["1", "2"], .tokenExpired))
-                == ["1", "2"].map { error($0, "the token has expired", "UNAUTHENTICATED") })
+                == ["1", "2"].map { error($0, "the token has expired", "UNAUTHENTICATED") }
+                + ["close 4403 Token expired"])
         #expect(machine.operationCount == 0)
-        #expect(
-            receive(&machine, #"{"requestId":"1","resume":{}}"#) == [
-                error("1", "the token has expired", "UNAUTHENTICATED")
-            ])
-        // Web clients bring the token with their next frame and do not subscribe again; 2 was unsubscribed meanwhile.
-        #expect(receive(&machine, #"{"requestId":"2","cancel":{}}"#) == [])
-        #expect(
-            receive(&machine, #"{"requestId":"1","resume":{},"headers":{"X-Firebase-Auth-Token":"new"}}"#)
-                == ["authenticate new"])
-        #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow", "rerun 1"])
+    }
+
+    @Test func whatNeedsNoTokenGoesOnWithoutOne() {
+        var machine = bound()
+        _ = receive(&machine, subscribe("1"))
+        #expect(machine.expired(ids: [], .tokenExpired).isEmpty)
+        #expect(machine.isActive("1"))
+        #expect(receive(&machine, subscribe("2")) == [error("2", "the token has expired", "UNAUTHENTICATED")])
+        #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"new"}}"#) == ["authenticate new"])
+        #expect(machine.authenticated().isEmpty)
+        #expect(receive(&machine, #"{"requestId":"2","resume":{}}"#) == ["start 2 GetLot follow"])
     }
 
     // MARK: Bounds and ends
@@ -278,16 +323,6 @@ import Testing
         let id = String(repeating: "x", count: 257)
         #expect(receive(&machine, subscribe(id)).first?.contains("longer than 256") == true)
         #expect(machine.operationCount == 0)
-    }
-
-    @Test func restingSubscriptionsCountAsRoom() {
-        var machine = bound(operationsMax: 1)
-        _ = receive(&machine, subscribe("1"))
-        _ = machine.expired(ids: ["1"], .tokenExpired)
-        _ = receive(&machine, #"{"headers":{"x-firebase-auth-token":"t"}}"#)
-        _ = receive(&machine, subscribe("2"))
-        let actions = actionTexts(machine.authenticated())
-        #expect(actions.first == "start 1 GetLot follow" && actions.last?.contains("RESOURCE_EXHAUSTED") == true)
     }
 
     @Test func drainSays1001() {

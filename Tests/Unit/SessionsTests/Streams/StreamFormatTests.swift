@@ -33,6 +33,16 @@ import Testing
         #expect(text(format.leaving).contains("UNAVAILABLE") && text(format.leaving).hasSuffix("--graphql--\r\n"))
     }
 
+    @Test func partsHaveTheirLengthsForClientsThatAskForTheBoundary() {
+        let format = StreamFormat.multipartWithLengths
+        #expect(
+            text(format.result(Self.result, of: Self.key))
+                == "\r\ncontent-type: application/json\r\ncontent-length: 28\r\n\r\n"
+                + "{\"payload\":{\"data\":{\"a\":1}}}\r\n--graphql")
+        #expect(text(format.keepAlive).contains("\r\ncontent-length: 2\r\n\r\n{}\r\n"))
+        #expect(format.contentType == StreamFormat.multipart.contentType)
+    }
+
     @Test func theMultipartTypeHasSubscriptionSpecUnquotedAndLast() {
         let fields = StreamFormat.multipart.contentType.split(separator: ";")
         #expect(fields == ["multipart/mixed", "boundary=graphql", "subscriptionSpec=1.0"])

@@ -1,0 +1,15 @@
+import Testing
+
+@testable import GRPC
+
+@Suite struct StatusDetailsTests {
+    /// What protobuf's and Python's own encoders give.
+    @Test(
+        arguments: [
+            (16, "no", "CBASAm5v"), (5, "not", "CAUSA25vdA"), (3, "", "CAMSAA"), (5, "ü", "CAUSAsO8"),
+            (200, "a", "CMgBEgFh"),
+        ])
+    func encodesAStatus(_ code: Int, _ message: String, _ expected: String) {
+        #expect(StatusDetails.encoded(code, message) == expected)
+    }
+}
