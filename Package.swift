@@ -350,7 +350,7 @@ let package = Package(
             .unit, "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
         tests(
             .unit, "ExecutionTests",
-            ["Catalog", "Execution", "JSON", "LiveModel", "Postgres", "SchemaModel"]),
+            ["Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "SchemaModel"]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(.unit, "SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),

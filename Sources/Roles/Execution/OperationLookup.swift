@@ -49,10 +49,11 @@ package struct AllowedKinds: Sendable {
         AllowedKinds(only: kind, code: code, hint: hint)
     }
 
-    func require(_ operation: StoredOperation) throws(RequestError) {
+    /// - Parameter name: the operation's name if the sender may learn it.
+    func require(_ operation: StoredOperation, name: String?) throws(RequestError) {
         guard let only, operation.kind != only else { return }
         let kind = operation.kind == .query ? "query" : "mutation"
-        throw RequestError(code, "\"\(operation.reference.operation)\" is a \(kind)\(hint)")
+        throw RequestError(code, "\(name.map { "\"\($0)\"" } ?? "the operation") is a \(kind)\(hint)")
     }
 }
 
@@ -84,16 +85,19 @@ package struct OperationLookup: Sendable {
         let sent = try document.map { text throws(RequestError) in try SentText(text, name: name) }
         let operation: StoredOperation
         if let digest, sent == nil {
-            operation = try find(digest, name: name, in: connectors)
+            operation = try find(digest, name: name, in: connectors, isSignedOut: auth == nil)
         } else if let name = name ?? sent?.operation.name?.value {
-            operation = try find(name, sent, in: connectors)
+            operation = try find(name, sent, in: connectors, isSignedOut: auth == nil)
         } else if let sent {
-            operation = try Self.only(texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors))
-                .orThrow(RequestError(.operationNotFound, "no stored operation has these selections"))
+            operation = try Self.only(
+                texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors),
+                isSignedOut: auth == nil
+            ).orThrow(RequestError(.operationNotFound, "no stored operation has these selections"))
         } else {
             throw RequestError(.badRequest, "the request names no operation")
         }
-        try kinds.require(operation)
+        let isNamed = auth != nil || operation.reference.operation == name ?? sent?.operation.name?.value
+        try kinds.require(operation, name: isNamed ? operation.reference.operation : nil)
         let coerced = try operation.coerce(variables)
         if let refusal = operation.authorize(auth: auth, variables: coerced, nowMs: nowMs) { throw refusal }
         return ResolvedOperation(
@@ -112,10 +116,10 @@ package struct OperationLookup: Sendable {
             projectVersion: version)
     }
 
-    private func find(_ digest: Digest, name: String?, in connectors: [Connector]) throws(RequestError)
-        -> StoredOperation
-    {
-        let operation = try Self.only(texts.operations(digest, in: connectors))
+    private func find(
+        _ digest: Digest, name: String?, in connectors: [Connector], isSignedOut: Bool
+    ) throws(RequestError) -> StoredOperation {
+        let operation = try Self.only(texts.operations(digest, in: connectors), isSignedOut: isSignedOut)
             .orThrow(RequestError(.operationNotFound, "no stored operation has a text with this digest"))
         guard name == nil || name == operation.reference.operation else {
             throw RequestError(.badRequest, "the text with this digest is not that of \"\(name ?? "")\"")
@@ -125,23 +129,36 @@ package struct OperationLookup: Sendable {
 
     /// Finds the stored operation for a text. Clients run stored operations only, so a text is accepted if its
     /// selections are those of a stored one. A client may call a stored query `subscription`, and may use any operation
-    /// name if the selections identify the operation.
-    private func find(_ name: String, _ sent: SentText?, in connectors: [Connector]) throws(RequestError)
-        -> StoredOperation
-    {
-        if let operation = try Self.only(connectors.compactMap { $0.operations[name] }) {
-            try sent?.compare(with: operation, selections: texts.selections(of: operation))
+    /// name if the selections identify the operation. To a sender who is not signed in, a text that fits nothing gets
+    /// the same answer whether or not an operation has its name.
+    private func find(
+        _ name: String, _ sent: SentText?, in connectors: [Connector], isSignedOut: Bool
+    ) throws(RequestError) -> StoredOperation {
+        let unfit = RequestError(
+            .operationNotFound, "the text differs from the stored one, or none is stored under its name")
+        if let operation = try Self.only(connectors.compactMap { $0.operations[name] }, isSignedOut: isSignedOut) {
+            do {
+                try sent?.compare(with: operation, selections: texts.selections(of: operation))
+            } catch {
+                throw isSignedOut ? unfit : error
+            }
             return operation
         }
         let place = connectors.count == 1 ? "connector \"\(connectors[0].id)\" has" : "there is"
         let unknown = RequestError(.operationNotFound, "\(place) no operation \"\(name)\"")
         guard let sent else { throw unknown }
-        return try Self.only(texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors))
-            .orThrow(unknown)
+        return try Self.only(
+            texts.operations(selecting: sent.selections, sent.operation.kind, in: connectors), isSignedOut: isSignedOut
+        ).orThrow(isSignedOut ? unfit : unknown)
     }
 
-    private static func only(_ operations: [StoredOperation]) throws(RequestError) -> StoredOperation? {
+    private static func only(
+        _ operations: [StoredOperation], isSignedOut: Bool
+    ) throws(RequestError) -> StoredOperation? {
         guard operations.count > 1 else { return operations.first }
+        if isSignedOut {
+            throw RequestError(.badRequest, "several stored operations fit, name connector and operation")
+        }
         let names = operations.map { "\($0.reference)" }.sorted().joined(separator: ", ")
         throw RequestError(.badRequest, "several stored operations fit, name connector and operation: \(names)")
     }

@@ -20,17 +20,20 @@ package final class GatewayService: Sendable {
     private let clock: ServiceClock
     private let logger: Logger
     private let controlLengthMax: Int
+    private let epochs: ShardEpochs?
     private let machine: Mutex<GatewayMachine>
     private let tickMs: Int64
     private let hubStorage = Mutex<[LoopHub]>([])
     private let reader: any StreamReader
     private let metrics = GatewayMetrics()
 
-    /// - Parameter deltas: the initial delta cache of each event loop.
+    /// - Parameters:
+    ///   - deltas: the initial delta cache of each event loop.
+    ///   - epochs: the recorded epochs; nil: none can be read.
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        route: @escaping @Sendable (LiveQuery) -> ShardRoute, clock: ServiceClock,
+        epochs: ShardEpochs? = nil, route: @escaping @Sendable (LiveQuery) -> ShardRoute, clock: ServiceClock,
         logger: Logger
     ) {
         self.node = node
@@ -38,6 +41,7 @@ package final class GatewayService: Sendable {
         self.clock = clock
         self.logger = logger
         self.controlLengthMax = controlLengthMax
+        self.epochs = epochs
         tickMs = settings.tickMs
         // Announcement numbers must exceed those of a former process with the same name.
         let firstAnnouncement = UInt64(clamping: clock.nowMs()) << 10
@@ -173,6 +177,17 @@ package final class GatewayService: Sendable {
                     let hub = hubs[index]
                     hub.eventLoop.execute { hub.deliver(delivery, key: key, answers: answers) }
                 }
+            case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
+            case .forgetPositions(let indices, let key, let from):
+                let hubs = hubStorage.withLock { $0 }
+                for index in indices {
+                    let hub = hubs[index]
+                    hub.eventLoop.execute { hub.forgetPositions(key, from: from) }
+                }
+            case .reportEpoch(let shard, let named, let recorded):
+                logger.warning(
+                    "messages named an epoch that is not the recorded one of the shard's owner",
+                    metadata: ["shard": "\(shard)", "named": "\(named)", "recorded": "\(recorded)"])
             case .sample(let counts):
                 metrics.liveQueries.record(counts.liveQueries)
                 metrics.subscriptions.record(counts.subscriptions)
@@ -180,6 +195,12 @@ package final class GatewayService: Sendable {
                 metrics.resultBytes.record(counts.resultBytes)
             }
         }
+    }
+
+    private func readEpoch(of shard: ShardID, call: UInt64) async {
+        let recorded = try? await epochs?.newest(of: shard).recorded
+        let nowMs = clock.nowMs()
+        change { $0.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs) }
     }
 
     /// Sends one batch after the other, which preserves the order within a control stream.

@@ -41,6 +41,7 @@ import Testing
         .queryBeforeRegister: (1, ["convergence"]),
         .noDirtyMark: (1, ["convergence"]),
         .historyTrustedAfterLoss: (33, ["convergence"]),
+        .recordedEpochIgnored: (10, ["convergence", "registration"]),
         .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]),
         .oldestPendingWins: (5, ["convergence"]),

@@ -2,6 +2,7 @@ import Catalog
 import Execution
 import JSON
 import LiveModel
+import Operations
 import SchemaModel
 import Testing
 
@@ -36,11 +37,11 @@ import Testing
 
     private func resolve(
         _ lookup: OperationLookup, connector: String? = nil, name: String? = nil, text: String? = nil,
-        digest: Digest? = nil
+        digest: Digest? = nil, auth: Auth? = nil, kinds: AllowedKinds = .all
     ) throws -> String {
         let resolved = try lookup.resolve(
-            connector: connector, name: name, document: text, digest: digest, variables: JSONObject(), auth: nil,
-            nowMs: 0)
+            connector: connector, name: name, document: text, digest: digest, variables: JSONObject(), auth: auth,
+            nowMs: 0, kinds: kinds)
         return "\(resolved.operation.reference) \(resolved.wantedKind.map(\.rawValue) ?? "-")"
     }
 
@@ -134,7 +135,36 @@ import Testing
         let body = #" { person_insert(data: {name: "x"}) }"#
         #expect(try resolve(lookup, text: "mutation" + body) == reference("b", "Add") + " mutation")
         #expect(code { try resolve(lookup, text: "query" + body) } == "OPERATION_NOT_FOUND")
-        #expect(code { try resolve(lookup, text: "query Add" + body) } == "BAD_REQUEST")
+        #expect(code { try resolve(lookup, text: "query Add" + body, auth: ann) } == "BAD_REQUEST")
+    }
+
+    private let ann = Auth(uid: "ann", token: JSONObject())
+
+    private func message(_ body: () throws -> String) -> String {
+        do {
+            return try body()
+        } catch let error as RequestError {
+            return error.message
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func aSenderWhoIsNotSignedInLearnsNoNames() throws {
+        let lookup = try lookup()
+        // Several operations have these selections.
+        let several = "{ people { name } }"
+        #expect(message { try resolve(lookup, text: several, auth: ann) }.contains("Twin"))
+        #expect(!message { try resolve(lookup, text: several) }.contains("Twin"))
+        // One has them, of another kind than is allowed.
+        let mutation = #"mutation { person_insert(data: {name: "x"}) }"#
+        #expect(message { try resolve(lookup, text: mutation, auth: ann, kinds: .only(.query)) }.contains("Add"))
+        #expect(!message { try resolve(lookup, text: mutation, kinds: .only(.query)) }.contains("Add"))
+        // A text that differs is answered as one whose name is not known.
+        let differs = message { try resolve(lookup, text: "query People { people { id } }") }
+        #expect(!differs.contains("People"))
+        #expect(differs == message { try resolve(lookup, text: "query Nobody { people { id } }") })
+        #expect(message { try resolve(lookup, text: "query People { people { id } }", auth: ann) }.contains("People"))
     }
 
     @Test func aDigestIsOfTheStoredText() throws {

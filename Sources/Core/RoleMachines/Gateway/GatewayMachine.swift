@@ -57,6 +57,12 @@ package struct GatewayMachine: Sendable {
         case send
         /// Hand the result to those sessions of these hubs that accept an answer to this announcement.
         case deliver(hubs: [Int], key: LiveQueryKey, InterestMachine.Delivery, answers: UInt64)
+        /// Read the newest recorded epoch of the shard and answer with `epochRead`.
+        case readEpoch(ShardID, call: UInt64)
+        /// Forget the positions of these hubs' subscriptions of the live query.
+        case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
+        /// Log that messages named an epoch that is not the recorded one.
+        case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
         /// For the metrics.
         case sample(Counts)
     }
@@ -156,6 +162,11 @@ package struct GatewayMachine: Sendable {
     /// may believe that this gateway holds results that it does not.
     package mutating func inboxLost(nowMs: Int64) -> [Effect] { effects(of: interest.inboxLost(nowMs: nowMs)) }
 
+    /// - Parameter recorded: the newest recorded epoch of the shard; nil if the database did not answer.
+    package mutating func epochRead(_ shard: ShardID, call: UInt64, recorded: UInt64?, nowMs: Int64) -> [Effect] {
+        effects(of: interest.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs))
+    }
+
     // MARK: Messages to shards
 
     /// Returns the next batch; the previous one, if any, is over. Empty: no message is queued until the next `send`.
@@ -173,6 +184,11 @@ package struct GatewayMachine: Sendable {
                 if outgoing.offer((shard, message), bytes: message.byteCount) == .begin { effects.append(.send) }
             case .deliver(let hubs, let key, let delivery, let answers):
                 effects.append(.deliver(hubs: hubs, key: key, delivery, answers: answers))
+            case .readEpoch(let shard, let call): effects.append(.readEpoch(shard, call: call))
+            case .forgetPositions(let hubs, let key, let from):
+                effects.append(.forgetPositions(hubs: hubs, key: key, from: from))
+            case .reportEpoch(let shard, let named, let recorded):
+                effects.append(.reportEpoch(shard, named: named, recorded: recorded))
             }
         }
         return effects

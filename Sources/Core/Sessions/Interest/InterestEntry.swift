@@ -23,8 +23,9 @@ struct InterestEntry: Sendable {
     /// The consequence of a new subscription.
     enum Join {
         case immediate(Delivery)
-        /// The answer to the pending announcement is sufficient.
-        case awaitsAnswer
+        /// The answer to the pending announcement is sufficient. From the answer to announcement `claimUntil` on, the
+        /// client's claim does not fence.
+        case awaitsAnswer(claimUntil: UInt64)
         case announce
         /// Announce, and deliver only answers to that announcement or a later one.
         case announceUnordered
@@ -53,6 +54,8 @@ struct InterestEntry: Sendable {
     private(set) var lingerUntilMs: Int64?
     /// The first announcement on this route. Answers to earlier ones belong to another registration.
     private var firstAnnouncement: UInt64
+    /// The announcement that carried the claim of the first subscription.
+    private let firstClaim: UInt64
     /// The first announcement that only a later run can answer; nil once one has answered it.
     private var freshAnnouncement: UInt64?
     /// Whether a session here receives every timer run. Never reset while the live query lives: it costs little.
@@ -68,6 +71,7 @@ struct InterestEntry: Sendable {
         self.reportsTimerRuns = reportsTimerRuns
         hubs = [hub: 1]
         firstAnnouncement = nextAnnouncement
+        firstClaim = nextAnnouncement
         guard let known else { return }
         held = .claim(known)
         if isUnordered(known) { freshAnnouncement = nextAnnouncement }
@@ -103,24 +107,31 @@ struct InterestEntry: Sendable {
             if freshAnnouncement == nil { freshAnnouncement = nextAnnouncement }
             return .announce
         case .claim(let claim):
-            if !isAwaiting, claim.digest == known?.digest, let position = claim.position {
+            // Nobody has confirmed the position of a client that claims a newer one.
+            let isAhead = known?.position.map { $0.placement == route.version && isNewer($0, than: claim) } ?? false
+            if !isAwaiting, !isAhead, claim.digest == known?.digest, let position = claim.position {
                 return .immediate(.unchanged(digest: claim.digest, position: position))
             }
             if let known, isUnordered(known) { return joinUnordered(known, nextAnnouncement) }
-            if claim.digest == known?.digest { return .awaitsAnswer }
+            if claim.digest == known?.digest { return isAhead ? .announce : .awaitsAnswer(claimUntil: firstClaim) }
             // This subscription needs the body.
             held = .nothing
             return .announce
         case .nothing:
             if let known { return joinUnordered(known, nextAnnouncement) }
-            return isAwaiting ? .awaitsAnswer : .announce
+            return isAwaiting ? .awaitsAnswer(claimUntil: .max) : .announce
         }
+    }
+
+    private func isNewer(_ position: Position, than claim: KnownResult) -> Bool {
+        guard let claimed = claim.position, claimed.isOrdered(with: position) else { return true }
+        return position > claimed
     }
 
     /// Adds a client whose result is not comparable with the held one. If it comes from this route, it is comparable
     /// with results in transit; otherwise only a run that starts from now on is certain to be newer.
     private mutating func joinUnordered(_ known: KnownResult, _ nextAnnouncement: UInt64) -> Join {
-        guard isUnordered(known) else { return isAwaiting ? .awaitsAnswer : .announce }
+        guard isUnordered(known) else { return .announce }
         // The owner may confirm a claim, and a confirmation has no body.
         if case .claim(let claim) = held, claim.digest != known.digest { held = .nothing }
         freshAnnouncement = nextAnnouncement
@@ -154,6 +165,15 @@ struct InterestEntry: Sendable {
     /// Moves the live query to another route.
     mutating func move(to route: ShardRoute, nextAnnouncement: UInt64) {
         self.route = route
+        firstAnnouncement = nextAnnouncement
+        freshAnnouncement = nextAnnouncement
+        retries = 0
+    }
+
+    /// Begins again after messages that are not comparable with those to come: nothing is held, and only a run answers
+    /// the next announcement.
+    mutating func restart(nextAnnouncement: UInt64) {
+        held = .nothing
         firstAnnouncement = nextAnnouncement
         freshAnnouncement = nextAnnouncement
         retries = 0

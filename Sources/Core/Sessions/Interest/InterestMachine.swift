@@ -42,6 +42,12 @@ package struct InterestMachine: Sendable {
         case tell(ShardID, ControlMessage)
         /// Deliver to the sessions of these hubs that accept answers to this announcement (`Start.fromAnnouncement`).
         case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
+        /// Read the newest recorded epoch of the shard and answer with `epochRead`.
+        case readEpoch(ShardID, call: UInt64)
+        /// Forget the positions of these hubs' subscriptions (`SubscriptionTable.forgetPositions`).
+        case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
+        /// Report to operators that messages named an epoch that was not the recorded one.
+        case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
     }
 
     /// The answer to a new subscription.
@@ -51,14 +57,19 @@ package struct InterestMachine: Sendable {
         /// The first announcement whose answers the subscription accepts: its client's result is not comparable with
         /// messages that are already in transit.
         package var fromAnnouncement: UInt64 = 0
+        /// The first announcement whose answers the position that the client claims does not fence: every result that
+        /// exists when it is made is older than its answer. A position that no owner assigned would fence forever.
+        package var claimUntil = UInt64.max
         package var actions: [Action] = []
     }
 
     package let gateway: NodeID
     private let settings: Settings
     private let route: @Sendable (LiveQuery) -> ShardRoute
-    private var table = InterestTable()
-    private var lastAnnouncement: UInt64
+    var table = InterestTable()
+    private(set) var lastAnnouncement: UInt64
+    /// The number of the last question about a shard's epoch.
+    var lastCall: UInt64 = 0
     private var nextSummaryMs: Int64 = 0
     private var nextSweepMs: Int64 = 0
     /// The number of moves of live queries to another route since the start.
@@ -104,7 +115,7 @@ package struct InterestMachine: Sendable {
                     query, route(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     nextAnnouncement: next)
             )
-            return Start(actions: announce(key, nowMs: nowMs))
+            return Start(claimUntil: next, actions: announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
@@ -114,8 +125,9 @@ package struct InterestMachine: Sendable {
         switch join {
         case .immediate(let delivery):
             return Start(immediate: delivery, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
-        case .awaitsAnswer: return Start(actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
-        case .announce: return Start(actions: announce(key, nowMs: nowMs))
+        case .awaitsAnswer(let claimUntil):
+            return Start(claimUntil: claimUntil, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
+        case .announce: return Start(claimUntil: next, actions: announce(key, nowMs: nowMs))
         case .announceUnordered: return Start(fromAnnouncement: next, actions: announce(key, nowMs: nowMs))
         }
     }
@@ -146,7 +158,7 @@ package struct InterestMachine: Sendable {
         return [.tell(entry.route.shard, .withdraw(gateway: gateway, key: key))]
     }
 
-    private mutating func announce(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+    mutating func announce(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
         lastAnnouncement += 1
         let (number, gateway, settings) = (lastAnnouncement, gateway, settings)
         return table.update(key) { entry in
@@ -194,7 +206,7 @@ package struct InterestMachine: Sendable {
             }
         case .announceAll(let shard, let epoch): announceAll(shard, epoch: epoch, nowMs: nowMs)
         case .settled(let shard, let epoch, let through, let except, let held):
-            settled(shard, epoch: epoch, through, except: except, held)
+            settled(shard, epoch: epoch, through, except: except, held, nowMs: nowMs)
         }
     }
 
@@ -204,9 +216,8 @@ package struct InterestMachine: Sendable {
         _ shard: ShardID, epoch: UInt64, _ key: LiveQueryKey, _ number: UInt64, nowMs: Int64,
         _ change: (inout InterestEntry) -> InterestEntry.Arrival
     ) -> [Action] {
-        guard table.meets(epoch: epoch, of: shard), table[key]?.isAddressed(by: shard, answering: number) == true else {
-            return []
-        }
+        if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
+        guard table[key]?.isAddressed(by: shard, answering: number) == true else { return [] }
         let (arrival, hubs) = table.update(key) { (change(&$0), $0.sortedHubs) }
         return switch arrival {
         case .deliver(let delivery):
@@ -217,16 +228,17 @@ package struct InterestMachine: Sendable {
     }
 
     private mutating func announceAll(_ shard: ShardID, epoch: UInt64, nowMs: Int64) -> [Action] {
-        guard table.meets(epoch: epoch, of: shard) else { return [] }
+        if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
         // Even if nothing is held: summaries correct an owner that remembers a former process with this name.
         table.sendSummaries(to: shard)
         return table.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
     }
 
     private mutating func settled(
-        _ shard: ShardID, epoch: UInt64, _ through: StreamID, except: [LiveQueryKey], _ held: HeldFingerprint
+        _ shard: ShardID, epoch: UInt64, _ through: StreamID, except: [LiveQueryKey], _ held: HeldFingerprint,
+        nowMs: Int64
     ) -> [Action] {
-        guard table.meets(epoch: epoch, of: shard) else { return [] }
+        if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
         table.settle(shard, through: through, except: Set(except), held: held)
         return []
     }

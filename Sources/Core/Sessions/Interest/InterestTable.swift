@@ -106,9 +106,9 @@ struct InterestTable: Sendable {
     /// Marks the shard as getting summaries, even if nothing of it is held.
     mutating func sendSummaries(to shard: ShardID) { shards[shard, default: ShardInterest()].sendSummaries() }
 
-    /// See `ShardInterest.meets`.
-    mutating func meets(epoch: UInt64, of shard: ShardID) -> Bool {
-        shards[shard, default: ShardInterest()].meets(epoch: epoch)
+    /// Changes what is known of a shard's owner.
+    mutating func updateOwner<Result>(of shard: ShardID, _ change: (inout OwnerEpoch) -> Result) -> Result {
+        change(&shards[shard, default: ShardInterest()].owner)
     }
 
     /// Returns the live queries of a shard, in a fixed order.

@@ -7,18 +7,11 @@ struct ShardInterest: Sendable {
     private(set) var fingerprint: UInt64 = 0
     /// The event up to which every held result of this shard was last known to be fresh.
     private(set) var settledThrough = StreamID.zero
-    /// The newest epoch seen; messages of older owners are dropped.
-    private var epoch: UInt64 = 0
+    /// Whose messages count: a former owner may still send results that it read late, which would turn screens back.
+    var owner = OwnerEpoch()
     /// Whether the shard gets summaries, even if nothing of it is held: true once something was announced to it or it
     /// requested announcements.
     private(set) var getsSummaries = false
-
-    /// - Returns: false if another worker has owned the shard since: the former owner may still send results that it
-    ///   read late, which would replace newer results by older ones.
-    mutating func meets(epoch: UInt64) -> Bool {
-        self.epoch = max(self.epoch, epoch)
-        return epoch == self.epoch
-    }
 
     mutating func sendSummaries() { getsSummaries = true }
 

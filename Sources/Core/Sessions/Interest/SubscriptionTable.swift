@@ -14,6 +14,8 @@ package struct SubscriptionTable<Session> {
         var position: Position?
         /// The first announcement whose answers the subscription accepts (`InterestMachine.Start`).
         var fromAnnouncement: UInt64
+        /// The first announcement whose answers the client's claim does not fence (`InterestMachine.Start`); `.max`: none.
+        var claimUntil: UInt64
         /// Whether the subscription gets timer runs that change nothing.
         var reportsTimerRuns = false
         /// Whether anything was delivered.
@@ -36,12 +38,12 @@ package struct SubscriptionTable<Session> {
 
     package mutating func insert(
         _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0,
-        reportsTimerRuns: Bool = false
+        claimUntil: UInt64 = .max, reportsTimerRuns: Bool = false
     ) -> Handle {
         nextNumber += 1
         queries[key, default: [:]][nextNumber] = Subscription(
             session: session, id: id, digest: known?.digest, position: known?.position,
-            fromAnnouncement: fromAnnouncement,
+            fromAnnouncement: fromAnnouncement, claimUntil: claimUntil,
             reportsTimerRuns: reportsTimerRuns)
         count += 1
         return Handle(key: key, number: nextNumber)
@@ -102,9 +104,21 @@ package struct SubscriptionTable<Session> {
         queries[handle.key]?[handle.number]?.owedFrom = announcement
     }
 
+    /// Forgets the positions of the live query's subscriptions, because they are not comparable with those to come, and
+    /// accepts only answers to this announcement or a later one.
+    package mutating func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
+        for number in queries[key]?.keys.sorted() ?? [] {
+            queries[key]?[number]?.position = nil
+            queries[key]?[number]?.fromAnnouncement = announcement
+        }
+    }
+
     private static func take(
         _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, _ answers: UInt64
     ) -> Bool {
+        if answers >= subscription.claimUntil, subscription.claimUntil < .max {
+            (subscription.position, subscription.claimUntil) = (nil, .max)
+        }
         let isOwed = subscription.owedFrom.map { $0 <= answers } ?? false
         guard isNews(delivery, &subscription, isOwed: isOwed) else { return false }
         subscription.isServed = true
@@ -131,6 +145,7 @@ package struct SubscriptionTable<Session> {
             }
             subscription.digest = result.digest
             subscription.position = result.position
+            subscription.claimUntil = .max
             return true
         case .unchanged(let digest, let position):
             guard subscription.digest == digest else { return false }

@@ -35,7 +35,7 @@ package final class LoopHub: @unchecked Sendable {
         let start = try service.subscribed(hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns)
         let handle = table.insert(
             session, id: id, key: query.key, known: known, fromAnnouncement: start.fromAnnouncement,
-            reportsTimerRuns: reportsTimerRuns)
+            claimUntil: start.claimUntil, reportsTimerRuns: reportsTimerRuns)
         guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
         return (handle, sessionDelivery(immediate, of: query.key))
     }
@@ -64,6 +64,11 @@ package final class LoopHub: @unchecked Sendable {
     }
 
     package var subscriptionCount: Int { table.count }
+
+    func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
+        eventLoop.assertInEventLoop()
+        table.forgetPositions(key, from: announcement)
+    }
 
     func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64) {
         eventLoop.assertInEventLoop()

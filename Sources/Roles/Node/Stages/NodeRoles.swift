@@ -36,7 +36,7 @@ struct NodeRoles: Sendable {
         let roles = settings.cluster.roles
         return NodeRoles(
             publisher: publisher, sweeper: sweeper,
-            gateway: roles.contains(.gateway) ? gateway(node, cluster, network.group) : nil,
+            gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution) : nil,
             sessions: SessionRegistry(
                 admission: node.sessionAdmission, nowMs: { [clock = node.clock] in clock.nowMs() }),
@@ -44,7 +44,7 @@ struct NodeRoles: Sendable {
     }
 
     private static func gateway(
-        _ node: NodeContext, _ cluster: ClusterMember, _ group: MultiThreadedEventLoopGroup
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ group: MultiThreadedEventLoopGroup
     ) -> GatewayService {
         let settings = node.settings
         return GatewayService(
@@ -52,21 +52,26 @@ struct NodeRoles: Sendable {
             controlLengthMax: settings.redis.controlLengthMax,
             deltas: DeltaCache(
                 bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),
-            route: { [directory = cluster.directory] in directory.route(of: $0) }, clock: node.clock,
+            epochs: epochs(node, storage), route: { [directory = cluster.directory] in directory.route(of: $0) },
+            clock: node.clock,
             logger: node.logger)
     }
 
     private static func worker(
         _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution
     ) -> FanoutWorker {
-        let settings = node.settings.cluster
-        return FanoutWorker(
+        FanoutWorker(
             node: node.id, broker: cluster.broker, catalogs: execution.catalogs, queries: execution.queries,
-            epochs: ShardEpochs(
-                pool: storage.pool, namespace: settings.namespace, timeoutMs: settings.leaseTtlMs),
-            shardCount: settings.shardCount, settings: node.workerSettings, clock: node.clock, logger: node.logger,
+            epochs: epochs(node, storage),
+            shardCount: node.settings.cluster.shardCount, settings: node.workerSettings, clock: node.clock,
+            logger: node.logger,
             loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll() },
             onNodesOrLeasesChanged: { [membership = cluster.membership] in membership.wake() })
+    }
+
+    private static func epochs(_ node: NodeContext, _ storage: NodeStorage) -> ShardEpochs {
+        let settings = node.settings.cluster
+        return ShardEpochs(pool: storage.pool, namespace: settings.namespace, timeoutMs: settings.leaseTtlMs)
     }
 
     private static func executor(

@@ -30,6 +30,9 @@ extension GatewayMachine.Effect {
         switch self {
         case .send: "send"
         case .sample: "sample"
+        case .readEpoch(let shard, let call): "read epoch of \(shard) #\(call)"
+        case .forgetPositions(let hubs, let key, let from): "\(hubs) \(key.short) begins again from \(from)"
+        case .reportEpoch(let shard, let named, let recorded): "\(shard) named \(named), recorded \(recorded)"
         case .deliver(let hubs, let key, .result(let result), _): "\(hubs) \(key.short) result \(result.position)"
         case .deliver(let hubs, let key, .unchangedTick(let result), _): "\(hubs) \(key.short) again \(result.position)"
         case .deliver(let hubs, let key, .unchanged, _): "\(hubs) \(key.short) unchanged"

@@ -37,6 +37,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case noDirtyMark
     /// Workers ignore that streams were trimmed or replaced.
     case historyTrustedAfterLoss
+    /// Gateways do not learn which epochs are recorded.
+    case recordedEpochIgnored
     /// Gateways do not announce their interest to a new owner.
     case noReannouncement
     /// Gateways do not withdraw interest.

@@ -1,4 +1,5 @@
 import LiveModel
+import SeededRandom
 import Sharding
 
 /// The kinds of fault, drawn from the seed one at a time.
@@ -63,6 +64,26 @@ extension World {
         case .rollOut: rollOut()
         case .operatorMoves: moveShard(to: worker)
         case .operatorDrains: drainByOverride(timeline.chance(60) ? worker.me : gateway.me)
+        }
+    }
+
+    /// Under every tenth seed, writes entries with epochs that no owner has into the inboxes: plausible and impossible
+    /// ones. Draws from a source of its own, so that the other seeds keep their course.
+    func forgeOwners() {
+        guard seed % 10 == 0 else { return }
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<12 {
+            let afterMs = Int64.random(in: 0...Self.troubleMs, using: &random)
+            let shard = ShardID(Int.random(in: 0..<Workload.shardCount, using: &random))
+            let gateway = gateways[Int.random(in: 0..<gateways.count, using: &random)]
+            let aheadMs = UInt64.random(in: 600_000...3_000_000, using: &random)
+            let epoch = Bool.random(using: &random) ? .max : UInt64(startMs) + aheadMs
+            timeline.after(afterMs) { [self] in
+                guard redis.isUp else { return }
+                faults["ownerIsForged", default: 0] += 1
+                note("forged owner of \(shard) with epoch \(epoch) at \(gateway.name)")
+                gateway.forgeOwner(of: shard, epoch: epoch)
+            }
         }
     }
 

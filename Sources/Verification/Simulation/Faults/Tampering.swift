@@ -10,7 +10,9 @@ extension InboxMessage {
         case .gatewayFenceSkipped:
             forgedRun += 1
             let run = forgedRun
-            return at(epoch: .max) { Position(epoch: .max, run: run, id: $0.id) }
+            // Above every epoch that an owner gets in this time, but plausible.
+            let epoch: UInt64 = 1_700_003_000_000
+            return at(epoch: epoch) { Position(epoch: epoch, run: run, id: $0.id) }
         case .epochIgnored: return at(epoch: 1) { Position(epoch: 1, run: $0.run, id: $0.id) }
         case .noReannouncement:
             if case .announceAll = self { return nil }

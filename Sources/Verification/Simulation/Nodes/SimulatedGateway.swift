@@ -108,7 +108,7 @@ final class SimulatedGateway: Process {
         }
         let handle = tables[hub].insert(
             connection, id: "1", key: query.key, known: known, fromAnnouncement: start.fromAnnouncement,
-            reportsTimerRuns: connection.reportsTimerRuns)
+            claimUntil: start.claimUntil, reportsTimerRuns: connection.reportsTimerRuns)
         connection.handle = handle
         if let immediate = start.immediate, tables[hub].deliver(immediate, to: handle) {
             connection.deliver(immediate)
@@ -147,6 +147,7 @@ final class SimulatedGateway: Process {
             }
             if case .result(let result) = delivery { world.checks.accepted(key, result) }
         }
+        if world.forgedEpochs.contains(sender.epoch) { return }
         epochs[sender.shard] = max(epochs[sender.shard] ?? 0, sender.epoch)
     }
 
@@ -164,9 +165,34 @@ final class SimulatedGateway: Process {
                         subscription.session.deliver(delivery)
                     }
                 }
+            case .readEpoch(let shard, let call): readEpoch(of: shard, call: call)
+            case .forgetPositions(let hubs, let key, let from):
+                for hub in hubs { tables[hub].forgetPositions(key, from: from) }
+            case .reportEpoch(let shard, _, let recorded):
+                // Postgres may have lost the epochs of owners that this gateway met.
+                epochs[shard] = min(epochs[shard] ?? 0, recorded)
             case .sample: break
             }
         }
+    }
+
+    private func readEpoch(of shard: ShardID, call: UInt64) {
+        statement {
+            $0.recordedEpoch(of: shard)
+        } then: { [self] outcome in
+            var recorded: UInt64?
+            if case .done(let epoch) = outcome { recorded = epoch }
+            world.note("\(me) \(shard) #\(call) recorded \(recorded.map(String.init) ?? "unknown")")
+            if world.sabotage == .recordedEpochIgnored { return }
+            perform(machine.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs))
+        }
+    }
+
+    /// Writes an entry with an epoch that no owner has into the inbox.
+    func forgeOwner(of shard: ShardID, epoch: UInt64) {
+        world.forgedEpochs.insert(epoch)
+        world.redis.append(
+            inbox, InboxMessage.announceAll(shard: shard, epoch: epoch).fields, lengthMax: World.inboxLengthMax)
     }
 
     private func send() {

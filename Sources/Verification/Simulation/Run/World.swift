@@ -72,6 +72,7 @@ package final class World {
     }
 
     let refreshSettings: RefreshSettings
+    let seed: UInt64
     let sabotage: Sabotage?
     let timeline: Timeline
     let startMs: Int64
@@ -87,6 +88,8 @@ package final class World {
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
     var isDatabaseSlow = false
+    /// Epochs of forged messages.
+    var forgedEpochs: Set<UInt64> = []
     /// The maximum delay between a commit and the append to the streams, under this seed.
     let publishLagMaxMs: Int64
     /// The number of outbox rows above which they are folded, under this seed.
@@ -118,6 +121,7 @@ package final class World {
 
     /// - Parameter trace: called with a line per event.
     package init(seed: UInt64, sabotage: Sabotage? = nil, trace: ((String) -> Void)? = nil) throws {
+        self.seed = seed
         self.sabotage = sabotage
         self.trace = trace
         timeline = Timeline(seed: seed)
@@ -195,6 +199,7 @@ package final class World {
             isTrouble = true
             mutateAgain(untilMs: timeline.nowMs + Self.troubleMs - timeline.pick(0...Self.quietMaxMs))
             troubleAgain()
+            forgeOwners()
             phase(Self.troubleMs)
             endAllFaults()
             phase(Self.calmMs)

@@ -23,6 +23,9 @@ import Testing
             case .tell(_, .leave): "leave"
             case .tell(_, .summary(_, let count, _, _)): "summary \(count)"
             case .deliver(let hubs, _, let delivery, _): "deliver \(hubs) \(text(delivery))"
+            case .readEpoch: "read epoch"
+            case .forgetPositions(let hubs, _, _): "forget positions \(hubs)"
+            case .reportEpoch(_, let named, let recorded): "report \(named) \(recorded)"
             }
         }
     }
@@ -91,7 +94,11 @@ import Testing
         )
         #expect(machine.inboxArrived(SessionFixture.result(2, 99, epoch: 1), nowMs: 3).isEmpty)
         #expect(machine.inboxArrived(SessionFixture.failed(99, epoch: 1), nowMs: 3).isEmpty)
-        #expect(machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 1), nowMs: 3).isEmpty)
+        #expect(
+            texts(machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 1), nowMs: 3)) == [
+                "read epoch"
+            ],
+            "the third refused message in a row")
         #expect(machine.awaitingCount == 1)
         #expect(
             texts(machine.inboxArrived(SessionFixture.unchanged(1, 1, epoch: 2), nowMs: 4)) == ["deliver [0] result 1"])

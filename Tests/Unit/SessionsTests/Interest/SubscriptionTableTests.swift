@@ -38,6 +38,16 @@ import Testing
         #expect(table.deliver(.result(SessionFixture.live(2, 2)), to: handle) == true)
     }
 
+    @Test func aSubscriptionThatBeginsAgainTakesAnswersFromThenOn() {
+        var table = SubscriptionTable<String>()
+        _ = table.insert("a", id: "1", key: key, known: nil)
+        #expect(take(&table, .result(SessionFixture.live(1, 5, epoch: 9))) == ["a/1"])
+        table.forgetPositions(key, from: 7)
+        #expect(table.take(.result(SessionFixture.live(2, 1)), key: key, answers: 6).isEmpty)
+        #expect(table.take(.result(SessionFixture.live(1, 1)), key: key, answers: 7).isEmpty, "the same content")
+        #expect(table.take(.result(SessionFixture.live(2, 2)), key: key, answers: 7).count == 1)
+    }
+
     @Test func unchangedMovesThePositionOnlyForward() {
         var table = SubscriptionTable<String>()
         let handle = table.insert("a", id: "1", key: key, known: SessionFixture.known(1, SessionFixture.position(5)))
