@@ -96,7 +96,7 @@ package struct TableBuilder {
         let col = field.directive("col")
         let dataType = ColumnDataType(of: field, columnType)
         if let text = col?.string("dataType"), let col {
-            if dataType == nil {
+            if dataType == nil, !ColumnDataType.isEnum(text, columnType, enums) {
                 let offered = ColumnDataType.names(for: columnType)
                 report(
                     .dataType, at: col.range(of: "dataType"), &sink,

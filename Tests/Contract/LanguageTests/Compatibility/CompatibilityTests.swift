@@ -197,6 +197,47 @@ extension Language {
                     "mutation M($t: String, $d: Boolean!) { task_insert(data: {title: $t, done: $d}) { title } }",
                     #"{"t": "x", "d": true}"#, #"{"task_insert":{"title":"x"}}"#)),
             SchemaRow(
+                "data types",
+                """
+                enum TaskState { OPEN DONE }
+                type Task @table {
+                  state: TaskState! @col(dataType: "task_state")
+                  states: [TaskState!] @col(dataType: "task_state[]")
+                  due: Timestamp @col(dataType: "timestamp")
+                  runs: [Timestamp!] @col(dataType: "timestamp")
+                  at: Timestamp! @col(dataType: "timestamp") @default(expr: "request.time")
+                }
+                """,
+                .init(
+                    """
+                    mutation M($due: Timestamp) {
+                      task_insert(
+                        data: {
+                          id: "<m1>", state: OPEN, states: [OPEN, DONE], due: $due, runs: ["2024-01-01T01:00:00+02:00"]
+                        }
+                      )
+                    }
+                    """,
+                    #"{"due": "2024-02-29T14:00:00+02:00"}"#, #"{"task_insert":{"id":"<m1>"}}"#),
+                .init(
+                    #"mutation M { task_update(id: "<m1>", data: {due_update: [{inc: {days: 1}}]}) }"#,
+                    #"{"task_update":{"id":"<m1>"}}"#),
+                .init(
+                    """
+                    query Q($due: Timestamp, $run: Timestamp!) {
+                      tasks(
+                        where: {state: {eq: OPEN}, due: {eq: $due}, runs: {includes: $run}, at: {le_time: {now: true}}}
+                      ) { state states due runs at }
+                      last: tasks { due_max }
+                    }
+                    """,
+                    #"{"due": "2024-03-01T12:00:00Z", "run": "2023-12-31T23:00:00Z"}"#,
+                    """
+                    {"tasks":[{"state":"OPEN","states":["OPEN","DONE"],"due":"2024-03-01T12:00:00.000000Z",\
+                    "runs":["2023-12-31T23:00:00.000000Z"],"at":"2024-02-29T12:34:56.789000Z"}],\
+                    "last":[{"due_max":"2024-03-01T12:00:00.000000Z"}]}
+                    """)),
+            SchemaRow(
                 "padded text",
                 """
                 type Country @table(key: "code") {

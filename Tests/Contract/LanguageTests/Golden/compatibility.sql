@@ -1,3 +1,24 @@
+-- data types
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = 'public' AND t.typname = 'task_state') THEN
+        CREATE TYPE "public"."task_state" AS ENUM ('OPEN', 'DONE');
+    END IF;
+END
+$freshet$
+CREATE TABLE IF NOT EXISTS "public"."task" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "state" "public"."task_state" NOT NULL,
+    "states" "public"."task_state"[],
+    "due" timestamp without time zone,
+    "runs" timestamp without time zone[],
+    "at" timestamp without time zone NOT NULL DEFAULT now(),
+    PRIMARY KEY ("id")
+)
+WITH w AS (INSERT INTO "task" AS t1 ("id", "state", "states", "due", "runs", "at") VALUES ('a0000000000040008000000000000001'::uuid, 'OPEN'::"task_state", '{"OPEN","DONE"}'::"task_state"[], $1::timestamp with time zone, '{"2023-12-31T23:00:00.000000Z"}'::timestamp with time zone[], $2::timestamp with time zone) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "task" t1 SET "due" = ((t1."due" AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."state" AS "state", t1."states" AS "states", to_char(t1."due" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "due", CASE WHEN t1."runs" IS NOT NULL THEN ARRAY(SELECT to_char(e AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM unnest(t1."runs") WITH ORDINALITY AS u(e, o) ORDER BY o) END AS "runs", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "at" FROM "task" t1 WHERE (t1."state" = 'OPEN'::"task_state" AND t1."due" = $1::timestamp with time zone AND t1."runs"::timestamp with time zone[] @> ARRAY[$2::timestamp with time zone] AND t1."at" <= $3::timestamp with time zone) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "tasks", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT to_char(max(t2."due") AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "due_max" FROM "task" t2 LIMIT 100) r), '[]')::json AS "last") r OFFSET 0) b
+
 -- filter through a join table
 CREATE TABLE IF NOT EXISTS "public"."letter" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
