@@ -5,7 +5,14 @@ import SchemaModel
 enum ColumnSQL {
     /// Returns the expression of the value as `row_to_json` should encode it.
     static func wireForm(_ column: Column, of alias: String) -> String {
-        wireForm("\(alias).\(SQLName.quoted(column.name))", type: column.type)
+        wireForm("\(alias).\(SQLName.quoted(column.name))", column)
+    }
+
+    /// Returns the wire form of an expression that has a column's type. A `char(n)` comes without its padding, as
+    /// comparisons and keys see it, so that the value just read finds its row.
+    static func wireForm(_ sql: String, _ column: Column) -> String {
+        guard column.sqlTypeOverride?.hasPrefix("character(") == true else { return wireForm(sql, type: column.type) }
+        return column.type.isList ? "\(sql)::text[]" : "\(sql)::text"
     }
 
     static func wireForm(_ sql: String, type: ColumnType) -> String {
@@ -74,7 +81,7 @@ enum AggregateSQL {
         case .count: call
         case .avg: "\(call)::double precision"
         case .sum: column.type.scalar == .int64 ? "\(call)::text" : call
-        case .min, .max: ColumnSQL.wireForm(call, type: column.type)
+        case .min, .max: ColumnSQL.wireForm(call, column)
         }
     }
 

@@ -48,14 +48,21 @@ extension TemplateBuilder {
 
     /// Renders ` FROM … WHERE …` for the matching rows related to the outer row.
     private mutating func matching(_ rows: RelatedRows, _ inner: Filter, _ outer: String) -> [Piece] {
+        let source: String
         let alias = self.alias()
+        switch rows {
+        case .inverse(let relation):
+            source = "\(ColumnSQL.from(relation.child)) \(alias) WHERE \(join(relation, child: alias, outer: outer))"
+        case .manyToMany(let relation):
+            let joinAlias = self.alias()
+            let far = join(
+                relation.far, columnsOf: relation.join, to: relation.target, target: alias, local: joinAlias)
+            source =
+                "\(ColumnSQL.from(relation.join)) \(joinAlias) JOIN \(ColumnSQL.from(relation.target)) \(alias)"
+                + " ON \(far) WHERE \(nearJoin(relation, join: joinAlias, outer: outer))"
+        }
         let condition = predicate(inner, rows.table, alias)
-        let join =
-            switch rows {
-            case .inverse(let relation): self.join(relation, child: alias, outer: outer)
-            case .manyToMany(let relation): nearJoin(relation, join: alias, outer: outer)
-            }
-        return .text(" FROM \(ColumnSQL.from(rows.table)) \(alias) WHERE \(join)") + [.wrapped(" AND ", condition, "")]
+        return .text(" FROM \(source)") + [.wrapped(" AND ", condition, "")]
     }
 
     private mutating func group(

@@ -21,7 +21,7 @@ extension TemplateBuilder {
         var first: [[Piece]] = []
         switch list.source {
         case .search(_, let search):
-            let query = SearchSQL.query(search, value(search.query), table)
+            let query = SearchSQL.query(parser(search.format), value(search.query), table)
             scores.relevance = SearchSQL.relevance(query, table, alias)
             tests.append(.text(SearchDocument.text(table, alias) + " @@ ") + query)
             if let minimum = search.relevanceMin {
@@ -80,6 +80,20 @@ extension TemplateBuilder {
             let grouping = grouping(
                 fields, list.arguments, relation.target, target, arguments: (relation.join, joinAlias))
             return collected(rows + grouping, list.arguments)
+        }
+    }
+
+    /// Renders the name of the function that parses a search's query.
+    private mutating func parser(_ format: TextSearch.FormatArgument) -> [Piece] {
+        switch format {
+        case .constant(let format): return .text(SearchSQL.parser(format))
+        case .variable(let name):
+            var pieces = [Piece].text(SearchSQL.parser(.query))
+            for format in TextSearch.Format.allCases where format != .query {
+                pieces = when(
+                    [.equals(name, format.rawValue)], .text(SearchSQL.parser(format)), otherwise: pieces)
+            }
+            return pieces
         }
     }
 

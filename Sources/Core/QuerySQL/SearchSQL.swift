@@ -3,16 +3,19 @@ import SchemaModel
 
 /// Renders full-text search in the document of a row (see `SearchDocument`).
 enum SearchSQL {
+    /// Returns the Postgres function that parses a query of this format.
+    static func parser(_ format: TextSearch.Format) -> String {
+        switch format {
+        case .query: "websearch_to_tsquery"
+        case .plain: "plainto_tsquery"
+        case .phrase: "phraseto_tsquery"
+        case .advanced: "to_tsquery"
+        }
+    }
+
     /// Renders the search query; a null text matches nothing.
-    static func query(_ search: TextSearch, _ text: Piece, _ table: Table) -> [Piece] {
-        let function =
-            switch search.format {
-            case .query: "websearch_to_tsquery"
-            case .plain: "plainto_tsquery"
-            case .phrase: "phraseto_tsquery"
-            case .advanced: "to_tsquery"
-            }
-        return .text("\(function)(\(SearchDocument.language(table)), ") + [text] + .text(")")
+    static func query(_ parser: [Piece], _ text: Piece, _ table: Table) -> [Piece] {
+        parser + .text("(\(SearchDocument.language(table)), ") + [text] + .text(")")
     }
 
     static func relevance(_ query: [Piece], _ table: Table, _ alias: String) -> [Piece] {

@@ -105,7 +105,7 @@ enum Prelude {
 
         enum VectorSimilarityMethod { L2 COSINE INNER_PRODUCT }
 
-        enum SearchQueryFormat { QUERY PLAIN PHRASE ADVANCED }
+        enum Search_QueryFormat { QUERY PLAIN PHRASE ADVANCED }
 
         enum Timestamp_Interval { SECOND MINUTE HOUR DAY WEEK MONTH YEAR }
 

@@ -32,7 +32,7 @@ struct RootDefinitions {
                     "\(table.plural)_search",
                     [
                         InputValueDefinition("query", "String"),
-                        InputValueDefinition("queryFormat", "SearchQueryFormat", default: .enum("QUERY")),
+                        InputValueDefinition("queryFormat", "Search_QueryFormat", default: .enum("QUERY")),
                         InputValueDefinition("relevanceThreshold", "Float"),
                     ] + ListDefinitions.arguments(of: type), "[\(type)!]!"))
         }

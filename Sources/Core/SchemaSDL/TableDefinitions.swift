@@ -115,7 +115,8 @@ struct TableDefinitions {
         }
         return fields
             + inverses.filter { $0.child.view == nil }.map {
-                InputValueDefinition($0.name, "[\($0.child.typeName)_Data!]")
+                let row = "\($0.child.typeName)_Data"
+                return InputValueDefinition($0.name, $0.isSingle ? row : "[\(row)!]")
             }
     }
 
@@ -126,7 +127,7 @@ struct TableDefinitions {
         fields += inverses.map {
             InputValueDefinition($0.name, "\($0.child.typeName)_\($0.isSingle ? "" : "List")Filter")
         }
-        return fields + joins.map { InputValueDefinition($0.name, "\($0.join.typeName)_ListFilter") }
+        return fields + joins.map { InputValueDefinition($0.name, "\($0.target.typeName)_ListFilter") }
     }
 
     private var order: [InputValueDefinition] {

@@ -109,8 +109,8 @@ extension Language {
                 "count of none that match", "{remarks_on_novel: {exist: {stars: {gt: 3}}, count: {eq: 0}}}", nil,
                 "Beta", "Gamma", "Delta 50%_"),
             titles(
-                "via exist", #"{people_via_NovelMaker: {exist: {role: {eq: "lead"}, maker: {name: {eq: "Ben"}}}}}"#,
-                nil, "Beta"),
+                "via exist", #"{people_via_NovelMaker: {exist: {name: {eq: "Ben"}}}}"#, nil, "Alpha",
+                "Beta"),
             titles("view filter", "{novelStats_on_novel: {averageStars: {ge: 3.5}}}", nil, "Alpha"),
             titles(
                 "variable of filter type", "$f",

@@ -52,7 +52,8 @@ import Testing
                 + names("mutations", (Language.Mutations.rows + Language.Targets.rows).map(\.name))
                 + names("mutations", (Language.Nulls.rows + Language.UpsertChanges.rows).map(\.name))
                 + names("schema", Language.Schemas.rows.map(\.name))
-                + names("scalars", Language.Scalars.rows.map(\.name)) + names("vectors", VectorTests.rows.map(\.name)))
+                + names("scalars", Language.Scalars.rows.map(\.name)) + names("vectors", VectorTests.rows.map(\.name))
+                + names("compatibility", Language.Compatibility.rows.map(\.name)))
     }
 
     /// Names of the test functions below Tests: of those that `@Test` stands before, not of helpers.

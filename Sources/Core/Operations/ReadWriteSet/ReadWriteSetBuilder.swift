@@ -152,14 +152,23 @@ struct ReadWriteSetBuilder {
             read(table, [:], [], .filter)
             add(inner)
         case .exists(let rows, let inner):
-            read(rows.table, [:], rows.reference.localFields, .filter)
+            readFiltered(rows)
             add(inner)
         case .count(let rows, let inner, let tests):
-            read(rows.table, [:], rows.reference.localFields, .filter)
+            readFiltered(rows)
             add(inner)
             tests.forEach { noteTime($0) }
         // The content of a variable is unknown until the request.
         case .variable: result.isPartial = true
+        }
+    }
+
+    private mutating func readFiltered(_ rows: RelatedRows) {
+        switch rows {
+        case .inverse(let relation): read(relation.child, [:], relation.reference.localFields, .filter)
+        case .manyToMany(let relation):
+            read(relation.join, [:], relation.near.localFields, .filter)
+            read(relation.target, [:], [], .filter)
         }
     }
 
@@ -206,7 +215,7 @@ struct ReadWriteSetBuilder {
         case .expression(let program):
             let text = program.text.filter { !$0.isWhitespace }
             return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
-        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .embedding: return nil
+        case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .object, .embedding: return nil
         }
     }
 }

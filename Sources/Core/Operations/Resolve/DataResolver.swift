@@ -48,7 +48,7 @@ extension OperationScope {
             error(.nestedData, at: range, "\"\(field)\" of a nested row is set from the enclosing row")
         }
         let defaults = defaults(of: table, given: given, at: range).filter { !filled.contains($0.key) }
-        if value.variableName == nil { requireColumns(table, given, defaults, filled, at: range) }
+        if value.variableName == nil { warnAboutMissingColumns(table, given, defaults, filled, at: range) }
         return RowData(given: given, defaults: defaults, children: children)
     }
 
@@ -221,19 +221,30 @@ extension OperationScope {
         return defaults
     }
 
-    private func requireColumns(
+    /// Warns of required columns without a default that the data leave out or that a variable may leave out: Postgres
+    /// refuses such a row.
+    private func warnAboutMissingColumns(
         _ table: Table, _ given: [String: Assignment], _ defaults: [String: Operand], _ filled: [String],
         at range: FileRange
     ) {
         for column in table.columns
-        where !column.isNullable && column.defaultValue == nil && given[column.field] == nil
-            && !filled.contains(column.field)
-        {
-            let reference = table.references.first { $0.localFields.contains(column.field) }
-            error(
+        where !column.isNullable && column.defaultValue == nil && !filled.contains(column.field) {
+            guard let assignment = given[column.field] else {
+                let reference = table.references.first { $0.localFields.contains(column.field) }
+                warning(
+                    .missingData, at: range,
+                    "\"\(table.typeName)\" needs \"\(column.field)\", which has no default:"
+                        + " Postgres will refuse the row",
+                    help: reference.map { "or \($0.field): {…}" })
+                continue
+            }
+            guard case .set(let operand) = assignment.value, case .variable(let name, _) = operand.source,
+                let variable = variables[name], !variable.type.isNonNull, variable.defaultValue?.isNull ?? true
+            else { continue }
+            warning(
                 .missingData, at: range,
-                "\"\(table.typeName)\" needs \"\(column.field)\", which has no default",
-                help: reference.map { "or \($0.field): {…}" })
+                "\"\(table.typeName)\" needs \"\(column.field)\", but \"$\(name)\" may be null",
+                help: "declare it as \(variable.type.nullable.text)!")
         }
     }
 }

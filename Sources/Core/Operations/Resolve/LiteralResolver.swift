@@ -32,6 +32,13 @@ extension OperationScope {
                 return nil
             }
             return .string(word)
+        case .searchFormat:
+            guard let word = value.enumValue, TextSearch.Format(rawValue: word) != nil else {
+                let words = TextSearch.Format.allCases.map(\.rawValue).joined(separator: ", ")
+                error(.valueType, at: range, "expected one of \(words)")
+                return nil
+            }
+            return .string(word)
         case .key(let typeName):
             guard let table = schema.table(ofType: typeName) else { return nil }
             return constantObject(value, type, table.keyColumns, isComplete: true, in: file)
@@ -202,6 +209,27 @@ extension OperationScope {
             }
             return sources.count == elements.count ? .list(sources) : nil
         }
+        if type == ColumnType(.any), !value.variableNames.isEmpty { return anySource(value, in: file) }
         return constant(value, as: position, in: file).map(Operand.Source.constant)
+    }
+
+    /// Resolves a literal of type `Any` that contains variables, which may have any type.
+    private func anySource(_ value: GraphQLLanguage.Value, in file: SourceFile) -> Operand.Source? {
+        switch value.kind {
+        case .variable(let name):
+            return use(variable: name, at: FileRange(range: value.range, file: file)).map {
+                .variable($0.name, path: [])
+            }
+        case .list(let elements):
+            let sources = elements.compactMap { anySource($0, in: file) }
+            return sources.count == elements.count ? .list(sources) : nil
+        case .object(let fields):
+            let members = fields.compactMap { field in
+                anySource(field.value, in: file).map { (name: field.name.value, value: $0) }
+            }
+            return members.count == fields.count ? .object(members) : nil
+        case .null, .boolean, .string, .int, .float, .enum:
+            return constant(value, as: .scalar(.any), in: file).map(Operand.Source.constant)
+        }
     }
 }

@@ -113,7 +113,7 @@ extension InputType {
         case .nonNull(let inner): inner.columnType
         case .scalar(let scalar): ColumnType(scalar)
         case .list(let element): element.columnType.flatMap { $0.isList ? nil : ColumnType($0.scalar, isList: true) }
-        case .key, .data, .relative, .duration, .generated, .orderDirection: nil
+        case .key, .data, .relative, .duration, .generated, .orderDirection, .searchFormat: nil
         }
     }
 }

@@ -5,7 +5,8 @@ import SchemaModel
 /// Data other than plain column values: rows of other tables, and updates of existing values. Source:
 /// docs/reference/sql-connect.md §5.6.
 extension OperationScope {
-    /// Resolves `remarks_on_novel: [{text: "…"}]`; returns nil after a diagnostic.
+    /// Resolves `remarks_on_novel: [{text: "…"}]` and, one-to-one, `printing_on_novel: {binder: "…"}`; returns nil
+    /// after a diagnostic.
     func nested(
         _ name: Name, _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
@@ -27,16 +28,16 @@ extension OperationScope {
         return rows.count == elements.count ? ChildRows(relation: relation, rows: rows) : nil
     }
 
-    /// Resolves `remarks_on_novel: $remarks`.
+    /// Resolves `remarks_on_novel: $remarks`. The only row of a one-to-one relation may also come in a list.
     private func dynamicRows(
         _ value: Value, _ relation: InverseRelation, _ use: DataUse, in file: SourceFile
     ) -> ChildRows? {
         let range = FileRange(range: value.range, file: file)
         guard let variable = value.variableName.flatMap({ self.use(variable: $0, at: range) }) else { return nil }
-        guard case .list(let element) = variable.type.nullable, element.isNonNull,
-            element.nullable == .data(relation.child.typeName)
-        else {
-            mismatch(variable, expected: "[\(relation.child.typeName)_Data!]", at: range)
+        let row = InputType.data(relation.child.typeName)
+        let given = variable.type.nullable
+        guard given == .list(.nonNull(row)) || relation.isSingle && given == row else {
+            mismatch(variable, expected: relation.isSingle ? row.text : "[\(row.text)!]", at: range)
             return nil
         }
         guard let (widest, rows) = dynamicRows(variable, relation.child, use, below: relation.reference, at: range)

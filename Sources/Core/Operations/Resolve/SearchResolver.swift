@@ -11,13 +11,23 @@ extension OperationScope {
             return nil
         }
         let operand = operand(query, type: ColumnType(.string), in: field.file)
-        let format: TextSearch.Format = word(values.removeValue(forKey: "queryFormat"), of: field) ?? .query
+        let format = searchFormat(values.removeValue(forKey: "queryFormat"), of: field)
         let threshold = values.removeValue(forKey: "relevanceThreshold").flatMap {
             self.operand($0, type: ColumnType(.float), in: field.file)
         }
         guard let operand else { return nil }
         let search = TextSearch(query: operand, format: format, relevanceMin: threshold.flatMap(Self.given))
         return rowList(field, .search(table, search), values)
+    }
+
+    private func searchFormat(_ value: Value?, of field: SelectedField) -> TextSearch.FormatArgument {
+        guard let name = value?.variableName, let value else { return .constant(word(value, of: field) ?? .query) }
+        let range = field.fileRange(value.range)
+        guard let variable = use(variable: name, at: range) else { return .constant(.query) }
+        if !variable.type.accepts(in: .searchFormat, hasDefault: variable.defaultValue != nil) {
+            mismatch(variable, expected: InputType.searchFormat.text, at: range)
+        }
+        return .variable(name)
     }
 
     func similarity(_ field: SelectedField, _ table: Table, _ column: Column) -> RowList? {

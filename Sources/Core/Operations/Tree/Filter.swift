@@ -54,18 +54,11 @@ package enum RelatedRows: Sendable {
     case inverse(InverseRelation)
     case manyToMany(ManyToManyRelation)
 
-    /// The table whose rows are filtered and counted; for many-to-many relations the join table.
+    /// The table whose rows are filtered and counted; for many-to-many relations the target behind the join table.
     package var table: Table {
         switch self {
         case .inverse(let relation): relation.child
-        case .manyToMany(let relation): relation.join
-        }
-    }
-
-    var reference: Reference {
-        switch self {
-        case .inverse(let relation): relation.reference
-        case .manyToMany(let relation): relation.near
+        case .manyToMany(let relation): relation.target
         }
     }
 }

@@ -16,6 +16,8 @@ package indirect enum InputType: Sendable, Hashable {
     case generated(InputTypeRef)
     /// `ASC` or `DESC`
     case orderDirection
+    /// `Search_QueryFormat`: how a search reads its query.
+    case searchFormat
     case list(InputType)
     case nonNull(InputType)
 
@@ -28,7 +30,7 @@ package indirect enum InputType: Sendable, Hashable {
         switch self {
         case .generated: true
         case .list(let inner), .nonNull(let inner): inner.isDynamic
-        case .scalar, .key, .data, .relative, .duration, .orderDirection: false
+        case .scalar, .key, .data, .relative, .duration, .orderDirection, .searchFormat: false
         }
     }
 
@@ -50,6 +52,7 @@ package indirect enum InputType: Sendable, Hashable {
         case .duration(let isDate): isDate ? "Date_Duration" : "Timestamp_Duration"
         case .generated(let input): input.typeName
         case .orderDirection: "OrderDirection"
+        case .searchFormat: "Search_QueryFormat"
         case .list(let element): "[\(element.text)]"
         case .nonNull(let inner): "\(inner.text)!"
         }
@@ -87,7 +90,7 @@ extension Schema {
     private func inputType(named name: String) -> InputType? {
         if let scalar = ScalarType.named(name) { return .scalar(scalar) }
         if enums[name] != nil { return .scalar(.enumeration(name)) }
-        if name == "OrderDirection" { return .orderDirection }
+        for type in [InputType.orderDirection, .searchFormat] where type.text == name { return type }
         for isDate in [true, false] {
             for type in [InputType.relative(isDate: isDate), .duration(isDate: isDate)] where type.text == name {
                 return type
@@ -104,7 +107,7 @@ extension Schema {
 
     /// Names of types that variables can have, for suggestions.
     var inputTypeNames: [String] {
-        ScalarType.names + enums.keys.sorted() + ["OrderDirection", "String_Pattern"]
+        ScalarType.names + enums.keys.sorted() + ["OrderDirection", "Search_QueryFormat", "String_Pattern"]
             + [true, false].flatMap { [InputType.relative(isDate: $0).text, InputType.duration(isDate: $0).text] }
             + tables.flatMap { ["\($0.typeName)_Key", "\($0.typeName)_Data", "\($0.typeName)_FirstRow"] }
             + (tables + views).flatMap { table in

@@ -183,7 +183,7 @@ package struct GroupField: Sendable {
 /// `novels_search(query:queryFormat:relevanceThreshold:)`.
 package struct TextSearch: Sendable {
     package let query: Operand
-    package let format: Format
+    package let format: FormatArgument
     package let relevanceMin: Operand?
 
     package enum Format: String, Sendable, CaseIterable {
@@ -191,6 +191,12 @@ package struct TextSearch: Sendable {
         case plain = "PLAIN"
         case phrase = "PHRASE"
         case advanced = "ADVANCED"
+    }
+
+    package enum FormatArgument: Sendable {
+        case constant(Format)
+        /// The name of a variable; `QUERY` if it has no value.
+        case variable(String)
     }
 }
 

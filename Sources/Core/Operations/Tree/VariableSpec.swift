@@ -86,6 +86,7 @@ package indirect enum CoercionPlan: Sendable {
         switch type {
         case .scalar(let scalar): self = .scalar(scalar)
         case .orderDirection: self = .word(SortOrder.allCases.map(\.rawValue))
+        case .searchFormat: self = .word(TextSearch.Format.allCases.map(\.rawValue))
         case .key(let typeName): self = Self.key(typeName, schema)
         case .data(let typeName): self = Self.data(typeName, schema, allowlist)
         case .relative(let isDate): self = .relative(isDate: isDate)

@@ -55,6 +55,8 @@ package struct Operand: Sendable {
         /// A relative time from a variable of type `Timestamp_Relative`.
         case relativeVariable(String, isDate: Bool)
         case list([Source])
+        /// An object of type `Any`. A member whose variable was not sent is left out.
+        case object([(name: String, value: Source)])
         /// The embedding of a text.
         case embedding(EmbeddingSource)
     }
@@ -123,7 +125,7 @@ package struct Operand: Sendable {
         case .variable(let name, let path): [.notNull(name, path: path)]
         case .relative(let time): time.base.map { Operand.presence(of: $0) } ?? []
         case .relativeVariable(let name, _): [.notNull(name, path: [])]
-        case .constant, .firstGiven, .expression, .freshUUID, .list, .embedding: []
+        case .constant, .firstGiven, .expression, .freshUUID, .list, .object, .embedding: []
         }
     }
 
@@ -131,7 +133,7 @@ package struct Operand: Sendable {
     package var isComputed: Bool {
         switch source {
         case .expression, .list: true
-        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .embedding: false
+        case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .object, .embedding: false
         }
     }
 
@@ -152,6 +154,10 @@ extension Operand.Source {
         case .relative(let time): time.identity
         case .relativeVariable(let name, let isDate): "relative(\(isDate)|$\(name))"
         case .list(let elements): "[\(elements.map(\.identity).joined(separator: ","))]"
+        case .object(let members):
+            "{"
+                + members.map { "\(JSONValue.string($0.name).description):\($0.value.identity)" }.joined(separator: ",")
+                + "}"
         case .embedding(let source): source.identity
         }
     }
@@ -179,6 +185,17 @@ extension Operand.Source {
                 values.append(try element.value(as: ColumnType(type.scalar), in: invocation))
             }
             return .array(values)
+        case .object(let members):
+            var object = JSONObject()
+            for (name, member) in members {
+                if case .variable(let variable, let path) = member,
+                    invocation.variables.value(variable, path: path) == nil
+                {
+                    continue
+                }
+                object[name] = try member.value(as: type, in: invocation)
+            }
+            return .object(object)
         case .embedding(let source):
             return .string(try invocation.embeddings.vector(of: source.embeddingText(in: invocation)).text)
         }
@@ -189,6 +206,7 @@ extension Operand.Source {
         switch self {
         case .expression(let program): [program]
         case .list(let elements): elements.flatMap(\.programs)
+        case .object(let members): members.flatMap(\.value.programs)
         case .constant, .variable, .firstGiven, .freshUUID, .relative, .relativeVariable, .embedding: []
         }
     }

@@ -12,6 +12,7 @@ extension Operand.Source {
         case .relativeVariable(let name, _): "$\(name)"
         case .relative(let time): time.isDate ? "a date relative to today" : "a time relative to now"
         case .list(let elements): "[\(elements.map(\.words).joined(separator: ", "))]"
+        case .object(let members): "{\(members.map { "\($0.name): \($0.value.words)" }.joined(separator: ", "))}"
         case .embedding(let source): "the embedding of \(source.text.words) by \(source.model)"
         }
     }

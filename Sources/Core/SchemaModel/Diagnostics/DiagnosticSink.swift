@@ -62,7 +62,7 @@ package struct DiagnosticSink: Sendable {
 
     /// Suppresses errors about unknown uses of a rejected type and of the names generated from it.
     package mutating func suppress(type: String) {
-        let singular = GeneratedNames.camelCase(type)
+        let singular = GeneratedNames.singular(ofType: type)
         suppressedTypes.formUnion([type, singular, EnglishPlural.of(singular)])
     }
 

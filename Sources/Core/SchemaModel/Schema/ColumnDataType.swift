@@ -62,6 +62,14 @@ package struct ColumnDataType {
             .map { type.isList ? $0 + "[]" : $0 }
     }
 
+    /// Returns whether the text names the column's own enum type, which it has anyway.
+    static func isEnum(_ text: String, _ type: ColumnType, _ enums: [String: EnumType]) -> Bool {
+        guard case .enumeration(let name) = type.scalar else { return false }
+        let own = enums[name]?.name ?? GeneratedNames.snakeCase(name)
+        let names = [own, SQLName.quoted(own), name, SQLName.quoted(name)]
+        return (type.isList ? names + names.map { $0 + "[]" } : names).contains(text)
+    }
+
     private struct Known {
         let name: String
         let scalar: ScalarType
@@ -101,6 +109,9 @@ package struct ColumnDataType {
         "date": Known(name: "date", scalar: .date),
         "timestamptz": Known(name: "timestamp with time zone", scalar: .timestamp),
         "timestamp with time zone": Known(name: "timestamp with time zone", scalar: .timestamp),
+        // Holds UTC: sessions have this time zone.
+        "timestamp": Known(name: "timestamp without time zone", scalar: .timestamp),
+        "timestamp without time zone": Known(name: "timestamp without time zone", scalar: .timestamp),
         "jsonb": Known(name: "jsonb", scalar: .any),
         "vector": Known(name: "vector", scalar: .vector, parametersMax: 1),
     ]

@@ -8,11 +8,10 @@ package enum GeneratedNames {
         words(name).map { $0.lowercased() }.joined(separator: "_")
     }
 
-    /// Converts a name to camel case: `LotImage` → `lotImage`, `TVShow` → `tvShow`.
-    package static func camelCase(_ name: String) -> String {
-        let words = words(name)
-        guard let first = words.first else { return name }
-        return first.lowercased() + words.dropFirst().map(capitalized).joined()
+    /// Returns the name of a single row of a type: the type's name with its first letter lowered and nothing else, as
+    /// Data Connect forms it: `LotImage` → `lotImage`, `SEO` → `sEO`, `Lot_Image` → `lot_Image`.
+    package static func singular(ofType name: String) -> String {
+        name.prefix(1).lowercased() + name.dropFirst()
     }
 
     /// Returns the column that a reference adds for one field of its target: `lot` and `id` → `lotId`.

@@ -240,7 +240,7 @@ struct SchemaReader {
                     .listOfTables, at: node.type.range,
                     "a table cannot contain a list of another table; the other table must refer to this one",
                     help: "declare a field of this type in \"\(typeName)\"; a generated field then lists its rows,"
-                        + " such as \"\(EnglishPlural.of(GeneratedNames.camelCase(typeName)))_on_…\"")
+                        + " such as \"\(EnglishPlural.of(GeneratedNames.singular(ofType: typeName)))_on_…\"")
             }
             kind = .reference(typeName: typeName)
         } else if isIncomplete {

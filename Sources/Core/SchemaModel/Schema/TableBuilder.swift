@@ -42,6 +42,10 @@ package struct TableBuilder {
         }
         guard let key else { return nil }
         if key.count == 1, !type.isView { addKeyDefault(key[0].field) }
+        // A primary key is never null, and a default fills it.
+        for index in columns.indices where columns[index].defaultValue != nil {
+            if key.contains(where: { $0.field == columns[index].field }) { columns[index].isNullable = false }
+        }
         for shape in key where columns.contains(where: { $0.field == shape.field && $0.isNullable }) {
             let field = type.field(named: shape.field) ?? type.fields.first { shape.field.hasPrefix($0.name) }
             report(
@@ -51,7 +55,7 @@ package struct TableBuilder {
         checkColumnNames(&sink)
         checkSearch(&sink)
         let name = sqlName("name", in: type.table, &sink) ?? GeneratedNames.snakeCase(type.name)
-        let singular = graphQLName("singular", &sink) ?? GeneratedNames.camelCase(type.name)
+        let singular = graphQLName("singular", &sink) ?? GeneratedNames.singular(ofType: type.name)
         let plural = graphQLName("plural", &sink) ?? EnglishPlural.of(singular)
         var table = Table(
             typeName: type.name, name: name, singular: singular, plural: plural, columns: columns,
@@ -92,7 +96,7 @@ package struct TableBuilder {
         let col = field.directive("col")
         let dataType = ColumnDataType(of: field, columnType)
         if let text = col?.string("dataType"), let col {
-            if dataType == nil {
+            if dataType == nil, !ColumnDataType.isEnum(text, columnType, enums) {
                 let offered = ColumnDataType.names(for: columnType)
                 report(
                     .dataType, at: col.range(of: "dataType"), &sink,

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS "public"."item" (
 )
 WITH w AS (INSERT INTO "item" AS t1 ("the_label", "price", "code") VALUES ('abc'::text, '1.5'::double precision, 'xy'::text) RETURNING t1."item_no" AS "id", t1."the_label" AS "label") SELECT row_to_json(w.*)::text FROM w
 WITH w AS (INSERT INTO "item" AS t1 ("the_label") VALUES ('abcd'::text) RETURNING t1."item_no" AS "id") SELECT row_to_json(w.*)::text FROM w
-SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."item_no" AS "id", t1."price" AS "price", t1."code" AS "code" FROM "item" t1 WHERE (t1."the_label" = 'abc'::text AND t1."price" < '2.0'::double precision) ORDER BY t1."item_no" LIMIT 100) r), '[]')::json AS "items") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."item_no" AS "id", t1."price" AS "price", t1."code"::text AS "code" FROM "item" t1 WHERE (t1."the_label" = 'abc'::text AND t1."price" < '2.0'::double precision) ORDER BY t1."item_no" LIMIT 100) r), '[]')::json AS "items") r OFFSET 0) b
 
 -- data types of lists
 CREATE TABLE IF NOT EXISTS "public"."article" (

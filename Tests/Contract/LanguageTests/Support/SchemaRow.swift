@@ -24,10 +24,10 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
         }
 
         init(_ operation: String, _ variables: String, auth: Auth? = nil, _ result: String) {
-            self.operation = operation
-            self.variables = variables
+            self.operation = LanguageSchema.expand(operation)
+            self.variables = LanguageSchema.expand(variables)
             self.auth = auth
-            self.result = result
+            self.result = LanguageSchema.expand(result)
         }
     }
 
@@ -40,7 +40,7 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
     init(_ name: String, sdl: String, sql: String = "", steps: [Step]) {
         self.name = name
         self.sdl = sdl
-        self.sql = sql
+        self.sql = LanguageSchema.expand(sql)
         self.steps = steps
     }
 

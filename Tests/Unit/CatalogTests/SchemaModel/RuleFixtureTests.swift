@@ -40,6 +40,15 @@ import Testing
         Refusal(
             .referenceData,
             "mutation C($k: Coded_Key!) @auth(level: USER) { coder_insert(data: {coded: «$k»}) }", "primary key"),
+        Refusal(
+            .missingData, "mutation M @auth(level: USER) { novel_insert(data: «{printedYear: 1}») }",
+            "\"Novel\" needs \"title\""),
+        Refusal(
+            .missingData, "mutation M @auth(level: USER) { remark_insert(data: «{text: \"x\"}») }", "needs \"novelId\"",
+            help: "or novel: {…}"),
+        Refusal(
+            .missingData, "mutation M($t: String) @auth(level: USER) { novel_insert(data: «{title: $t}») }",
+            "\"$t\" may be null", help: "String!"),
         Refusal(.defaultValue, "query Q($n: Int = -1) { novels(limit: «$n») { id } }", "negative"),
         Refusal(.defaultValue, "query Q($n: Int = -1) { novels(limit: 1, offset: «$n») { id } }", "negative"),
         Refusal(
@@ -78,7 +87,9 @@ import Testing
     private static func rows(_ count: Int) -> String { Array(repeating: "{title: \"a\"}", count: count).joined() }
     private static func remarks(_ count: Int) -> String { Array(repeating: "{stars: 1}", count: count).joined() }
 
-    private static let warnings: Set<Diagnostic.Rule> = [.unknownMutation, .unusedFragment, .unusedVariable]
+    private static let warnings: Set<Diagnostic.Rule> = [
+        .missingData, .unknownMutation, .unusedFragment, .unusedVariable,
+    ]
 
     private func diagnostics(_ operations: String, schema: String = schema) -> [Diagnostic] {
         do throws(CatalogError) {

@@ -5,18 +5,16 @@ import Testing
 struct SchemaNamesTests {
     @Test(arguments: [
         ("closingTime", "closing_time", "closingTime"), ("LotWatcher", "lot_watcher", "lotWatcher"),
-        ("imageURL", "image_url", "imageUrl"), ("TVShow", "tv_show", "tvShow"), ("URL", "url", "url"),
-        ("Lot_Watcher", "lot_watcher", "lotWatcher"), ("address2", "address2", "address2"), ("A", "a", "a"),
+        ("imageURL", "image_url", "imageURL"), ("TVShow", "tv_show", "tVShow"), ("URL", "url", "uRL"),
+        ("UUIDVariants", "uuid_variants", "uUIDVariants"), ("LotURL", "lot_url", "lotURL"),
+        ("Lot_Watcher", "lot_watcher", "lot_Watcher"), ("address2", "address2", "address2"), ("A", "a", "a"),
     ])
-    func casings(_ name: String, _ snake: String, _ camel: String) {
+    func typeNames(_ name: String, _ snake: String, _ singular: String) {
         #expect(GeneratedNames.snakeCase(name) == snake)
-        // Words keep their own capitals after the first.
-        #expect(GeneratedNames.camelCase(name).lowercased() == camel.lowercased())
+        #expect(GeneratedNames.singular(ofType: name) == singular)
     }
 
-    @Test func camelCase() {
-        #expect(GeneratedNames.camelCase("TVShow") == "tvShow")
-        #expect(GeneratedNames.camelCase("LotURL") == "lotURL")
+    @Test func foreignKeyFields() {
         #expect(GeneratedNames.foreignKeyField(reference: "lot", target: "id") == "lotId")
         #expect(GeneratedNames.foreignKeyField(reference: "user", target: "uid") == "userUid")
     }
@@ -43,7 +41,8 @@ struct SchemaNamesTests {
         ("series", "seriess"), ("species", "speciess"), ("equipment", "equipments"), ("money", "moneys"),
         ("sheep", "sheeps"), ("fish", "fishs"), ("catFish", "catFishes"), ("foot", "foots"), ("move", "moves"),
         ("sex", "sexes"), ("criterion", "criterions"), ("user2", "user2s"), ("phaseA", "phaseAS"),
-        ("modelX", "modelXES"), ("PERSON", "PEOPLE"),
+        ("modelX", "modelXES"), ("PERSON", "PEOPLE"), ("sEO", "sEOS"), ("aIPreset", "aIPresets"),
+        ("uUIDVariants", "uUIDVariantss"),
     ])
     func plurals(_ singular: String, _ plural: String) {
         #expect(EnglishPlural.of(singular) == plural)

@@ -1,0 +1,179 @@
+-- data types
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = 'public' AND t.typname = 'task_state') THEN
+        CREATE TYPE "public"."task_state" AS ENUM ('OPEN', 'DONE');
+    END IF;
+END
+$freshet$
+CREATE TABLE IF NOT EXISTS "public"."task" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "state" "public"."task_state" NOT NULL,
+    "states" "public"."task_state"[],
+    "due" timestamp without time zone,
+    "runs" timestamp without time zone[],
+    "at" timestamp without time zone NOT NULL DEFAULT now(),
+    PRIMARY KEY ("id")
+)
+WITH w AS (INSERT INTO "task" AS t1 ("id", "state", "states", "due", "runs", "at") VALUES ('a0000000000040008000000000000001'::uuid, 'OPEN'::"task_state", '{"OPEN","DONE"}'::"task_state"[], $1::timestamp with time zone, '{"2023-12-31T23:00:00.000000Z"}'::timestamp with time zone[], $2::timestamp with time zone) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "task" t1 SET "due" = ((t1."due" AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."state" AS "state", t1."states" AS "states", to_char(t1."due" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "due", CASE WHEN t1."runs" IS NOT NULL THEN ARRAY(SELECT to_char(e AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM unnest(t1."runs") WITH ORDINALITY AS u(e, o) ORDER BY o) END AS "runs", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "at" FROM "task" t1 WHERE (t1."state" = 'OPEN'::"task_state" AND t1."due" = $1::timestamp with time zone AND t1."runs"::timestamp with time zone[] @> ARRAY[$2::timestamp with time zone] AND t1."at" <= $3::timestamp with time zone) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "tasks", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT to_char(max(t2."due") AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "due_max" FROM "task" t2 LIMIT 100) r), '[]')::json AS "last") r OFFSET 0) b
+
+-- filter through a join table
+CREATE TABLE IF NOT EXISTS "public"."letter" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "subject" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."friend" (
+    "uid" text NOT NULL,
+    PRIMARY KEY ("uid")
+)
+CREATE TABLE IF NOT EXISTS "public"."recipient" (
+    "letter_id" uuid NOT NULL,
+    "friend_uid" text NOT NULL,
+    "copy" boolean,
+    PRIMARY KEY ("letter_id", "friend_uid")
+)
+CREATE INDEX IF NOT EXISTS "recipient_friend_uid_idx" ON "public"."recipient" USING btree ("friend_uid")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'recipient' AND c.conname = 'recipient_letter_id_fkey') THEN
+        ALTER TABLE "public"."recipient" ADD CONSTRAINT "recipient_letter_id_fkey" FOREIGN KEY ("letter_id") REFERENCES "public"."letter" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'recipient' AND c.conname = 'recipient_friend_uid_fkey') THEN
+        ALTER TABLE "public"."recipient" ADD CONSTRAINT "recipient_friend_uid_fkey" FOREIGN KEY ("friend_uid") REFERENCES "public"."friend" ("uid") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."subject" AS "subject" FROM "letter" t1 WHERE EXISTS (SELECT 1 FROM "recipient" t3 JOIN "friend" t2 ON t3."friend_uid" = t2."uid" WHERE t3."letter_id" = t1."id" AND t2."uid" = $1::text) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "letters", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."subject" AS "subject" FROM "letter" t4 WHERE (SELECT count(*) FROM "recipient" t6 JOIN "friend" t5 ON t6."friend_uid" = t5."uid" WHERE t6."letter_id" = t4."id") >= '2'::integer ORDER BY t4."id" LIMIT 100) r), '[]')::json AS "toMany", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t7."subject" AS "subject" FROM "letter" t7 WHERE (SELECT count(*) FROM "recipient" t9 JOIN "friend" t8 ON t9."friend_uid" = t8."uid" WHERE t9."letter_id" = t7."id" AND t8."uid" = $1::text) = '0'::integer ORDER BY t7."subject", t7."id" LIMIT 100) r), '[]')::json AS "toNone") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."subject" AS "subject" FROM "letter" t1 WHERE EXISTS (SELECT 1 FROM "recipient" t3 JOIN "friend" t2 ON t3."friend_uid" = t2."uid" WHERE t3."letter_id" = t1."id" AND t2."uid" = $1::text) ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "letters") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."subject" AS "subject" FROM "letter" t1 WHERE (SELECT count(*) FROM "recipient" t3 JOIN "friend" t2 ON t3."friend_uid" = t2."uid" WHERE t3."letter_id" = t1."id" AND t2."uid" = $1::text) = $2::integer ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "letters") r OFFSET 0) b
+
+-- insert without a required column
+CREATE TABLE IF NOT EXISTS "public"."task" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "title" text NOT NULL,
+    "done" boolean NOT NULL,
+    PRIMARY KEY ("id")
+)
+WITH w AS (INSERT INTO "task" AS t1 ("id", "title") VALUES ($1::uuid, 'x'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "task" AS t1 ("id", "done") VALUES ($1::uuid, $2::boolean) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "task" AS t1 ("id", "title", "done") VALUES ($1::uuid, $2::text, $3::boolean) RETURNING t1."title" AS "title") SELECT row_to_json(w.*)::text FROM w
+
+-- nullable key with a default
+CREATE TABLE IF NOT EXISTS "public"."page" (
+    "id" text NOT NULL,
+    "title" text,
+    PRIMARY KEY ("id")
+)
+WITH w AS (INSERT INTO "page" AS t1 ("id", "title") VALUES ($1::text, 'fresh'::text) RETURNING t1."title" AS "title") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "page" AS t1 ("id") VALUES ('own'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."id" AS "id", t1."title" AS "title" FROM "page" t1 WHERE t1."id" = 'own'::text) r) AS "page") r OFFSET 0) b
+
+-- one-to-one nested data
+CREATE TABLE IF NOT EXISTS "public"."person" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "name" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."badge" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "person_id" uuid NOT NULL,
+    "color" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE UNIQUE INDEX IF NOT EXISTS "badge_person_id_uidx" ON "public"."badge" ("person_id")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'badge' AND c.conname = 'badge_person_id_fkey') THEN
+        ALTER TABLE "public"."badge" ADD CONSTRAINT "badge_person_id_fkey" FOREIGN KEY ("person_id") REFERENCES "public"."person" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w1 AS (INSERT INTO "person" AS t1 ("id", "name") VALUES ('a0000000000040008000000000000001'::uuid, 'Ann'::text) RETURNING t1.*), w2 AS (INSERT INTO "badge" AS t2 ("person_id", "id", "color") SELECT w1."id", $1::uuid, 'red'::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."id"::text, '-', '') AS "id" FROM w1 t1) r)
+WITH w1 AS (INSERT INTO "person" AS t1 ("id", "name") VALUES ('a0000000000040008000000000000002'::uuid, 'Bob'::text) RETURNING t1.*), w2 AS (INSERT INTO "badge" AS t2 ("person_id", "id", "color") SELECT w1."id", $1::uuid, $2::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."id"::text, '-', '') AS "id" FROM w1 t1) r)
+WITH w1 AS (INSERT INTO "person" AS t1 ("id", "name") VALUES ('a0000000000040008000000000000003'::uuid, 'Cid'::text) RETURNING t1.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."id"::text, '-', '') AS "id" FROM w1 t1) r)
+WITH w1 AS (INSERT INTO "person" AS t1 ("id", "name") VALUES ($1::uuid, $2::text) RETURNING t1.*), w2 AS (INSERT INTO "badge" AS t2 ("person_id", "id", "color") SELECT w1."id", $3::uuid, $4::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."id"::text, '-', '') AS "id" FROM w1 t1) r)
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."name" AS "name", (SELECT row_to_json(r.*) FROM (SELECT t2."color" AS "color" FROM "badge" t2 WHERE t2."person_id" = t1."id" LIMIT 1) r) AS "badge_on_person" FROM "person" t1 ORDER BY t1."name", t1."id" LIMIT 100) r), '[]')::json AS "people") r OFFSET 0) b
+
+-- padded text
+CREATE TABLE IF NOT EXISTS "public"."country" (
+    "code" character(3) NOT NULL,
+    "name" text NOT NULL,
+    "aliases" character(3)[],
+    PRIMARY KEY ("code")
+)
+CREATE TABLE IF NOT EXISTS "public"."city" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "country_code" character(3) NOT NULL,
+    "name" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "city_country_code_idx" ON "public"."city" USING btree ("country_code")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'city' AND c.conname = 'city_country_code_fkey') THEN
+        ALTER TABLE "public"."city" ADD CONSTRAINT "city_country_code_fkey" FOREIGN KEY ("country_code") REFERENCES "public"."country" ("code") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "country" AS t1 ("code", "name", "aliases") VALUES ('de'::text, 'Germany'::text, '{"d","ger"}'::text[]) RETURNING t1."code"::text AS "code") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "city" AS t1 ("id", "country_code", "name") VALUES ('a0000000000040008000000000000001'::uuid, 'de'::text, 'Ulm'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."code"::text AS "code", 'Country' || json_build_array(t1."code"::text)::text AS "_id", t1."aliases"::text[] AS "aliases", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."country_code"::text AS "countryCode" FROM "city" t2 WHERE t2."country_code" = t1."code" ORDER BY t2."id" LIMIT 100) r), '[]')::json AS "cities_on_country" FROM "country" t1 WHERE t1."code" = $1::text) r) AS "country", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t3."code"::text AS "code" FROM "country" t3 WHERE t3."code" = $1::text ORDER BY t3."code" LIMIT 100) r), '[]')::json AS "countries", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."code"::text AS "code" FROM "country" t4 WHERE (t4."code" = ANY ($2::text[]) AND t4."aliases"::text[] @> ARRAY['d'::text]) ORDER BY t4."code" LIMIT 100) r), '[]')::json AS "listed", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."country_code"::text AS "countryCode" FROM "city" t5 WHERE EXISTS (SELECT 1 FROM "country" t6 WHERE t5."country_code" = t6."code" AND t6."code" = $1::text) ORDER BY t5."id" LIMIT 100) r), '[]')::json AS "cities", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT min(t7."code")::text AS "code_min" FROM "country" t7 LIMIT 100) r), '[]')::json AS "least") r OFFSET 0) b
+
+-- query format by a variable
+CREATE TABLE IF NOT EXISTS "public"."note" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "text" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "note_search_idx" ON "public"."note" USING gin (to_tsvector('english'::regconfig, coalesce("text", '')))
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."text" AS "text" FROM "note" t1 WHERE to_tsvector('english'::regconfig, coalesce(t1."text", '')) @@ phraseto_tsquery('english'::regconfig, 'rainy city'::text) ORDER BY ts_rank(to_tsvector('english'::regconfig, coalesce(t1."text", '')), phraseto_tsquery('english'::regconfig, 'rainy city'::text))::double precision DESC, t1."id" LIMIT 100) r), '[]')::json AS "notes_search") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."text" AS "text" FROM "note" t1 WHERE to_tsvector('english'::regconfig, coalesce(t1."text", '')) @@ to_tsquery('english'::regconfig, 'rainy & !of'::text) ORDER BY ts_rank(to_tsvector('english'::regconfig, coalesce(t1."text", '')), to_tsquery('english'::regconfig, 'rainy & !of'::text))::double precision DESC, t1."id" LIMIT 100) r), '[]')::json AS "notes_search") r OFFSET 0) b
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."text" AS "text" FROM "note" t1 WHERE to_tsvector('english'::regconfig, coalesce(t1."text", '')) @@ websearch_to_tsquery('english'::regconfig, 'rainy -of'::text) ORDER BY ts_rank(to_tsvector('english'::regconfig, coalesce(t1."text", '')), websearch_to_tsquery('english'::regconfig, 'rainy -of'::text))::double precision DESC, t1."id" LIMIT 100) r), '[]')::json AS "notes_search") r OFFSET 0) b
+
+-- singulars
+CREATE TABLE IF NOT EXISTS "public"."seo" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "page" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."uuid_variants" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "of_id" uuid NOT NULL,
+    "label" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."ai_preset" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "title" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "uuid_variants_of_id_idx" ON "public"."uuid_variants" USING btree ("of_id")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'uuid_variants' AND c.conname = 'uuid_variants_of_id_fkey') THEN
+        ALTER TABLE "public"."uuid_variants" ADD CONSTRAINT "uuid_variants_of_id_fkey" FOREIGN KEY ("of_id") REFERENCES "public"."seo" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "seo" AS t1 ("id", "page") VALUES ('a0000000000040008000000000000001'::uuid, 'home'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "uuid_variants" AS t1 ("id", "of_id", "label") VALUES ($1::uuid, 'a0000000000040008000000000000001'::uuid, 'v4'::text) RETURNING t1."label" AS "label") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "ai_preset" AS t1 ("id", "title") VALUES ($1::uuid, 'warm'::text) RETURNING t1."title" AS "title") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t1."page" AS "page", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."label" AS "label", (SELECT row_to_json(r.*) FROM (SELECT t3."page" AS "page" FROM "seo" t3 WHERE t2."of_id" = t3."id") r) AS "of" FROM "uuid_variants" t2 WHERE t2."of_id" = t1."id" ORDER BY t2."id" LIMIT 100) r), '[]')::json AS "uUIDVariantss_on_of" FROM "seo" t1 WHERE t1."id" = 'a0000000000040008000000000000001'::uuid) r) AS "sEO", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."page" AS "page" FROM "seo" t4 ORDER BY t4."id" LIMIT 100) r), '[]')::json AS "sEOS", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."title" AS "title" FROM "ai_preset" t5 ORDER BY t5."id" LIMIT 100) r), '[]')::json AS "aIPresets", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT r.* FROM (SELECT relname FROM pg_class WHERE relname ~ '^(seo|uuid_variants|ai_preset)$' ORDER BY 1) r) r), '[]')::json AS "tables") r OFFSET 0) b
+
+-- variables inside Any
+CREATE TABLE IF NOT EXISTS "public"."event" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "name" text NOT NULL,
+    "details" jsonb,
+    "at" timestamp with time zone,
+    PRIMARY KEY ("id")
+)
+WITH w AS (INSERT INTO "event" AS t1 ("id", "name", "details") VALUES ('a0000000000040008000000000000001'::uuid, $1::text, $2::jsonb) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."details" AS "details" FROM "event" t1 WHERE t1."details" <> $1::jsonb ORDER BY t1."id" LIMIT 100) r), '[]')::json AS "events") r OFFSET 0) b
