@@ -1,7 +1,7 @@
 import Postgres
 package import SchemaMigration
 
-/// Existing rows refer to rows that do not exist.
+/// Existing rows do not fit a new constraint.
 package struct RowsUnfit: Error, CustomStringConvertible {
     let cause: PostgresError
     /// The resulting state of the database.
@@ -13,15 +13,20 @@ package struct RowsUnfit: Error, CustomStringConvertible {
 /// Changes that would lose or reinterpret data, or that the database's state rules out.
 package struct MigrationRefused: Error, CustomStringConvertible {
     package let findings: [MigrationPlan.Finding]
+    /// Existing rows that stand in the way, one text for each.
+    let rows: [String]
 
-    package init(findings: [MigrationPlan.Finding]) { self.findings = findings }
+    package init(findings: [MigrationPlan.Finding], rows: [String] = []) {
+        self.findings = findings
+        self.rows = rows
+    }
 
     package var description: String {
         let forceable = findings.count { $0.permission.contains(.rewrites) }
         let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
         let command = findings.contains(where: \.isBuilt) ? "--force --concurrently" : "--force"
         return "the database was not brought to the schema:\n"
-            + findings.map { "  " + $0.text }.joined(separator: "\n")
+            + (findings.map { "  " + $0.text } + rows.map { "  " + $0 }).joined(separator: "\n")
             + (forceable == 0
                 ? "" : "\nfreshet migrate \(command) makes \(help); with --dry-run, too, it says what may be lost")
     }

@@ -68,17 +68,28 @@ package struct SchemaDatabase: Sendable {
             try await MigrationLock.take(session, waitMs: retries.waitMs) { report(.waiting(holder: $0)) }
             try await Self.allowLongSteps(session)
             let plan = try await self.plan(schema, allowing: permissions)
-            guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            guard plan.refused.isEmpty else { throw await refused(plan, schema) }
             report(.planned(plan, losses: try await Self.losses(of: plan, session)))
-            // Steps that cannot share a transaction (a new enum value) run alone; the others are all or nothing.
-            for step in plan.steps where step.needsOwnTransaction { try await retries.run([step.sql], session) }
-            let others = plan.steps.filter { !$0.needsOwnTransaction }
-            if permissions.contains(.concurrent) {
-                for part in Self.together(others) { try await Self.make(part, retries, session) }
-            } else if !others.isEmpty {
-                try await retries.run(SQLStatement.together(others), session)
+            do {
+                try await Self.make(plan, retries, isConcurrent: permissions.contains(.concurrent), session)
+            } catch let error as PostgresError {
+                throw await unfit(error, schema)
             }
             return plan.steps.map(\.summary)
+        }
+    }
+
+    /// Steps that cannot share a transaction (a new enum value) run alone; the others are all or nothing, unless they
+    /// run concurrently.
+    private static func make(
+        _ plan: MigrationPlan, _ retries: LockRetryPolicy, isConcurrent: Bool, _ session: PostgresSession
+    ) async throws {
+        for step in plan.steps where step.needsOwnTransaction { try await retries.run([step.sql], session) }
+        let others = plan.steps.filter { !$0.needsOwnTransaction }
+        if isConcurrent {
+            for part in together(others) { try await make(part, retries, session) }
+        } else if !others.isEmpty {
+            try await retries.run(SQLStatement.together(others), session)
         }
     }
 
