@@ -16,8 +16,17 @@ package struct Catalog: Sendable {
     package var graphQLSchema: GraphQLSchema { GraphQLSchema(schema, resolvers) }
     /// The connectors by id.
     package let connectors: [String: Connector]
-    /// All warnings: `Project.warnings`, then the others in order of place.
+    /// All warnings: `Project.warnings`, then the others in order of place. With
+    /// `CatalogOptions.omitsInvalidOperations`, also the errors of the operations that were left out.
     package let warnings: [Diagnostic]
+    /// The errors of the operations that were left out.
+    package var errors: [Diagnostic] { warnings.filter { $0.severity == .error } }
+    /// The names of the operations that were left out, sorted.
+    package var invalidOperations: [String] {
+        connectors.values.flatMap { connector in
+            connector.invalidOperations.map { OperationReference(connector: connector.id, operation: $0) }
+        }.sorted().map { "\($0)" }
+    }
 
     /// Suggestions for improvement, in order of place; only `freshet check` shows them.
     package var lints: [Diagnostic] { connectors.values.flatMap(\.lints).sorted() }
@@ -26,7 +35,8 @@ package struct Catalog: Sendable {
     private let refreshed: [OperationReference: [OperationReference]]
     private let conditionReads: [OperationReference: AuthReads]
 
-    /// - Throws: all errors of the project together, and its warnings.
+    /// - Throws: all errors of the project together, and its warnings; with
+    ///   `CatalogOptions.omitsInvalidOperations`, only if there are errors outside operations.
     package static func compile(
         _ project: Project, options: CatalogOptions = CatalogOptions()
     ) throws(CatalogError) -> Catalog {
@@ -34,6 +44,7 @@ package struct Catalog: Sendable {
         let schema = SchemaCompiler.compile(files: project.schemaFiles, sink: &sink)
         let tables = GeneratedAPI(schema: schema)
         let resolvers = resolvers(of: project, tables, &sink)
+        if options.omitsInvalidOperations { try sink.throwIfErrors() }
         let compiler = ConnectorCompiler(
             api: tables.adding(resolvers),
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
@@ -43,7 +54,9 @@ package struct Catalog: Sendable {
         for source in project.connectors {
             connectors[source.id] = compiler.compile(source, sink: &sink)
         }
-        try sink.throwIfErrors()
+        if !options.omitsInvalidOperations || connectors.values.contains(where: \.hasInvalidSources) {
+            try sink.throwIfErrors()
+        }
         return Catalog(
             serviceID: project.serviceID, location: project.location, schema: schema,
             resolvers: resolvers, connectors: connectors,
@@ -132,6 +145,10 @@ package struct Connector: Sendable {
     package let id: String
     /// The operations by name, case-sensitive.
     package let operations: [String: StoredOperation]
+    /// The operations left out because they do not compile (`CatalogOptions.omitsInvalidOperations`).
+    package let invalidOperations: Set<String>
+    /// Whether a file has errors outside its operations, or is not GraphQL.
+    let hasInvalidSources: Bool
     /// Suggestions for improvement, in order of place (`Lint`).
     package let lints: [Diagnostic]
 }

@@ -15,8 +15,12 @@ struct ConnectorCompiler {
         var operations: [String: StoredOperation] = [:]
         var known: [String: TriggerTargets.Known] = [:]
         var targets: [TriggerTargets.Target] = []
+        var targetsOf: [String: [TriggerTargets.Target]] = [:]
         var usedFragments: Set<String> = []
         var subjects: [LintSubject] = []
+        var unused: [(operation: ConnectorSources.Operation, variables: [Name])] = []
+        var invalid: Set<String> = []
+        let hasInvalidSources = sink.count(of: .error) > errorsBefore
         let resolver = OperationResolver(
             api: api, connector: source.id, sources: sources, options: options,
             includesEntityIDs: source.includesEntityIDs)
@@ -26,8 +30,13 @@ struct ConnectorCompiler {
             known[name] = TriggerTargets.Known(
                 kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
             targets += resolution.triggerTargets
+            unused.append((operation, resolution.unusedVariables))
             usedFragments.formUnion(resolution.usedFragments)
-            guard let tree = resolution.tree else { continue }
+            targetsOf[name] = resolution.triggerTargets
+            guard let tree = resolution.tree else {
+                invalid.insert(name)
+                continue
+            }
             operations[name] = StoredOperation(tree, schema: api.schema, version: version(of: tree))
             subjects.append(
                 LintSubject(
@@ -35,7 +44,21 @@ struct ConnectorCompiler {
                     triggerRanges: resolution.triggerTargets.map(\.range),
                     hasAuth: operation.definition.directives.first(named: "auth") != nil))
         }
-        TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
+        for (name, targets) in targetsOf.sorted(by: { $0.key < $1.key }) {
+            let errors = sink.count(of: .error)
+            TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
+            guard sink.count(of: .error) > errors else { continue }
+            operations[name] = nil
+            invalid.insert(name)
+        }
+        for (operation, variables) in unused {
+            let name = operation.name.value
+            for variable in variables where !targets.contains(where: { $0.reads(variable: variable.value, of: name) }) {
+                sink.report(
+                    .warning, rule: .unusedVariable, at: variable.range, in: operation.file,
+                    "\"$\(variable.value)\" is never used")
+            }
+        }
         // Operations with errors were not fully resolved, so their fragments may only seem unused.
         if sink.count(of: .error) == errorsBefore {
             warnAboutUnusedFragments(sources, usedFragments, &sink)
@@ -45,7 +68,9 @@ struct ConnectorCompiler {
             }
         }
         let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
-        return Connector(id: source.id, operations: operations, lints: lints)
+        return Connector(
+            id: source.id, operations: operations, invalidOperations: invalid, hasInvalidSources: hasInvalidSources,
+            lints: lints)
     }
 
     private func warnAboutUnusedFragments(

@@ -32,8 +32,11 @@ enum ColumnSQL {
         }
     }
 
+    /// RFC 3339 in UTC. `infinity`, for which `to_char` is null, and years before 1, which RFC 3339 lacks, have the
+    /// text of Postgres, as dates have: `-infinity`, `0044-03-15T12:00:00.000000Z BC`.
     private static func timestamp(_ sql: String) -> String {
-        "to_char(\(sql) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+        "coalesce(to_char(\(sql) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'"
+            + " || CASE WHEN \(sql) < '0001-01-01Z' THEN ' BC' ELSE '' END), \(sql)::text)"
     }
 
     static func reference(_ column: Column, of alias: String) -> String {

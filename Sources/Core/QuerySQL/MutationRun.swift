@@ -42,10 +42,11 @@ package struct MutationRun {
 
     /// Records the result of a field and checks it.
     /// - Returns: what to return to the client; nil for null, nothing if the field is redacted.
-    /// - Throws: `.permissionDenied` with the message and path of a failed check; no later field may run then.
+    /// - Throws: `.permissionDenied` with the message and path of a failed check, `.databaseError` for a value that
+    ///   cannot be read; no later field may run then.
     package mutating func accept(_ index: Int, _ json: [UInt8]?) throws(RequestError) -> Visible {
         let key = responseKeys[index]
-        let value = json.flatMap { try? JSONParser.parse($0) } ?? .null
+        let value = try json.map { json throws(RequestError) in try CheckedValue.parse(json) } ?? .null
         invocation.response[key] = value
         guard let node = policy?.children.first(where: { $0.responseKey == key }) else { return .value(json) }
         if let failure = node.failure(in: [value], path: [key], invocation) { throw failure }

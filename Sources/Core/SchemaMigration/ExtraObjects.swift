@@ -26,7 +26,12 @@ extension MigrationPlanner {
                 countSQL: "SELECT count(*) FROM \(sql.qualified(table.name))")
         }
         if losses.isEmpty || !allow(.drops, [drop], losses) {
-            for table in extraTables { drift(table.name, nil, "table \"\(table.name)\" is not in the schema") }
+            for table in extraTables {
+                let renaming = renaming(table)
+                drift(
+                    table.name, nil, "table \"\(table.name)\" is not in the schema", suggestion: renaming,
+                    hasLeftSchema: renaming != nil)
+            }
         }
         let enums = Set(schema.enums.values.map(\.name))
         for name in existing.enums.keys.sorted() where !enums.contains(name) {

@@ -67,6 +67,10 @@ package struct MigrationPlan: Sendable {
         package let message: String
         /// A statement that could be run manually, if any.
         package let suggestion: String?
+        /// Whether it is a column or enum value that the schema no longer has, or a table that was probably renamed.
+        package var hasLeftSchema = false
+        /// Whether it is a column that must not be null but may be in existing rows.
+        package var mayHaveNulls = false
         /// Whether operations fail until it is resolved.
         package var isHarmful = false
         /// The permission that would resolve it.
@@ -97,9 +101,10 @@ package struct MigrationPlan: Sendable {
     /// exist; the other differences let most operations work.
     package var missing: [String] = []
 
-    /// The drift to report when migrating: drift that breaks operations, or that `--concurrently` resolves.
+    /// The drift to report when migrating: drift that breaks operations, what has left the schema, and what
+    /// `--concurrently` resolves.
     package var notices: [Finding] {
-        drift.filter { $0.isHarmful || $0.permission.contains(.concurrent) }
+        drift.filter { $0.isHarmful || $0.hasLeftSchema || $0.permission.contains(.concurrent) }
     }
 
     /// Whether the database matches the schema, apart from additional objects.

@@ -4,7 +4,7 @@ extension MigrationPlanner {
     mutating func compareColumns(_ table: Table, _ found: DatabaseDescription.Table) {
         for column in table.columns {
             guard let present = found.columns.first(where: { $0.name == column.name }) else {
-                addColumn(column, to: table)
+                addColumn(column, to: table, found)
                 continue
             }
             let isRetyped = compareType(column, present, table)
@@ -31,12 +31,13 @@ extension MigrationPlanner {
                 table.name, extra.name,
                 "column \"\(extra.name)\" is not in the schema"
                     + (blocks ? "; it is required without a default, so inserts will fail" : ""),
-                suggestion: blocks ? "\(alter) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL" : nil,
-                isHarmful: blocks)
+                suggestion: renaming(extra, of: table, found)
+                    ?? (blocks ? "\(alter) ALTER COLUMN \(SQLName.quoted(extra.name)) DROP NOT NULL" : nil),
+                hasLeftSchema: true, isHarmful: blocks)
         }
     }
 
-    private mutating func addColumn(_ column: Column, to table: Table) {
+    private mutating func addColumn(_ column: Column, to table: Table, _ found: DatabaseDescription.Table) {
         result.missing.append("column \"\(table.name).\(column.name)\"")
         if column.isNullable || column.isSerial || sql.defaultSQL(column) != nil {
             result.steps.append(sql.addColumn(column, to: table))
@@ -51,18 +52,15 @@ extension MigrationPlanner {
         refuse(
             table.name, column.name,
             "column \"\(column.name)\" is new and required, but existing rows have no value for it",
-            suggestion: "make it optional, or give it @default(value: …) or @default(sql: …)", permission: .rewrites)
+            suggestion: former(of: column, of: table, found).map { renaming($0, to: column, of: table) }
+                ?? "make it optional, or give it @default(value: …) or @default(sql: …)", permission: .rewrites)
     }
 
     /// - Returns: whether the column's type is changed, together with its default.
     private mutating func compareType(
         _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
     ) -> Bool {
-        // The description has enum names without quotes and schema.
-        var desired = schema.sqlType(of: column)
-        if case .enumeration(let typeName) = column.type.scalar, column.sqlTypeOverride == nil {
-            desired = (schema.enums[typeName]?.name ?? typeName) + (column.type.isList ? "[]" : "")
-        }
+        let desired = describedType(of: column)
         guard desired != present.type else { return false }
         let alter = "ALTER COLUMN \(SQLName.quoted(column.name))"
         let type = schema.sqlType(of: column, enumSchema: sql.namespace)
@@ -108,7 +106,7 @@ extension MigrationPlanner {
             refuse(
                 table.name, column.name,
                 "column \"\(column.name)\" is required in the schema, but rows may have null",
-                suggestion: require.sql, permission: .rewrites)
+                suggestion: require.sql, permission: .rewrites, mayHaveNulls: true)
         }
     }
 

@@ -106,7 +106,8 @@ struct MigrationPlanner {
         for value in values where !type.values.contains(value) {
             drift(
                 type.name, value,
-                "enum value \"\(value)\" is not in the schema; rows with it cannot be read")
+                "enum value \"\(value)\" is not in the schema; rows with it cannot be read",
+                suggestion: renaming(value, of: type), hasLeftSchema: true)
         }
         let common = (existing.enums[type.name] ?? []).filter(type.values.contains)
         if common != type.values.filter(common.contains) {
@@ -152,21 +153,21 @@ struct MigrationPlanner {
 
     mutating func refuse(
         _ object: String, _ part: String?, _ message: String, suggestion: String? = nil,
-        permission: Migration.Permissions = [], isBuilt: Bool = false
+        permission: Migration.Permissions = [], isBuilt: Bool = false, mayHaveNulls: Bool = false
     ) {
         result.refused.append(
             MigrationPlan.Finding(
-                object: object, part: part, message: message, suggestion: suggestion, permission: permission,
-                isBuilt: isBuilt))
+                object: object, part: part, message: message, suggestion: suggestion, mayHaveNulls: mayHaveNulls,
+                permission: permission, isBuilt: isBuilt))
     }
 
     mutating func drift(
-        _ object: String, _ part: String?, _ message: String, suggestion: String? = nil, isHarmful: Bool = false,
-        permission: Migration.Permissions = []
+        _ object: String, _ part: String?, _ message: String, suggestion: String? = nil, hasLeftSchema: Bool = false,
+        isHarmful: Bool = false, permission: Migration.Permissions = []
     ) {
         result.drift.append(
             MigrationPlan.Finding(
-                object: object, part: part, message: message, suggestion: suggestion, isHarmful: isHarmful,
-                permission: permission))
+                object: object, part: part, message: message, suggestion: suggestion, hasLeftSchema: hasLeftSchema,
+                isHarmful: isHarmful, permission: permission))
     }
 }

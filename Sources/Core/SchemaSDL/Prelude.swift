@@ -84,6 +84,8 @@ enum Prelude {
 
         scalar Any_Expr
 
+        scalar Vector_Expr
+
         scalar Any_SQL
 
         "SQL that begins with SELECT, TABLE or WITH; $1 and following refer to params."

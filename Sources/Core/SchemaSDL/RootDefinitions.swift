@@ -64,6 +64,8 @@ struct RootDefinitions {
                 InputValueDefinition($0.field, $0.type.typeText),
                 InputValueDefinition(FieldForm.expression.name(of: $0.field), $0.type.expressionName),
             ]
+            // A column named like the arguments below can only be given inside `key`.
+            .filter { !["key", "first"].contains($0.name.value) }
         } + [
             InputValueDefinition("key", "\(table.typeName)_Key"),
             InputValueDefinition("first", "\(table.typeName)_FirstRow"),

@@ -31,6 +31,8 @@ package struct HotReload: Sendable {
         case database(SchemaDatabase.Event)
         case schemaChanged(summary: String)
         case reloaded(Digest)
+        /// These operations do not compile and are not served.
+        case omitted([String])
         /// The previous version is still served. Nil: the diagnostics give the reason.
         case notReloaded(reason: String?)
     }
@@ -75,6 +77,7 @@ package struct HotReload: Sendable {
             return report(.notReloaded(reason: nil))
         }
         if !catalog.warnings.isEmpty { report(.diagnostics(catalog.warnings)) }
+        if !catalog.invalidOperations.isEmpty { report(.omitted(catalog.invalidOperations)) }
         do {
             try await deploy(ProjectArchive(project), catalog)
         } catch {

@@ -1,8 +1,8 @@
 import Postgres
 package import SchemaMigration
 
-/// Existing rows refer to rows that do not exist.
-package struct ForeignKeyViolated: Error, CustomStringConvertible {
+/// Existing rows do not fit a new constraint.
+package struct ConstraintViolated: Error, CustomStringConvertible {
     let cause: PostgresError
     /// The resulting state of the database.
     let state: String
@@ -13,17 +13,22 @@ package struct ForeignKeyViolated: Error, CustomStringConvertible {
 /// Changes that would lose or reinterpret data, or that the database's state rules out.
 package struct MigrationRefused: Error, CustomStringConvertible {
     package let findings: [MigrationPlan.Finding]
+    /// Existing rows that stand in the way, one text for each.
+    let rows: [String]
 
-    package init(findings: [MigrationPlan.Finding]) { self.findings = findings }
+    package init(findings: [MigrationPlan.Finding], rows: [String] = []) {
+        self.findings = findings
+        self.rows = rows
+    }
 
     package var description: String {
         let forceable = findings.count { $0.permission.contains(.rewrites) }
         let help = forceable == findings.count ? "all of them" : "\(forceable) of \(findings.count)"
         let command = findings.contains(where: \.isBuilt) ? "--force --concurrently" : "--force"
         return "migration refused:\n"
-            + findings.map { "  " + $0.text }.joined(separator: "\n")
+            + (findings.map { "  " + $0.text } + rows.map { "  " + $0 }).joined(separator: "\n")
             + (forceable == 0
-                ? "" : "\nfreshet migrate \(command) makes \(help); with --dry-run, too, it says what may be lost")
+                ? "" : "\nrun freshet migrate \(command) to make \(help); add --dry-run to see what may be lost")
     }
 }
 

@@ -59,7 +59,7 @@ package struct SchemaDatabase: Sendable {
     ///     validated one by one while others write; other adjacent steps share a transaction.
     /// - Returns: what was done, one line each.
     /// - Throws: `MigrationRefused` when a change is impossible, `MigrationUnderWay`; nothing was changed then.
-    ///   `TableNotFree`, `IndexUnfinished`, `ForeignKeyViolated` when a step failed.
+    ///   `TableNotFree`, `IndexUnfinished`, `ConstraintViolated` when a step failed.
     package func migrate(
         _ schema: Schema, retries: LockRetryPolicy = .ownServer, allowing permissions: Migration.Permissions = [],
         report: @escaping @Sendable (Event) -> Void
@@ -68,17 +68,28 @@ package struct SchemaDatabase: Sendable {
             try await MigrationLock.take(session, waitMs: retries.waitMs) { report(.waiting(holder: $0)) }
             try await Self.allowLongSteps(session)
             let plan = try await self.plan(schema, allowing: permissions)
-            guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+            guard plan.refused.isEmpty else { throw await refused(plan, schema) }
             report(.planned(plan, losses: try await Self.losses(of: plan, session)))
-            // Steps that cannot share a transaction (a new enum value) run alone; the others are all or nothing.
-            for step in plan.steps where step.needsOwnTransaction { try await retries.run([step.sql], session) }
-            let others = plan.steps.filter { !$0.needsOwnTransaction }
-            if permissions.contains(.concurrent) {
-                for part in Self.together(others) { try await Self.make(part, retries, session) }
-            } else if !others.isEmpty {
-                try await retries.run(SQLStatement.together(others), session)
+            do {
+                try await Self.make(plan, retries, isConcurrent: permissions.contains(.concurrent), session)
+            } catch let error as PostgresError {
+                throw await unfit(error, schema)
             }
             return plan.steps.map(\.summary)
+        }
+    }
+
+    /// Steps that cannot share a transaction (a new enum value) run alone; the others are all or nothing, unless they
+    /// run concurrently.
+    private static func make(
+        _ plan: MigrationPlan, _ retries: LockRetryPolicy, isConcurrent: Bool, _ session: PostgresSession
+    ) async throws {
+        for step in plan.steps where step.needsOwnTransaction { try await retries.run([step.sql], session) }
+        let others = plan.steps.filter { !$0.needsOwnTransaction }
+        if isConcurrent {
+            for part in together(others) { try await make(part, retries, session) }
+        } else if !others.isEmpty {
+            try await retries.run(SQLStatement.together(others), session)
         }
     }
 
@@ -92,7 +103,7 @@ package struct SchemaDatabase: Sendable {
             do {
                 for sql in statements { try await retries.run([sql], session) }
             } catch let error as PostgresError where error.isForeignKeyViolation {
-                throw ForeignKeyViolated(cause: error, state: unfit)
+                throw ConstraintViolated(cause: error, state: unfit)
             }
         case .alone(let sql)?: try await retries.attempt { try await session.script(sql, timeoutMs: stepTimeoutMs) }
         case .build(let build)?:

@@ -112,7 +112,8 @@ extension NodeContext {
         watch.schedule.moveMs = Int64(settings.deploy.moveMs)
         watch.pollMs = settings.deploy.pollMs
         watch.othersMax = settings.deploy.versionsMax
-        watch.options = CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs)
+        watch.options = CatalogOptions(
+            everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: isDevelopment)
         return watch
     }
 

@@ -1,3 +1,4 @@
+import Catalog
 import Execution
 package import Gateway
 package import HTTPServer
@@ -95,7 +96,10 @@ package final class PublicRouter: HTTPHandler {
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
         var headers = call.headers
         headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
-        call.exchange.respond(.ok, headers: headers, body: page)
+        let catalog = executor.resolver.catalog
+        call.exchange.respond(
+            .ok, headers: headers,
+            body: PageNotice.insert(into: page, operations: catalog.invalidOperations, errors: catalog.errors))
     }
 
     // MARK: CORS (Fetch standard §3.2)

@@ -67,12 +67,13 @@ package final class RequestExecutor: SessionRequestExecutor {
         return resolved
     }
 
+    /// - Parameter isAdministrator: whether `@auth` does not apply.
     func resolve(
-        _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds = .all
+        _ request: OperationRequest, auth: Auth?, isAdministrator: Bool = false, _ kinds: AllowedKinds = .all
     ) throws(RequestError) -> ResolvedOperation {
         try parts.limits.check(request.variables)
         do throws(RequestError) {
-            return try resolve(request, auth: auth, by: resolver, kinds)
+            return try resolve(request, auth: auth, isAdministrator: isAdministrator, by: resolver, kinds)
         } catch {
             guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth, kinds) else {
                 throw error
@@ -82,13 +83,14 @@ package final class RequestExecutor: SessionRequestExecutor {
     }
 
     private func resolve(
-        _ request: OperationRequest, auth: Auth?, by resolver: OperationLookup, _ kinds: AllowedKinds
+        _ request: OperationRequest, auth: Auth?, isAdministrator: Bool = false, by resolver: OperationLookup,
+        _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation {
         if request.document == nil, let id = request.documentID, !resolver.knows(id.digest) { throw id.unknown }
         return try resolver.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
             digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs(),
-            kinds: kinds)
+            kinds: kinds, isAdministrator: isAdministrator)
     }
 
     /// Resolves an administrator's ad-hoc operation.

@@ -1,5 +1,4 @@
 import Catalog
-import Foundation
 import GraphQLLanguage
 import JSON
 import ProjectFolder
@@ -42,15 +41,10 @@ struct GraphQLCoreTests {
     }
 
     private func expectValid(_ schema: GraphQLSchema, _ operations: [Text]) throws {
-        let text = try #require(try Self.python(["query"], input: "{}")["query"]?.stringValue)
-        let question = try Parser.parseDocument(Source(text: text))
-        let operation = try #require(Introspection.operation(in: question, named: nil))
-        let told = try Introspection(schema).answer(operation, in: question, variables: JSONObject())
-        let input: JSONValue = [
-            "schema": .string(schema.text), "introspection": .object(told),
-            "operations": .array(operations.map { ["name": .string($0.name), "text": .string($0.text)] }),
-        ]
-        let answer = try Self.python([], input: input.description)
+        let input = try GraphQLCore.input(
+            schema, try GraphQLCore.introspectionQuery(),
+            operations: operations.map { ["name": .string($0.name), "text": .string($0.text)] })
+        let answer = try GraphQLCore.run([], input: input.description)
         #expect(answer["schema"]?.arrayValue?.isEmpty == true, "\(answer["schema"] ?? .null)")
         #expect(answer["clientSchemaIsEqual"]?.boolValue == true)
         for entry in answer["operations"]?.objectValue?.entries ?? [] {
@@ -68,33 +62,5 @@ struct GraphQLCoreTests {
             return false
         }
         return text.contains("vars.\(name.dropFirst())") || text.contains("request.variables.\(name.dropFirst())")
-    }
-
-    // MARK: Python
-
-    private static func python(_ arguments: [String], input: String) throws -> JSONValue {
-        let folder = Repository.path("Tests/Integration/Python")
-        _ = try run(folder + "/setup.sh", [], input: "")
-        let output = try run(
-            Repository.path(".venv-clients/bin/python"), ["-I", folder + "/graphql_core.py"] + arguments, input: input)
-        return try JSONParser.parse(output)
-    }
-
-    private static func run(_ program: String, _ arguments: [String], input: String) throws -> [UInt8] {
-        let folder = try TemporaryFolder()
-        defer { folder.remove() }
-        let file = folder.path + "/input.json"
-        try input.write(toFile: file, atomically: true, encoding: .utf8)
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.standardInput = try FileHandle(forReadingFrom: URL(filePath: file))
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let bytes = Array(try output.fileHandleForReading.readToEnd() ?? Data())
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(program) \(arguments)")
-        return bytes
     }
 }

@@ -75,6 +75,17 @@ struct AdministratorTests {
             ]
             #expect(try await account(asAnn).body["data"]?["user"]?["name"]?.stringValue == "ann's")
             #expect(try await account(["unauthenticated": true]).status == 401, "@auth holds")
+            let asAdministrator = try await call(
+                admin, "/connectors/auctions:impersonateQuery", ["operationName": "MyAccount", "extensions": [:]])
+            #expect(asAdministrator.status == 200 && asAdministrator.body["data"]?["user"] == .null)
+            let ungated = try await call(
+                node.address, "/connectors/auctions:impersonateQuery",
+                ["operationName": "MyAccount", "extensions": [:]])
+            #expect(ungated.status == 404, "not on the public port")
+            let guessed = try await call(
+                admin, "/connectors/auctions:impersonateQuery", ["operationName": "MyAccount", "extensions": [:]],
+                token: "guess")
+            #expect(guessed.status == 401)
             let changed = try await call(
                 admin, "/connectors/auctions:impersonateMutation",
                 [

@@ -35,11 +35,30 @@ struct ToolTests: SampleProjectTests {
             _ = try await node.line(containing: "reloaded: version")
             #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
 
-            // A mistake is reported, and the served version stays.
+            // An operation with a mistake is reported and left out; the others are served.
+            func page() async throws -> String {
+                String(decoding: try await HTTPCall.send(.GET, address, path: "/").body, as: UTF8.self)
+            }
+            #expect(try await !page().contains("Not served"))
             try append("\nquery Broken @auth(level: PUBLIC) { loots { id } }", to: queries)
+            try append(Self.added.replacing("AddedWhileRunning", with: "AddedToo"), to: queries)
             _ = try await node.line(containing: "[unknown-field]")
-            _ = try await node.line(containing: "not reloaded: the version before is still served")
+            _ = try await node.line(containing: "not served, because it does not compile: auctions/Broken")
+            while try await API.get(address, "AddedToo", ["id": .string(id)]).status != 200 { await Task.yield() }
             #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
+            #expect(try await API.get(address, "Broken", [:]).status == 404)
+            #expect(try await page().contains("because of errors: auctions/Broken"))
+            for command in ["check", "migrate"] {
+                let refused = try FreshetProcess([command, project])
+                #expect(await refused.waitForExit() == 1)
+                #expect(refused.output.contains("loots"), "\(command): \(refused.output)")
+            }
+
+            // While a file is no GraphQL, the served version stays.
+            try append("\nquery Open @auth(level: PUBLIC) {", to: queries)
+            _ = try await node.line(containing: "query Open is not closed")
+            _ = try await node.line(containing: "not reloaded: the version before is still served")
+            #expect(try await API.get(address, "AddedToo", ["id": .string(id)]).status == 200)
 
             // The session from before all that still gets what changes.
             let answer = try await API.mutate(

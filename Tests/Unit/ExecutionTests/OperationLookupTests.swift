@@ -189,4 +189,13 @@ import Testing
         #expect(code { try resolve(lookup, name: "C", text: two) } == "BAD_REQUEST")
         #expect(code { try resolve(lookup) } == "BAD_REQUEST")
     }
+
+    @Test func administratorsRunWhatClientsMayNot() throws {
+        let lookup = try lookup(["a": "query Hidden @auth(level: NO_ACCESS) { people { name } }"])
+        #expect(code { try resolve(lookup, name: "Hidden") } == "PERMISSION_DENIED")
+        let resolved = try lookup.resolve(
+            connector: "a", name: "Hidden", document: nil, variables: JSONObject(), auth: nil, nowMs: 0,
+            isAdministrator: true)
+        #expect(resolved.operation.reference.operation == "Hidden")
+    }
 }

@@ -32,7 +32,7 @@ extension OperationScope {
 
     /// Returns the fields of an input object; nil after a diagnostic if the value is not an object.
     func inputFields(
-        _ value: Value, of typeName: String, offered: [String], in file: SourceFile
+        _ value: Value, of typeName: String, offered: [String], listsOffered: Bool = false, in file: SourceFile
     ) -> [(name: Name, value: Value)]? {
         guard let fields = value.objectFields else {
             let range = FileRange(range: value.range, file: file)
@@ -52,7 +52,10 @@ extension OperationScope {
             guard offered.contains(field.name.value) else {
                 error(
                     .unknownInputField, at: range, "\(typeName) has no field \"\(field.name.value)\"",
-                    help: Self.notOfferedHelp(field.name.value) ?? DidYouMean.help(field.name.value, among: offered),
+                    help: Self.notOfferedHelp(field.name.value)
+                        ?? (listsOffered
+                            ? "it has \(offered.joined(separator: ", "))"
+                            : DidYouMean.help(field.name.value, among: offered)),
                     unknown: field.name.value)
                 continue
             }

@@ -64,12 +64,13 @@ extension OperationScope {
         do {
             program = try ExpressionProgram(text, expecting: expecting)
         } catch {
-            for problem in error.diagnostics {
-                let help = text.contains("uuidV4") ? "uuidV4() must be the whole expression" : nil
-                self.error(
-                    .expression, at: range,
-                    "\(problem.message) (at \(problem.line):\(problem.column) of the expression)", help: help)
-            }
+            report(error, of: text, .expression, at: range)
+            return nil
+        }
+        if expecting == .bool, let type = type(ofPath: text), type != "Boolean", type != "Any" {
+            self.error(
+                .expression, at: range, "the expression must yield a boolean, but \(text) is of type \(type)",
+                help: "compare it, as in \(text) != nil")
             return nil
         }
         for name in program.variablesRead {

@@ -122,7 +122,8 @@ extension OperationScope {
         let input = InputTypeRef.tests(type)
         if value.variableName != nil { return testVariable(value, input, in: file) }
         let operators = FilterOperator.of(type).map(\.name)
-        guard let fields = inputFields(value, of: input.typeName, offered: operators, in: file) else { return [] }
+        guard let fields = inputFields(value, of: input.typeName, offered: operators, listsOffered: true, in: file)
+        else { return [] }
         return fields.flatMap { name, value in
             FilterOperator.named(name.value, of: type).map { test($0, value, type, in: file) } ?? []
         }

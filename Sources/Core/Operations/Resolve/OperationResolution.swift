@@ -1,4 +1,4 @@
-import GraphQLLanguage
+package import GraphQLLanguage
 import LiveModel
 package import SchemaModel
 
@@ -9,6 +9,8 @@ package struct OperationResolution {
     /// The triggers of `@refresh`, with the ranges in which they name their mutations.
     package let triggerTargets: [TriggerTargets.Target]
     package let usedFragments: Set<String>
+    /// The variables that nothing in the operation uses; conditions of queries may read those of a mutation.
+    package let unusedVariables: [Name]
 }
 
 /// Compiles operations of a connector in its context.
@@ -38,7 +40,7 @@ package struct OperationResolver {
         let resolved = OperationScope.resolve(context, sink: &sink)
         return OperationResolution(
             tree: tree(of: resolved, context), triggerTargets: resolved.triggerTargets,
-            usedFragments: resolved.findings.usedFragments)
+            usedFragments: resolved.findings.usedFragments, unusedVariables: resolved.findings.unusedVariables)
     }
 
     private func tree(of resolved: ResolvedOperation, _ context: OperationContext) -> OperationTree? {

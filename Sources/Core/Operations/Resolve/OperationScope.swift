@@ -47,7 +47,7 @@ final class OperationScope {
         let root = root(policy)
         let refresh = resolveRefresh(lookupTables: root.lookupTables)
         let hasErrors = sink.count(of: .error) > errorsBefore
-        if !hasErrors { warnAboutUnusedVariables() }
+        if !hasErrors { findings.unusedVariables = unusedVariables() }
         return ResolvedOperation(
             hasErrors: hasErrors, variables: specs, auth: auth, policy: policy, root: root, refresh: refresh.rules,
             triggerTargets: refresh.targets, findings: findings)

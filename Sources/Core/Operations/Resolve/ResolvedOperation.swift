@@ -1,3 +1,4 @@
+import GraphQLLanguage
 import LiveModel
 import SchemaModel
 
@@ -56,6 +57,8 @@ struct ResolvedOperation {
 /// Facts about an operation that its tree does not say, gathered while its names are bound.
 struct OperationFindings {
     var usedVariables: Set<String> = []
+    /// The declared variables that nothing in the operation uses.
+    var unusedVariables: [Name] = []
     var usedFragments: Set<String> = []
     /// Variables used as `limit` or `offset`.
     var countedVariables: Set<String> = []

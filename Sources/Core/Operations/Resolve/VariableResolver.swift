@@ -49,7 +49,7 @@ extension OperationScope {
             } else {
                 error(
                     .unknownType, at: range, "unknown type \"\(name)\"",
-                    help: DidYouMean.help(name, among: schema.inputTypeNames), unknown: name)
+                    help: ScalarType.help(name, among: schema.inputTypeNames), unknown: name)
             }
             return nil
         }
@@ -95,13 +95,10 @@ extension OperationScope {
             "\"$\(variable.name)\" of type \(variable.typeText) cannot be used where \(expected) is expected")
     }
 
-    func warnAboutUnusedVariables() {
-        if findings.hasFollowUps { return }
-        for definition in operation.variables where !findings.usedVariables.contains(definition.name.value) {
-            warning(
-                .unusedVariable, at: FileRange(range: definition.name.range, file: file),
-                "\"$\(definition.name.value)\" is never used")
-        }
+    /// Returns the declared variables that nothing in the operation uses, as far as that is known.
+    func unusedVariables() -> [Name] {
+        if findings.hasFollowUps { return [] }
+        return operation.variables.map(\.name).filter { !findings.usedVariables.contains($0.value) }
     }
 }
 

@@ -30,9 +30,7 @@ package struct ResultForm: Sendable {
         guard let policy else {
             return FinishedResult(OperationAnswer(body: parts.body, entities: parts.entities), isReduced: false)
         }
-        guard let result = try? JSONParser.parse(parts.body) else {
-            throw RequestError(.internalError, "the result is not JSON")
-        }
+        let result = try CheckedValue.parse(parts.body)
         var invocation = request()
         invocation.response = result.objectValue ?? JSONObject()
         var redactions = policy.redactions

@@ -130,15 +130,15 @@ extension OperationScope {
         do {
             program = try ConditionActivation.environment.compile(text, expecting: .bool)
         } catch {
-            for problem in error.diagnostics {
-                self.error(
-                    .refreshCondition, at: range,
-                    "\(problem.message) (at \(problem.line):\(problem.column) of the condition)",
-                    help: "a condition can read request and mutation, each with .variables and .auth")
-            }
+            report(
+                error, of: text, .refreshCondition, at: range, variables: "request.variables",
+                help: "a condition can read request and mutation, each with .variables and .auth")
             return nil
         }
         for attribute in program.attributes {
+            if attribute.root == "request", attribute.fields.isEmpty || attribute.fields == ["variables"] {
+                findings.usedVariables.formUnion(context.declaredNames)
+            }
             guard let field = attribute.fields.first else { continue }
             guard field == "variables" || field == "auth" else {
                 error(

@@ -9,6 +9,16 @@ package enum TriggerTargets {
     package struct Target {
         let trigger: RefreshRules.Trigger
         package let range: FileRange
+
+        /// Returns whether the condition reads this variable of the mutation, or all of them.
+        package func reads(variable: String, of mutation: String) -> Bool {
+            guard trigger.mutation.operation == mutation else { return false }
+            return (trigger.condition?.attributes ?? []).contains { attribute in
+                attribute.root == "mutation"
+                    && (attribute.fields.isEmpty || attribute.fields == ["variables"]
+                        || attribute.fields.starts(with: ["variables", variable]))
+            }
+        }
     }
 
     package struct Known {

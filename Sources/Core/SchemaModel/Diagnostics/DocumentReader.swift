@@ -9,8 +9,14 @@ package enum DocumentReader {
             return try Parser.parseDocument(file.source)
         } catch {
             let offset = error.location.byteOffset
-            sink.report(
-                .error, rule: .syntax, at: SourceRange(start: offset, end: offset + 1), in: file, error.message)
+            let range = SourceRange(start: offset, end: offset + 1)
+            if let open = OpenDefinition.find(in: file.source.bytes, before: offset) {
+                sink.report(
+                    .error, rule: .syntax, at: open.range, in: file, "\(open.text) is not closed: a \"}\" is missing",
+                    help: "it ends at the latest before \(error.location): \(error.message)")
+            } else {
+                sink.report(.error, rule: .syntax, at: range, in: file, error.message)
+            }
             return nil
         }
     }

@@ -58,6 +58,7 @@ extension Diagnostic {
         case pluralClash = "plural-clash"
         case redundantUnique = "redundant-unique"
         case refCount = "ref-count"
+        case requiredCycle = "required-cycle"
         case refNotUnique = "ref-not-unique"
         case refOnColumn = "ref-on-column"
         case refType = "ref-type"

@@ -34,6 +34,18 @@ extension ScalarType {
         "UUID", "String", "Int", "Int64", "Float", "Boolean", "Date", "Timestamp", "Any", "Vector",
     ]
 
+    /// The scalars by names that other languages and services give them, in small letters.
+    private static let foreignNames = [
+        "integer": "Int", "int32": "Int", "long": "Int64", "bigint": "Int64", "double": "Float", "number": "Float",
+        "decimal": "Float", "bool": "Boolean", "text": "String", "varchar": "String", "datetime": "Timestamp",
+        "timestamptz": "Timestamp", "time": "Timestamp", "json": "Any", "jsonb": "Any", "object": "Any",
+    ]
+
+    /// Returns `did you mean "Int"?` for `Integer` and for names similar to a candidate; nil for others.
+    package static func help(_ name: String, among candidates: some Sequence<String>) -> String? {
+        foreignNames[name.lowercased()].map { "did you mean \"\($0)\"?" } ?? DidYouMean.help(name, among: candidates)
+    }
+
     static var namesText: String { names.joined(separator: ", ") }
 
     /// Returns the scalar with a GraphQL name; nil for enums and unknown names.

@@ -1,6 +1,6 @@
 /// Compiles SDL to a `Schema` in four stages: reads the declarations (`SchemaReader`), builds the tables with keys and
 /// references (`TableBuilder` with `RelationResolver`), adds constraints and indexes (`ConstraintBuilder`), and checks
-/// names (`SchemaNames`).
+/// names (`SchemaNames`) and required references (`RequiredCycles`).
 ///
 /// Every problem becomes a located diagnostic, and each stage continues with the valid parts. A schema compiled with
 /// errors serves only to find further ones.
@@ -21,6 +21,7 @@ package enum SchemaCompiler {
             }
         }
         SchemaNames.check(schema, declared, sink: &sink)
+        RequiredCycles.check(schema, declared, sink: &sink)
         if schema.tables.isEmpty, schema.views.isEmpty, !sink.hasErrors, let file = files.first {
             sink.report(.warning, rule: .emptySchema, in: file, "the schema has no tables")
         }

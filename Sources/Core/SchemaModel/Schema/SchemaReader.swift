@@ -250,7 +250,7 @@ struct SchemaReader {
                 .unknownType, at: node.type.range, "unknown type \"\(typeName)\"",
                 help: typeName == "ID"
                     ? "use UUID or String"
-                    : DidYouMean.help(
+                    : ScalarType.help(
                         typeName, among: ScalarType.names + schema.enums.keys.sorted() + objectNames.sorted()))
         }
         return DeclaredField(

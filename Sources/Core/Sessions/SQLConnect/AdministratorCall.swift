@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// An administrator's call: an ad-hoc text, or a stored operation run as another user.
+/// An administrator's call: an ad-hoc text or a stored operation, run as administrator or as another user.
 /// Source: docs/reference/sql-connect.md §7.
 ///
 ///     POST /v1/projects/P/locations/L/services/S:executeGraphql  and  :executeGraphqlRead
@@ -46,8 +46,9 @@ package struct AdministratorRequest: Sendable, Hashable {
     package var query: String?
     package var operationName: String?
     package var variables: JSONObject
-    /// The user it runs as: nil is signed out, or no particular user if the call names none.
+    /// The user it runs as: nil is signed out, or no user if the call impersonates none.
     package var auth: Auth?
+    /// Whether it runs as a user or signed out. Otherwise it runs as administrator, whom `@auth` does not concern.
     package var isImpersonated: Bool
 
     /// - Throws: `.badRequest` naming the field that has the wrong type or is missing.
@@ -76,7 +77,6 @@ package struct AdministratorRequest: Sendable, Hashable {
             guard query != nil else { throw RequestError(.badRequest, "\"query\" is missing") }
         } else {
             guard operationName != nil else { throw RequestError(.badRequest, "\"operationName\" is missing") }
-            guard isImpersonated else { throw RequestError(.badRequest, "\"extensions.impersonate\" is missing") }
         }
         guard let impersonate else { return }
         let claims = try object("authClaims", in: impersonate)

@@ -90,6 +90,6 @@ package final class AdministratorOperations: Sendable {
         return try executor.resolve(
             OperationRequest(
                 connector: call.connector, operationName: request.operationName, variables: request.variables),
-            auth: request.auth)
+            auth: request.auth, isAdministrator: !request.isImpersonated)
     }
 }

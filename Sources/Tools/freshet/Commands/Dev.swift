@@ -18,8 +18,8 @@ struct Dev: AsyncParsableCommand {
         abstract: "Runs everything on this machine: a private Postgres, a private Redis and every role in one process.",
         discussion: """
             Data is kept in dev.dataDirectory (.freshet in the current folder) for the next start. Tokens need no \
-            signature. Edits of the folder are served as soon as they compile; sessions stay connected. Ctrl-C stops \
-            everything.
+            signature. Edits of the folder are served as soon as they compile; sessions stay connected. Operations \
+            with errors are not served, the others are. Ctrl-C stops everything.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -45,7 +45,8 @@ struct Dev: AsyncParsableCommand {
         let metrics = Observation.start(settings)
         let logger = Logger(label: "freshet")
         let project = ProjectLoading.project(at: project)
-        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
+        let catalog = ProjectLoading.catalog(
+            of: project, everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: true)
         Ports.requireFree(
             settings.http.host, settings.http.port, remedy: "stop the other program or use --port")
         Ports.requireFree(

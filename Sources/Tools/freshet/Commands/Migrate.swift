@@ -13,7 +13,8 @@ struct Migrate: AsyncParsableCommand {
         abstract: "Migrates the database to the project's schema: adds what is missing, refuses to lose data.",
         discussion: """
             --force and --drop-extras allow more; possible losses are printed first, with the number of rows. \
-            --dry-run only prints the changes. Keys and sequences are never changed.
+            --dry-run only prints the changes. Keys and sequences are never changed. The database is postgres.url of \
+            the settings, or that of --database.
             """)
 
     @Argument(help: "Project folder: dataconnect.yaml, schema and connectors.")
@@ -44,15 +45,19 @@ struct Migrate: AsyncParsableCommand {
     @Flag(help: "Load the project's seed.sql if the database is empty.")
     var seed = false
 
+    @Option(help: "libpq connection string of the database, instead of the setting postgres.url.")
+    var database: String?
+
     @OptionGroup var options: SettingsOptions
 
     func run() async {
         // This process opens no admin port, so it needs no admin.token, even if nodes share its settings.
-        let settings = options.load(.serve, further: ["cluster.roles=api"]).settings
+        let further = ["cluster.roles=api"] + (self.database.map { ["postgres.url=\($0)"] } ?? [])
+        let settings = options.load(.serve, further: further).settings
         _ = Observation.start(settings)
         let project = ProjectLoading.project(at: project)
         let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)
-        guard let url = settings.postgres.url else { Terminal.fail("postgres.url is not set") }
+        guard let url = settings.postgres.url else { Terminal.fail("no database: give --database or set postgres.url") }
         let database = SchemaDatabase(url: url, logger: Logger(label: "freshet.migrate"))
         var permissions: Migration.Permissions = []
         if force { permissions.insert(.rewrites) }
@@ -70,7 +75,7 @@ struct Migrate: AsyncParsableCommand {
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
                 if plan.isUpToDate { Terminal.out("nothing to do") }
-                guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
+                guard plan.refused.isEmpty else { throw await database.refused(plan, catalog.schema) }
             } else {
                 let done = try await database.migrate(
                     catalog.schema,

@@ -20,7 +20,9 @@ struct FolderFollower: Sendable {
         try await database.pool.start()
         let reload = HotReload(
             .init(loadDeployments: { await node.loadDeployments() }, servedVersion: { node.servedVersion }),
-            database: database, options: CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs),
+            database: database,
+            options: CatalogOptions(
+                everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: true),
             historyMax: settings.deploy.historyMax, report: report)
         let task = Task {
             let watch = FolderWatch(path)
@@ -45,6 +47,7 @@ struct FolderFollower: Sendable {
         case .database(let event): for line in event.lines { Terminal.error(line) }
         case .schemaChanged(let summary): Terminal.error("schema: \(summary)")
         case .reloaded(let version): Terminal.error("reloaded: version \(version.shortHex) is served")
+        case .omitted(let names): ProjectLoading.omission(names).map(Terminal.error)
         case .notReloaded(nil): Terminal.error("not reloaded: the version before is still served")
         case .notReloaded(let reason?):
             Terminal.error("not reloaded: \(reason)\nthe version before is still served")

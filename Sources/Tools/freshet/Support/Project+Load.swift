@@ -14,15 +14,30 @@ enum ProjectLoading {
         }
     }
 
-    static func catalog(of project: Project, everyMinimumMs: Int) -> Catalog {
+    /// - Parameter omitsInvalidOperations: whether operations with errors are left out, with a line about them.
+    static func catalog(
+        of project: Project, everyMinimumMs: Int, omitsInvalidOperations: Bool = false
+    ) -> Catalog {
         do throws(CatalogError) {
-            let catalog = try Catalog.compile(project, options: CatalogOptions(everyMinimumMs: everyMinimumMs))
+            let catalog = try Catalog.compile(
+                project,
+                options: CatalogOptions(
+                    everyMinimumMs: everyMinimumMs, omitsInvalidOperations: omitsInvalidOperations))
             report(catalog.warnings)
+            if let line = omission(catalog.invalidOperations) { Terminal.error(line) }
             return catalog
         } catch {
             report(error.diagnostics)
             Terminal.fail(summary(error.diagnostics))
         }
+    }
+
+    /// Returns the line about operations that are not served; nil if there are none.
+    static func omission(_ names: [String]) -> String? {
+        names.isEmpty
+            ? nil
+            : "not served, because \(names.count == 1 ? "it does" : "they do") not compile: "
+                + names.joined(separator: ", ")
     }
 
     private static func report(_ diagnostics: [Diagnostic]) {

@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS "public"."note" (
     "serial" bigint NOT NULL DEFAULT (41 + 1),
     PRIMARY KEY ("id")
 )
-WITH w AS (INSERT INTO "note" AS t1 ("id", "owner", "at", "day", "mood", "stars", "tags") VALUES ($1::uuid, $2::text, $3::timestamp with time zone, $4::date, 'GOOD'::"mood", '3'::integer, '{"a"}'::text[]) RETURNING replace(t1."id"::text, '-', '') AS "id", t1."owner" AS "owner", to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "at", t1."day" AS "day", t1."mood" AS "mood", t1."stars" AS "stars", t1."tags" AS "tags", t1."serial"::text AS "serial") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "note" AS t1 ("id", "owner", "at", "day", "mood", "stars", "tags") VALUES ($1::uuid, $2::text, $3::timestamp with time zone, $4::date, 'GOOD'::"mood", '3'::integer, '{"a"}'::text[]) RETURNING replace(t1."id"::text, '-', '') AS "id", t1."owner" AS "owner", coalesce(to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."at" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."at"::text) AS "at", t1."day" AS "day", t1."mood" AS "mood", t1."stars" AS "stars", t1."tags" AS "tags", t1."serial"::text AS "serial") SELECT row_to_json(w.*)::text FROM w
 
 -- default limit
 CREATE TABLE IF NOT EXISTS "public"."root" (

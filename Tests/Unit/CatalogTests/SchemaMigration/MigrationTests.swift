@@ -288,6 +288,46 @@ struct MigrationPlanTests {
         #expect(plan.steps.map(\.sql) == ["ALTER TABLE \"public\".\"novel\" ALTER COLUMN \"title\" DROP NOT NULL"])
     }
 
+    @Test func whatLeftTheSchemaIsReportedInEveryRun() {
+        let plan = plan("type Novel @table { title: String! mood: Mood }", moods: "GOOD")
+        #expect(plan.notices.map(\.part) == ["BAD", "binder_id"])
+        #expect(plan.notices.allSatisfy { $0.suggestion == nil })
+    }
+
+    @Test func probableRenamesAreSuggested() throws {
+        let plan = plan(
+            "type Novel @table { name: String mood: Mood folder: Binder }", moods: "GOOD SAD",
+            allowing: [])
+        let suggestions = plan.notices.compactMap(\.suggestion)
+        #expect(suggestions.count == 3, "\(plan.notices)")
+        #expect(suggestions[0].hasSuffix(#"ALTER TYPE "public"."mood" RENAME VALUE 'BAD' TO 'SAD'"#))
+        #expect(suggestions[1].hasSuffix(#"ALTER TABLE "public"."novel" RENAME COLUMN "title" TO "name""#))
+        #expect(suggestions[2].hasSuffix(#"RENAME COLUMN "binder_id" TO "folder_id""#))
+        let required = self.plan("type Novel @table { name: String! mood: Mood binder: Binder }")
+        #expect(required.refused.first?.suggestion?.hasSuffix(#"RENAME COLUMN "title" TO "name""#) == true)
+        let two = self.plan("type Novel @table { name: String other: String mood: Mood binder: Binder }")
+        #expect(two.notices.first { $0.part == "title" }?.suggestion?.contains("RENAME") != true)
+        let table = Migration.plan(
+            compileSchema("type Folder @table { id: UUID! }\nenum Mood { GOOD BAD }"), existing: before)
+        #expect(
+            table.notices.first { $0.object == "binder" }?.suggestion?
+                .hasSuffix(#"ALTER TABLE "public"."binder" RENAME TO "folder""#) == true, "\(table.drift)")
+    }
+
+    @Test func rowsThatDoNotFitAreNamedByKeyAndValue() {
+        let schema = compileSchema(
+            "type Novel @table @unique(fields: [\"title\", \"year\"]) { title: String! year: Int }")
+        #expect(
+            UnfitRows.withNull(in: "title", of: "novel", schema)
+                == #"SELECT concat_ws(', ', 'id ' || "id"::text) FROM "novel" WHERE "title" IS NULL"#
+                + #" ORDER BY "id" LIMIT 5"#
+        )
+        let alike = UnfitRows.alike(by: "novel_title_year_uidx", of: "novel", schema)
+        #expect(alike?.contains(#"GROUP BY "title", "year" HAVING count(*) > 1"#) == true, "\(alike ?? "none")")
+        #expect(UnfitRows.withNull(in: "tilte", of: "novel", schema) == nil)
+        #expect(UnfitRows.alike(by: "other", of: "novel", schema) == nil)
+    }
+
     @Test func driftIsListedAndLeftAlone() {
         let plan = Migration.plan(
             compileSchema("type Novel @table { mood: Mood }\nenum Mood { BAD GOOD }"), existing: before)

@@ -21,6 +21,8 @@ import Testing
         for fixture in SchemaRefusalTests.all {
             reported.formUnion(rules(MarkedText(fixture.sdl).text, "query Q { x { id } }"))
         }
+        reported.formUnion(
+            rules("type A @table { b: B! } type B @table { a: A! }", "query Q @auth(level: USER) { bs { id } }"))
         for (rule, changes) in Self.folders {
             let found = try rules(inFolder: changes)
             #expect(found.contains(rule), "\(rule): \(found)")

@@ -23,7 +23,7 @@ import Testing
         Refusal(
             .refreshCondition,
             """
-            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "Write", condition: «"vars.id == 1"»})
+            query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "Write", condition: "«vars».id == 1"})
             """
                 + " { novels { id } }" + write, ""),
         Refusal(

@@ -144,6 +144,7 @@ struct SchemaRefusalTests {
         Refusal(.dataType, "type A @table { v: Vector @col(size: «0») }", "1 to 16000"),
         Refusal(.keyType, "type A @table(key: «\"v\"») { v: Vector! @col(size: 2) }", "Vector"),
         Refusal(.unknownType, "type A @table { a: «Strin!» }", "\"Strin\"", help: "\"String\""),
+        Refusal(.unknownType, "type A @table { a: «Integer!» }", "\"Integer\"", help: "\"Int\""),
         Refusal(.unknownType, "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
         Refusal(.unknownType, "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
         Refusal(
@@ -339,5 +340,31 @@ struct SchemaRefusalTests {
     @Test func cyclesThroughReferencesAreFine() {
         let schema = compileSchema("type A @table { b: B! }\ntype B @table { a: A, self: B }")
         #expect(schema.table(ofType: "B")?.columns.map(\.field) == ["id", "aId", "selfId"])
+    }
+
+    @Test(arguments: [
+        ("type A @table { «b»: B! }\ntype B @table { c: C! }\ntype C @table { a: A! n: A }", "A.b → B.c → C.a → A"),
+        ("type A @table { n: Int }\ntype B @table { a: A! «parent»: B! }", "B.parent → B"),
+    ])
+    func cyclesOfRequiredReferencesAreAWarning(sdl: String, way: String) throws {
+        let marked = MarkedText(sdl)
+        let found = schemaDiagnostics(marked.text)
+        #expect(found.map(\.rule) == [.requiredCycle] && found[0].severity == .warning)
+        #expect(found[0].message.contains(way) && found[0].help?.contains("optional") == true, "\(found)")
+        #expect(found[0].line == marked.place?.line && found[0].column == marked.place?.column)
+    }
+
+    @Test(arguments: [
+        (
+            "«type Novel» @table {\n  title: String\n\ntype Film @table {\n  name: String }\n",
+            "type Novel is not closed"
+        ),
+        ("type Novel @table { title: String }\n«enum Mood» {\n  GOOD # }\n", "enum Mood is not closed"),
+    ])
+    func aMissingBraceIsShownWhereTheTypeBegins(sdl: String, message: String) throws {
+        let marked = MarkedText(sdl)
+        let found = schemaDiagnostics(marked.text)
+        #expect(found.count == 1 && found[0].rule == .syntax && found[0].message.contains(message), "\(found)")
+        #expect(found[0].line == marked.place?.line && found[0].column == marked.place?.column)
     }
 }

@@ -35,8 +35,12 @@ import Testing
     }
 
     @Test func everyTypeThatIsUsedIsDefinedOnce() throws {
-        let document = try Self.schema(CatalogHarness.schema + "\ntype Best @view(sql: \"SELECT 1\") { title: String }")
-            .document
+        let further = """
+
+            type Best @view(sql: "SELECT 1") { title: String }
+            type Passage @table { embedding: Vector @col(size: 3) }
+            """
+        let document = try Self.schema(CatalogHarness.schema + further).document
         let defined = document.definitions.compactMap { definition -> String? in
             if case .directive = definition { nil } else { definition.name?.value }
         }

@@ -46,8 +46,16 @@ import Testing
     }
 
     @Test(arguments: [
+        #"{"operationName":"Q"}"#, #"{"operationName":"Q","extensions":{}}"#,
+        #"{"operationName":"Q","extensions":{"impersonate":null}}"#,
+    ]) func callsThatImpersonateNobodyRunAsAdministrator(text: String) throws {
+        let request = try request(text, .impersonateMutation)
+        #expect(!request.isImpersonated && request.auth == nil && request.operationName == "Q")
+    }
+
+    @Test(arguments: [
         (#"{}"#, "executeGraphql"), (#"{"query":3}"#, "executeGraphql"),
-        (#"{"operationName":"Q"}"#, "impersonateQuery"),
+        (#"{"query":"{ a }"}"#, "impersonateQuery"),
         (#"{"query":"{a}","variables":[]}"#, "executeGraphql"), (#"{"query":"{a}","extensions":3}"#, "executeGraphql"),
         (#"{"query":"{a}","extensions":{"impersonate":{}}}"#, "executeGraphql"),
         (#"{"query":"{a}","extensions":{"impersonate":{"authClaims":{},"unauthenticated":true}}}"#, "executeGraphql"),

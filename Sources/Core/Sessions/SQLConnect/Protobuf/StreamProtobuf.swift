@@ -123,10 +123,13 @@ extension OperationAnswer {
     fileprivate func protobuf(data: Int, errors errorsField: Int, extensions: Int) -> [UInt8] {
         var writer = ProtobufWriter()
         var errors = errors
-        switch try? JSONParser.parse(body, limits: Self.limits) {
-        case .object(let object)?: writer.field(data, ProtobufStruct.bytes(of: object))
-        case nil: errors.append(RequestError(.internalError, "the result cannot be written as a message"))
-        default: break
+        do {
+            if case .object(let object) = try JSONParser.parse(body, limits: Self.limits) {
+                writer.field(data, ProtobufStruct.bytes(of: object))
+            }
+        } catch {
+            errors.append(
+                RequestError(.databaseError, "a stored value cannot be written as a message: \(error.code.text)"))
         }
         for error in errors { writer.field(errorsField, error.protobuf) }
         if !entities.isEmpty, case .array(let entries)? = try? JSONParser.parse(entities, limits: Self.limits) {
