@@ -276,7 +276,7 @@ struct ToolTests: SampleProjectTests {
                 let before = try await psql("SELECT count(*) FROM memo")
                 let refused = try await output(["migrate", project, "--set", "postgres.url=\(url)"], code: 1)
                 #expect(refused.contains("column \"text\" is integer, but the schema requires text"), "\(refused)")
-                #expect(refused.contains("freshet migrate --force makes all of them"), "\(refused)")
+                #expect(refused.contains("run freshet migrate --force to make all of them"), "\(refused)")
                 let losses = try await migrate(["--force", "--drop-extras", "--dry-run"])
                 #expect(losses.contains("may lose: memo.text: changes integer to text"), "\(losses)")
                 #expect(losses.contains("may lose: memo.old: drops the column with all its values (0 rows)"))
