@@ -145,8 +145,8 @@ package struct Rollout: Sendable {
         }
         guard try await store.activate(id) else {
             throw RolloutRefused(
-                "deployment \(id) was withdrawn or expired before it became current; the previous version stays current, and"
-                    + " added tables and columns stay")
+                "deployment \(id) was withdrawn or expired before it became current; the previous version stays"
+                    + " current, and added tables and columns stay")
         }
         try await wait(.serve, id, version, roster)
         let served = self.schedule(try await store.history())

@@ -69,8 +69,8 @@ package final class ServiceNode: Sendable {
 
     // MARK: Start
 
-    /// - Throws: `NodeError` with one clear line, after everything opened has been closed; also when the node is drained
-    ///   or the calling task cancelled before the start has ended.
+    /// - Throws: `NodeError` with one clear line, after everything opened has been closed; also when the node is
+    ///   drained or the calling task cancelled before the start has ended.
     package func start() async throws(NodeError) -> Address {
         let start: Task<Result<Address, NodeError>, Never>? = life.withLock { life in
             switch life {

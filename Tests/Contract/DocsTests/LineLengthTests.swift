@@ -6,7 +6,7 @@ import Testing
     private static let columnsMax = 120
 
     /// Overlong lines of `Sources`, comments nearly all of them. Lower this as they vanish; never raise it.
-    private static let sourceLinesMax = 38
+    private static let sourceLinesMax = 36
 
     private func overlong(below folder: String) throws -> [String] {
         var found: [String] = []

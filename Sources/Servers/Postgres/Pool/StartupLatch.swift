@@ -37,8 +37,8 @@ final class StartupLatch: Sendable {
         state.withLock { Self.open(&$0, .failure(error)) }
     }
 
-    /// - Returns: when the time is over or the task is cancelled, the error of the last attempt; the latch may still open
-    ///   later.
+    /// - Returns: when the time is over or the task is cancelled, the error of the last attempt; the latch may still
+    ///   open later.
     func wait(ms: Int) async -> Result<Void, PostgresError> {
         let ticket = state.withLock { state in
             state.tickets += 1
