@@ -5,6 +5,7 @@ import FanoutWorker
 import Foundation
 import Logging
 import NIOPosix
+import Operations
 import Observability
 import OutboundHTTP
 import RemoteServices
@@ -24,7 +25,6 @@ import Testing
     private static let elsewhere: [String: String] = [
         // Arguments of the stages that open the node's parts.
         "cluster.namespace": "Sources/Roles/Node",
-        "cluster.shardCount": "Sources/Roles/Node",
         "cluster.advertiseAddress": "Sources/Roles/Node",
         "redis.eventsLengthMax": "Sources/Roles/Node",
         "redis.controlLengthMax": "Sources/Roles/Node",
@@ -47,7 +47,6 @@ import Testing
         "log.format": "Sources/Tools/freshet",
         // Observed by tests of whole nodes.
         "cluster.startWaitMs": "Tests/Integration/IntegrationTests/StartTests.swift",
-        "cluster.unreadyAfterMs": "Tests/Integration/IntegrationTests/ReadinessTests.swift",
         "http.eventLoops": "Tests/Integration/IntegrationTests/StartTests.swift",
         "http.tls.certificateFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
         "http.tls.keyFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
@@ -138,11 +137,14 @@ import Testing
         var settings = Settings()
         settings.cluster.nodeId = "node"
         let node = try Self.node(settings)
+        // The test's node is a developer's.
+        var deployments = DeploymentWatch.Settings()
+        deployments.options.omitsInvalidOperations = true
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
             (node.resolverSettings, HTTPResolvers.Settings()), (node.embeddingSettings, EmbeddingSettings()),
             (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, FanoutWorker.Settings()),
-            (node.deploymentSettings, DeploymentWatch.Settings()),
+            (node.deploymentSettings, deployments),
         ]
         for (configured, standard) in parts {
             #expect(Self.text(configured) == Self.text(standard), "\(type(of: standard))")

@@ -22,9 +22,9 @@ package struct InterestMachine: Sendable {
         /// The limit on live queries of this gateway; a further subscription is refused.
         package var liveQueriesMax = 200_000
         /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
-        package var answerMaxMs: Int64 = 0
+        package var answerMaxMs: Int64 = 30_000
         /// The shards of the cluster; messages that name others are refused.
-        package var shardCount = 4_096
+        package var shardCount = 64
 
         var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
 

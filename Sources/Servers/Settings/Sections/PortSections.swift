@@ -36,8 +36,8 @@ package struct HTTPSection: SettingSection {
     package let grpcCallsMax = Setting.int(
         "http.grpc.callsMax", 128, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")
     package let grpcControlFramesPerSecond = Setting.int(
-        "http.grpc.controlFramesPerSecond", 500, in: 0...1_000_000,
-        "PING, SETTINGS and PRIORITY frames per second of one gRPC connection; a faster one is read more slowly. 0: no limit.")
+        "http.grpc.controlFramesPerSecond", 100, in: 10...100_000,
+        "PING, SETTINGS and PRIORITY frames per second of one gRPC connection; a faster one is read more slowly.")
     package let grpcIdleTimeoutMs = Setting.duration(
         "http.grpc.idleTimeoutMs", 5 * minute, in: 100...24 * hour,
         "Time after which a gRPC connection without calls is closed with GOAWAY.")
