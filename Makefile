@@ -5,7 +5,7 @@ PROJECT ?= config/auctions
 SWIFT_BUILD_FLAGS ?=
 MINUTES ?= 5
 
-.PHONY: help setup build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench load clean release
+.PHONY: help setup build run cluster test fuzz fuzz-parsers fuzz-machines fuzz-sessions simulate chaos deploy-check lint format bench load hostile clean release
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -43,6 +43,12 @@ chaos: ## Faults of real processes under load, each verified; MINUTES=5 SEED=…
 bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
 	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" $(BENCH_FLAGS)
+
+hostile: ## Attacks on a node beside a subscriber that is measured; CONFIGURATION=release HOSTILE="10 churn,junk"
+	@Tests/Integration/Python/setup.sh
+	swift build -c $(or $(CONFIGURATION),release) --product freshet $(SWIFT_BUILD_FLAGS)
+	@.venv-clients/bin/python -I Tests/Integration/Python/hostile/run.py \
+		"$$(swift build -c $(or $(CONFIGURATION),release) --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet" $(HOSTILE)
 
 deploy-check: ## Everything in deploy/ against its schemas and programs, and against settings and metrics
 	@deploy/setup.sh check

@@ -176,11 +176,11 @@ let package = Package(
         module(
             .servers, "HTTPServer",
             [
-                "Clocks", nio, nioPosix, nioHTTP, nioWebSocket, .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                logging,
+                "Clocks", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]
         ),
-        module(.servers, "GRPC", ["HTTPServer", nio, nioHTTP2, nioHPACK]),
+        module(.servers, "GRPC", ["HTTPServer", "Pacing", nio, nioHTTP2, nioHPACK]),
         module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
         module(
             .servers, "Settings", ["LiveModel", .product(name: "Configuration", package: "swift-configuration"), yams]),

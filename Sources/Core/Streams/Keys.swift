@@ -33,6 +33,8 @@ package struct Keys: Hashable, Sendable {
     package func lease(shard: Int) -> String { "{\(namespace):shard:\(shard)}:lease" }
     /// The stream of results for one gateway.
     package func inbox(gateway: String) -> String { "{\(namespace):gateway:\(gateway)}:inbox" }
+    /// The stream in which a node without the role gateway checks that streams can be used.
+    package func probe(node: String) -> String { "{\(namespace):node:\(node)}:probe" }
     /// The stream that wakes workers after changes of nodes or leases (`Broker.wakeWorkers`).
     package var wakeUps: String { "\(namespace):news" }
     /// The hash from node id to expiry and payload.

@@ -6,6 +6,7 @@ import Postgres
 package import Refresh
 package import RoleMachines
 import Streams
+import Synchronization
 import Threads
 
 /// The shell of the worker role: feeds entries, replies and time to `WorkerMachine` and performs its effects.
@@ -33,6 +34,7 @@ package actor FanoutWorker {
     private let clock: ServiceClock
     let logger: Logger
     private let reader: any StreamReader
+    private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
     private var metrics = WorkerMetrics()
     private var alarm = Alarm()
@@ -75,6 +77,7 @@ package actor FanoutWorker {
                 try await reader.forEach(maxEntries: Self.readMax) { await self.streamsRead($0) }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
+                readFailures.wrappingAdd(1, ordering: .relaxed)
                 logger.error("reading the shards' streams failed", metadata: ["error": "\(error)"])
                 try? await Task.sleep(for: .milliseconds(200))
             }
@@ -188,6 +191,9 @@ package actor FanoutWorker {
     }
 
     // MARK: Reports
+
+    /// The number of reads of the shards' streams that failed.
+    package nonisolated var failedReads: Int { readFailures.load(ordering: .relaxed) }
 
     package var shardReports: [ShardReport] { machine.refresh.shardReports }
     package var shardStatuses: [ShardStatus] { machine.refresh.shardStatuses }

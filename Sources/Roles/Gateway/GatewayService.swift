@@ -26,6 +26,7 @@ package final class GatewayService: Sendable {
     private let hubStorage = Mutex<[LoopHub]>([])
     private let reader: any StreamReader
     private let metrics = GatewayMetrics()
+    private let probes = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - deltas: the initial delta cache of each event loop.
@@ -141,6 +142,10 @@ package final class GatewayService: Sendable {
             change { $0.inboxLost(nowMs: nowMs) }
         }
         for entry in batch.entries {
+            if entry.isProbe {
+                probes.wrappingAdd(1, ordering: .relaxed)
+                continue
+            }
             guard let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
                 // The owner assumes that this gateway has the message.
                 logger.warning("unreadable inbox message", metadata: ["entry": "\(entry.id)"])
@@ -223,6 +228,9 @@ package final class GatewayService: Sendable {
     }
 
     // MARK: Reports
+
+    /// The number of the node's probes that were read from the inbox.
+    package var probesRead: Int { probes.load(ordering: .relaxed) }
 
     package var counts: GatewayMachine.Counts { machine.withLock { $0.counts } }
 }

@@ -23,7 +23,11 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
 /// The limits of one session.
 package struct SessionLimits: Sendable {
     package var operationsMax = 1_000
-    /// Bytes of results held for a slow client, and of messages held while a token is verified.
+    /// One-shot operations that run at a time; more wait.
+    package var executesMax = 64
+    package var executesWaitingMax = 1_024
+    /// Bytes of results held for a slow client, of messages held while a token is verified, and of variables of
+    /// operations that wait.
     package var bytesMax = 1 << 20
     package var initTimeoutMs: Int64 = 10_000
     /// Time between the protocol's own keep-alive messages, where it has them.

@@ -80,6 +80,8 @@ extension NodeContext {
         gateway.interest.lingerMs = Int64(settings.gateway.lingerMs)
         gateway.interest.summaryMs = Int64(settings.gateway.summaryMs)
         gateway.interest.liveQueriesMax = settings.gateway.liveQueriesMax
+        gateway.interest.answerMaxMs = Int64(settings.cluster.unreadyAfterMs)
+        gateway.interest.shardCount = settings.cluster.shardCount
         return gateway
     }
 
@@ -125,6 +127,8 @@ extension NodeContext {
         api.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
         api.sessionsMax = settings.gateway.sessionsMax
         api.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
+        api.session.executesMax = settings.gateway.executesPerSessionMax
+        api.session.executesWaitingMax = settings.gateway.executesWaitingMax
         api.session.bytesMax = settings.gateway.sessionBytesMax
         api.session.initTimeoutMs = Int64(settings.gateway.initTimeoutMs)
         api.session.keepAliveMs = Int64(settings.gateway.keepAliveMs)
@@ -156,6 +160,7 @@ extension NodeContext {
             perUser: settings.gateway.subscriptionsPerUserMax, perAddress: settings.gateway.subscriptionsPerAddressMax)
         limits.requests = .init(
             perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
+        limits.uncounted = TrustedProxies(settings.http.uncountedAddresses) ?? TrustedProxies()
         return limits
     }
 
@@ -166,6 +171,9 @@ extension NodeContext {
     var grpcConfiguration: GRPCConfiguration {
         var grpc = GRPCConfiguration()
         grpc.callsMax = settings.http.grpcCallsMax
+        grpc.messagesPerSecond = settings.gateway.messagesPerSecond
+        grpc.messagesBurst = settings.gateway.messagesBurst
+        grpc.controlFramesPerSecond = settings.http.grpcControlFramesPerSecond
         grpc.idleTimeoutMs = Int64(settings.http.grpcIdleTimeoutMs)
         grpc.messageBytesMax = settings.http.bodyBytesMax
         grpc.headerBytesMax = settings.http.headerBytesMax
@@ -190,6 +198,8 @@ extension NodeContext {
         http.pendingBytesMax = max(
             http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
         http.webSocketFrameBytesMax = settings.gateway.webSocketFrameBytesMax
+        http.webSocketFramesPerSecond = settings.gateway.messagesPerSecond
+        http.webSocketFramesBurst = settings.gateway.messagesBurst
         http.webSocketPingIntervalMs = Int64(settings.gateway.pingIntervalMs)
         http.webSocketPongTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
         return http

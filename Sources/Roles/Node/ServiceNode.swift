@@ -5,6 +5,7 @@ import Clocks
 import Cluster
 import Deployments
 import Execution
+import FanoutWorker
 import Gateway
 package import LiveModel
 package import Logging
@@ -114,6 +115,9 @@ package final class ServiceNode: Sendable {
         guard TrustedProxies(node.settings.http.trustedProxies) != nil else {
             throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
         }
+        guard TrustedProxies(node.settings.http.uncountedAddresses) != nil else {
+            throw NodeError("http.uncountedAddresses takes addresses and networks such as 10.0.0.0/8")
+        }
         let wait = StartupGate(settings: node.settings, parts: parts, logger: node.logger)
         let network = NodeNetwork.open(node, parts)
         let storage = try await NodeStorage.open(node, wait, parts)
@@ -124,7 +128,7 @@ package final class ServiceNode: Sendable {
         let roles = NodeRoles.open(
             node, cluster, storage, execution, network, access.authenticator(cluster.revocations), parts)
         let readiness = NodeReadiness(
-            phase: node.phase, membership: cluster.membership, probe: openProbe(storage))
+            phase: node.phase, membership: cluster.membership, probe: openProbe(storage, roles))
         let administered = AdministeredNode(
             id: node.id, roles: node.roles, cluster: cluster, catalogs: execution.catalogs,
             components: .init(
@@ -140,12 +144,18 @@ package final class ServiceNode: Sendable {
         return (listeners.address, Running(execution: execution, sessions: roles.sessions))
     }
 
-    private func openProbe(_ storage: NodeStorage) -> ReadinessProbe {
-        ReadinessProbe(
+    private func openProbe(_ storage: NodeStorage, _ roles: NodeRoles) -> ReadinessProbe {
+        let (worker, phase) = (roles.worker, node.phase)
+        var probesRead: (@Sendable () -> Int)?
+        if let gateway = roles.gateway { probesRead = { gateway.probesRead } }
+        let streams = StreamProbe(
+            broker: storage.broker, node: node.id, inboxLengthMax: node.settings.redis.inboxLengthMax,
+            probesRead: probesRead, failedReads: { worker?.failedReads ?? 0 }, isDraining: { phase.isDraining })
+        return ReadinessProbe(
             ReadinessRule(
                 roles: node.settings.cluster.roles, limitMs: Int64(node.settings.cluster.unreadyAfterMs),
                 nowMs: MonotonicClock.nowMs()),
-            pool: storage.pool, broker: storage.broker, logger: node.logger)
+            pool: storage.pool, streams: streams, logger: node.logger)
     }
 
     // MARK: Stop

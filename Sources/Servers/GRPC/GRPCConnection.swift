@@ -2,6 +2,7 @@ import HTTPServer
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import Pacing
 
 /// One gRPC connection, above NIO's HTTP/2 handler, which keeps the connection's state, header tables and flow control.
 /// Routes frames to calls, writes what calls send, and handles pings, idle time-outs and graceful shutdown.
@@ -50,6 +51,10 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Set from a frame to the end of its read, when NIO flushes.
     private var isReading = false
     private var isGathering = false
+    /// Of frames that cost work without asking for any.
+    private var controlRate: InputRate
+    /// Set while the peer has sent more of them than its rate: nothing is read until it fires.
+    private var throttle: Scheduled<Void>?
 
     init(
         _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, server: HandoverContext,
@@ -61,6 +66,8 @@ final class GRPCConnection: ChannelInboundHandler {
         self.onClosed = onClosed
         eventLoop = channel.eventLoop
         taskExecutor = LoopTaskExecutor(channel.eventLoop)
+        controlRate = InputRate(
+            perSecond: configuration.controlFramesPerSecond, burst: 2 * configuration.controlFramesPerSecond)
         remoteAddress = channel.remoteAddress
         idleSince = channel.eventLoop.now
         lastRead = idleSince
@@ -88,9 +95,33 @@ final class GRPCConnection: ChannelInboundHandler {
             call.received(bytes, windowBytes: length, endsInput: data.endStream)
         case .ping(Self.shutdownPing, ack: true): if isShuttingDown { refuseCalls() }
         // NIO answers these and reports closed streams by an event.
-        case .rstStream, .windowUpdate, .settings, .ping, .goAway, .priority, .pushPromise, .alternativeService,
-            .origin:
-            break
+        case .ping(_, ack: false), .settings(.settings), .priority: countControlFrame()
+        case .rstStream, .windowUpdate, .settings, .ping, .goAway, .pushPromise, .alternativeService, .origin: break
+        }
+    }
+
+    private func countControlFrame() {
+        switch controlRate.arrived(nowMs: Self.milliseconds(eventLoop.now)) {
+        case .within: break
+        case .over: pauseForRate()
+        case .excessive: fail(.enhanceYourCalm)
+        }
+    }
+
+    private static func milliseconds(_ now: NIODeadline) -> Int64 { Int64(now.uptimeNanoseconds / 1_000_000) }
+
+    /// Reads nothing until the peer's rate permits it.
+    private func pauseForRate() {
+        guard throttle == nil, let channel = context?.channel else { return }
+        try? channel.syncOptions?.setOption(.autoRead, value: false)
+        let waitMs = controlRate.pauseMs(nowMs: Self.milliseconds(eventLoop.now))
+        throttle = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(max(1, waitMs))) { [weak self] in
+            guard let self else { return }
+            throttle = nil
+            if controlRate.pauseMs(nowMs: Self.milliseconds(eventLoop.now)) > 0 { return pauseForRate() }
+            // What was not read is no silence of the peer.
+            lastRead = eventLoop.now
+            try? channel.syncOptions?.setOption(.autoRead, value: true)
         }
     }
 
@@ -154,8 +185,9 @@ final class GRPCConnection: ChannelInboundHandler {
         }
     }
 
-    private func fail() {
-        write(.goAway(lastStreamID: lastID, errorCode: .internalError, opaqueData: nil), on: .rootStream)
+    private func fail(_ code: HTTP2ErrorCode = .internalError) {
+        if code == .enhanceYourCalm, context != nil { server.countCutOff() }
+        write(.goAway(lastStreamID: lastID, errorCode: code, opaqueData: nil), on: .rootStream)
         context?.flush()
         close()
     }
@@ -170,12 +202,15 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     private func end() {
-        guard context != nil else { return }
+        guard let channel = context?.channel else { return }
         context = nil
         timer?.cancel()
         timer = nil
         stallCheck?.cancel()
         stallCheck = nil
+        if throttle != nil { try? channel.syncOptions?.setOption(.autoRead, value: true) }
+        throttle?.cancel()
+        throttle = nil
         lingerCheck?.cancel()
         lingerCheck = nil
         shutdownTimer?.cancel()

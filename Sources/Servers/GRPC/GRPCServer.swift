@@ -47,6 +47,11 @@ package final class GRPCServer: Sendable {
         // Errors are limited by their rate (200 in 30 s): a limit on their total would eventually end a proxy's
         // connection.
         http2.maximumConnectionGlitches = .max
+        if configuration.controlFramesPerSecond > 0 {
+            // The connection slows its peer before that.
+            http2.controlFrameRateLimit.maximumCount = 5 * configuration.controlFramesPerSecond
+            http2.controlFrameRateLimit.windowLength = .seconds(1)
+        }
         var streams = NIOHTTP2Handler.StreamConfiguration()
         streams.streamResetFrameRateLimit.maximumCount = configuration.cancellationsMax
         streams.streamResetFrameRateLimit.windowLength = .seconds(2)

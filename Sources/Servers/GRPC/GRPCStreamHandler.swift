@@ -2,6 +2,7 @@ import HTTPServer
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import Pacing
 
 /// One HTTP/2 stream: checks the call's headers, assembles messages and passes them to the application. Source: gRPC
 /// over HTTP/2.
@@ -29,6 +30,9 @@ final class GRPCStreamHandler {
     /// Window bytes received while paused.
     private var pausedBytes = 0
     private var isPaused = false
+    private var rate: InputRate
+    /// Set while the client has sent more than its rate.
+    private var throttle: Scheduled<Void>?
     private var hasMessage = false
     private(set) var inputHasEnded = false
     /// When the stream of an answered call is reset, unless its client ends it or still has data to receive.
@@ -47,6 +51,8 @@ final class GRPCStreamHandler {
         bodies = connection.server.bodies
         readPauseBytes = connection.configuration.readPauseBytes
         messages = GRPCMessages(bytesMax: connection.configuration.messageBytesMax)
+        rate = InputRate(
+            perSecond: connection.configuration.messagesPerSecond, burst: connection.configuration.messagesBurst)
         call = GRPCCall(id, connection)
     }
 
@@ -156,6 +162,7 @@ final class GRPCStreamHandler {
                     hasMessage = true
                     run(message, call)
                 case .stream(let stream):
+                    if rate.arrived(nowMs: Self.milliseconds(eventLoop.now)) != .within { pauseForRate() }
                     stream.received(message)
                     regulate()
                 case .awaitingHeaders, .over: return
@@ -181,6 +188,10 @@ final class GRPCStreamHandler {
 
     private func writabilityChanged(pendingBytes: Int) {
         if case .stream(let stream) = role { stream.writabilityChanged(pendingBytes: pendingBytes) }
+        goOn()
+    }
+
+    private func goOn() {
         guard isPaused else { return }
         regulate()
         guard !isPaused else { return }
@@ -189,9 +200,23 @@ final class GRPCStreamHandler {
         endInputWhenTaken()
     }
 
-    /// Pauses a client that does not read, so that its requests cannot grow our responses.
+    private static func milliseconds(_ now: NIODeadline) -> Int64 { Int64(now.uptimeNanoseconds / 1_000_000) }
+
+    /// Takes no messages until the client's rate permits it.
+    private func pauseForRate() {
+        guard throttle == nil else { return }
+        let waitMs = rate.pauseMs(nowMs: Self.milliseconds(eventLoop.now))
+        throttle = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(max(1, waitMs))) { [weak self] in
+            guard let self else { return }
+            throttle = nil
+            if rate.pauseMs(nowMs: Self.milliseconds(eventLoop.now)) > 0 { return pauseForRate() }
+            goOn()
+        }
+    }
+
+    /// Pauses a client that does not read, so that its requests cannot grow our responses, or that sends too fast.
     private func regulate() {
-        isPaused = call.pendingBytes > readPauseBytes
+        isPaused = throttle != nil || call.pendingBytes > readPauseBytes
         guard !isPaused, pausedBytes > 0 else { return }
         let bytes = pausedBytes
         pausedBytes = 0
@@ -202,11 +227,12 @@ final class GRPCStreamHandler {
     private func endOfStream() {
         deadline?.cancel()
         deadline = nil
+        throttle?.cancel()
+        throttle = nil
         call.onPendingBytesDecreased = nil
         call.onFinish = nil
         messages = GRPCMessages(bytesMax: messages.bytesMax)
-        bodies.release(heldBytes)
-        heldBytes = 0
+        bodies.release(&heldBytes)
         // Reopen the window, so that a client that is still sending can finish.
         let bytes = pausedBytes
         pausedBytes = 0

@@ -55,6 +55,11 @@ package struct HTTPServerConfiguration: Sendable {
     /// While more than this is queued for a peer, nothing is read from it, so a ping flood cannot grow our responses.
     package var webSocketReadPauseBytes = 64 * 1024
 
+    /// Frames per second of one peer, and those that it may send at once. Beyond that nothing is read from it for a
+    /// while; 1008 if a single read holds twice as many. 0: no limit.
+    package var webSocketFramesPerSecond = 0
+    package var webSocketFramesBurst = 1
+
     /// Bounds of input that is read and dropped. The connection closes at the first that is reached.
     package struct Discard: Sendable {
         package var timeoutMs: Int64

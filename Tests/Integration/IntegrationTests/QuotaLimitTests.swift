@@ -70,7 +70,7 @@ struct QuotaLimitTests {
                 roles: "api,worker,gateway",
                 settings: [
                     "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "api.requestsPerUserMax=2",
-                    "gateway.subscriptionsPerSessionMax=3",
+                    "gateway.executesPerSessionMax=3", "gateway.executesWaitingMax=0",
                 ])
             let lots = try JSONParser.parse(try await API.get(node.address, "ClosingSoon", [:]).body)
             let lot = try #require(lots["data"]?["lots"]?[0]?["id"])
@@ -85,7 +85,7 @@ struct QuotaLimitTests {
             }
             signedOut.subscribe("EditLot", change, id: "4")
             let fourth = try await signedOut.message { $0["id"] == "4" }
-            #expect(fourth["type"] == "error" && fourth.description.contains("3 operations"), "\(fourth)")
+            #expect(fourth["type"] == "error" && fourth.description.contains("too many operations wait"), "\(fourth)")
 
             let ann = try await connect(node.address, "ann")
             func refusal(_ id: String) async throws -> Bool {
@@ -136,7 +136,7 @@ struct QuotaLimitTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: [
-                    "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2",
+                    "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2", "http.uncountedAddresses=",
                     // Nothing but the end of the lock ends a mutation, however slow the machine is.
                     "postgres.statementTimeoutMs=120000",
                 ])
@@ -180,7 +180,7 @@ struct QuotaLimitTests {
                     "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "gateway.sessionsPerUserMax=1",
                     "gateway.sessionsPerAddressMax=1", "gateway.subscriptionsPerUserMax=1",
                     "gateway.subscriptionsPerAddressMax=1", "api.requestsPerUserMax=1", "api.requestsPerAddressMax=1",
-                    "api.requestsInFlightMax=1",
+                    "api.requestsInFlightMax=1", "http.uncountedAddresses=",
                 ])
             let lots = try JSONParser.parse(try await API.get(node.address, "ClosingSoon", [:]).body)
             let lot = try #require(lots["data"]?["lots"]?[0]?["id"]?.stringValue)
@@ -248,7 +248,9 @@ struct QuotaLimitTests {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",
-                settings: ["gateway.sessionsPerAddressMax=1", "http.trustedProxies=127.0.0.0/8"])
+                settings: [
+                    "gateway.sessionsPerAddressMax=1", "http.trustedProxies=127.0.0.0/8", "http.uncountedAddresses=",
+                ])
             func poll(_ forwarded: String) async throws -> Int {
                 try await API.get(
                     node.address, "ClosingSoon", [:],

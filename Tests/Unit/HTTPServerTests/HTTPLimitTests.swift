@@ -268,4 +268,32 @@ import Testing
             #expect(try third.response().status == 200)
         }
     }
+
+    @Test func largeBodiesDoNotRefuseSmallOnes() async throws {
+        try await withServer({
+            $0.bodyBytesMax = 1 << 20
+            $0.bodiesBytesMax = 1 << 20
+        }) { port, _, _ in
+            // Held open, until there is no room for another one.
+            var large: [RawClient] = []
+            var isRefused = false
+            while large.count < 20, !isRefused {
+                let client = try RawClient(port: port)
+                client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 400000\r\n\r\n")
+                client.send(String(repeating: "x", count: 390_000))
+                let before = try RawClient(port: port)
+                before.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 400000\r\n\r\n")
+                before.send(String(repeating: "y", count: 400_000))
+                isRefused = try before.response().status == 503
+                large.append(client)
+            }
+            #expect(isRefused)
+            for _ in 0..<5 {
+                let small = try RawClient(port: port)
+                small.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+                small.send(String(repeating: "z", count: 60_000))
+                #expect(try small.response().status == 200)
+            }
+        }
+    }
 }

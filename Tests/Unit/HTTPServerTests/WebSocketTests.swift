@@ -310,6 +310,44 @@ import Testing
         }
     }
 
+    @Test func aPeerThatSendsTooFastIsReadMoreSlowly() async throws {
+        try await withServer({
+            $0.webSocketFramesPerSecond = 100
+            $0.webSocketFramesBurst = 50
+        }) { port, _, server in
+            let client = try RawClient(port: port)
+            try client.openWebSocket()
+            let start = ContinuousClock.now
+            // Each one is answered, however long that takes.
+            for round in 0..<4 {
+                for number in 0..<40 { client.sendFrame(0x89, [UInt8(round), UInt8(number)]) }
+                for number in 0..<40 {
+                    #expect(try client.frame() == RawFrame(first: 0x8A, payload: [UInt8(round), UInt8(number)]))
+                }
+            }
+            #expect(ContinuousClock.now - start >= .milliseconds(650), "160 frames, 50 and a debt of 40 at once")
+            #expect(server.counters.peerErrorsTotal == 0)
+        }
+    }
+
+    @Test func aFloodIsEndedAndItsNeighbourIsNot() async throws {
+        try await withServer({
+            $0.webSocketFramesPerSecond = 100
+            $0.webSocketFramesBurst = 50
+        }) { port, _, _ in
+            let neighbour = try RawClient(port: port)
+            try neighbour.openWebSocket()
+            let flood = try RawClient(port: port)
+            try flood.openWebSocket()
+            flood.send((0..<2_000).flatMap { _ in RawClient.frame(0x89, []) })
+            var frame = try flood.frame()
+            while frame.first == 0x8A { frame = try flood.frame() }
+            #expect(frame.closeCode == 1008)
+            neighbour.sendFrame(0x89, [1])
+            #expect(try neighbour.frame() == RawFrame(first: 0x8A, payload: [1]))
+        }
+    }
+
     /// In frames or fragments that are still to come, counted with the bodies of requests.
     @Test(arguments: [
         Array(RawClient.frame(0x81, Array(repeating: 65, count: 1_000)).dropLast()),

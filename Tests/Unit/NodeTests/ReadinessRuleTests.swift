@@ -33,6 +33,20 @@ import Testing
         #expect(dependencies.problem(nowMs: 20_500) == "Postgres has not answered for 5 s")
     }
 
+    @Test("a server that refuses counts like one that is silent, and its next service counts")
+    func refusing() {
+        var rule = ReadinessRule(roles: [.gateway], limitMs: 3_000, nowMs: 0)
+        rule.failed(.redis, refused: true)
+        #expect(rule.problem(nowMs: 2_999) == nil)
+        #expect(rule.problem(nowMs: 4_000) == "Redis has refused this node's streams for 4 s")
+        rule.failed(.redis, refused: false)
+        #expect(rule.problem(nowMs: 5_000) == "Redis has not answered for 5 s")
+        rule.failed(.redis, refused: true)
+        rule.answered(.redis, nowMs: 6_000)
+        #expect(rule.problem(nowMs: 8_000) == nil)
+        #expect(rule.problem(nowMs: 9_000) == "Redis has not answered for 3 s")
+    }
+
     @Test("0: ready, whichever worker is away") func never() {
         #expect(ReadinessRule(roles: [.worker], limitMs: 0, nowMs: 0).problem(nowMs: .max) == nil)
     }

@@ -5,6 +5,7 @@ import FanoutWorker
 import Foundation
 import Logging
 import NIOPosix
+import Operations
 import Observability
 import OutboundHTTP
 import RemoteServices
@@ -24,7 +25,6 @@ import Testing
     private static let elsewhere: [String: String] = [
         // Arguments of the stages that open the node's parts.
         "cluster.namespace": "Sources/Roles/Node",
-        "cluster.shardCount": "Sources/Roles/Node",
         "cluster.advertiseAddress": "Sources/Roles/Node",
         "redis.eventsLengthMax": "Sources/Roles/Node",
         "redis.controlLengthMax": "Sources/Roles/Node",
@@ -47,7 +47,6 @@ import Testing
         "log.format": "Sources/Tools/freshet",
         // Observed by tests of whole nodes.
         "cluster.startWaitMs": "Tests/Integration/IntegrationTests/StartTests.swift",
-        "cluster.unreadyAfterMs": "Tests/Integration/IntegrationTests/ReadinessTests.swift",
         "http.eventLoops": "Tests/Integration/IntegrationTests/StartTests.swift",
         "http.tls.certificateFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
         "http.tls.keyFile": "Tests/Integration/IntegrationTests/TLSTests.swift",

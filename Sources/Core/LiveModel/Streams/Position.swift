@@ -41,13 +41,16 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
         Self(epoch: epoch, run: run, id: max(self.id, id), placement: placement)
     }
 
+    /// No owner makes so many runs under one epoch; a greater number was never assigned.
+    package static let runMax: UInt64 = 1 << 48
+
     /// The text `epoch.run.ms-sequence`, followed by `.placement` unless that is 0.
     package var description: String { "\(epoch).\(run).\(id)" + (placement == 0 ? "" : ".\(placement)") }
 
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard (3...4).contains(parts.count), let epoch = UInt64(parts[0]), let run = UInt64(parts[1]),
-            let id = StreamID(String(parts[2]))
+            run <= Self.runMax, let id = StreamID(String(parts[2]))
         else { return nil }
         var placement: UInt64 = 0
         if parts.count == 4 {

@@ -10,6 +10,8 @@ package enum StreamField {
     package static let event = "e"
     /// A resync marker, in a shard's events stream: an entry without an event that makes the shard re-run everything.
     package static let resync = "doubt"
+    /// A probe of a node that checks whether its own stream can be used. Readers drop it.
+    package static let probe = "probe"
     /// The node that announces a change of nodes or leases, in the stream that wakes workers.
     package static let node = "node"
 }

@@ -29,6 +29,8 @@ struct InterestEntry: Sendable {
         case announce
         /// Announce, and deliver only answers to that announcement or a later one.
         case announceUnordered
+
+        var isImmediate: Bool { if case .immediate = self { true } else { false } }
     }
 
     /// The consequence of a message from the owner.
@@ -40,6 +42,24 @@ struct InterestEntry: Sendable {
         case announce
         /// The owner assumes another result, but an announcement is already pending.
         case awaitsAnswer
+        /// The owner's messages are all older than the held result, so that cannot be the owner's: begin again.
+        case restart
+    }
+
+    /// Messages in a row that were older than the held result. A few are duplicates of what was read before.
+    private struct Older {
+        static let countMax = 3
+        static let spanMs: Int64 = 1_000
+
+        var count = 0
+        var sinceMs: Int64 = 0
+
+        /// - Returns: whether they are too many, over too long a time, for duplicates.
+        mutating func arrived(nowMs: Int64) -> Bool {
+            if count == 0 { sinceMs = nowMs }
+            count = min(count + 1, Self.countMax)
+            return count == Self.countMax && nowMs - sinceMs >= Self.spanMs
+        }
     }
 
     let query: LiveQuery
@@ -50,6 +70,9 @@ struct InterestEntry: Sendable {
     /// When to repeat the last announcement; nil once the owner has answered it.
     private(set) var repeatAtMs: Int64?
     private var retries = 0
+    /// When subscribers without an answer get an error; nil: none waits.
+    private(set) var answerByMs: Int64?
+    private var older = Older()
     /// When the live query ends unless it gets a subscription again.
     private(set) var lingerUntilMs: Int64?
     /// The first announcement on this route. Answers to earlier ones belong to another registration.
@@ -157,6 +180,10 @@ struct InterestEntry: Sendable {
 
     mutating func linger(untilMs: Int64) { lingerUntilMs = untilMs }
 
+    /// Starts the time for an answer, unless an earlier subscriber waits already.
+    mutating func expectAnswer(byMs: Int64) { answerByMs = answerByMs ?? byMs }
+    mutating func answerIsOverdue() { answerByMs = nil }
+
     // MARK: Announcements
 
     /// Makes the next announcement require a run.
@@ -177,6 +204,7 @@ struct InterestEntry: Sendable {
         firstAnnouncement = nextAnnouncement
         freshAnnouncement = nextAnnouncement
         retries = 0
+        older = Older()
     }
 
     mutating func repeated() { retries += 1 }
@@ -206,24 +234,25 @@ struct InterestEntry: Sendable {
         route.shard == shard && number >= firstAnnouncement
     }
 
-    mutating func arrived(_ result: LiveResult, answering number: UInt64) -> Arrival {
+    mutating func arrived(_ result: LiveResult, answering number: UInt64, nowMs: Int64) -> Arrival {
         var result = result
         result.position.placement = route.version
         // A client's claim does not fence, since a forged one would silence the live query for all; each session's own
         // position does.
-        if case .result(let held) = held, held.position == result.position || isOlder(result.position) {
-            return .outdated
-        }
+        if case .result(let held) = held, held.position == result.position { return .outdated }
+        if isOlder(result.position) { return refused(nowMs: nowMs) }
         answered(number, isRun: true)
         held = .result(result)
         return .deliver(.result(result))
     }
 
     /// Handles `unchanged`: the result that the owner assumes to be held here is still current.
-    mutating func confirmed(_ digest: Digest, _ position: Position, answering number: UInt64) -> Arrival {
+    mutating func confirmed(
+        _ digest: Digest, _ position: Position, answering number: UInt64, nowMs: Int64
+    ) -> Arrival {
         guard let known = held.known, known.digest == digest else { return isAwaiting ? .awaitsAnswer : .announce }
         let position = position.at(placement: route.version)
-        if isOlder(position) { return .outdated }
+        if isOlder(position) { return refused(nowMs: nowMs) }
         answered(number, isRun: true)
         switch held {
         case .result(var result):
@@ -237,16 +266,20 @@ struct InterestEntry: Sendable {
     }
 
     /// Handles a timer run that found the held result.
-    mutating func timerRunArrived(_ digest: Digest, _ position: Position) -> Arrival {
+    mutating func timerRunArrived(_ digest: Digest, _ position: Position, nowMs: Int64) -> Arrival {
         let position = position.at(placement: route.version)
-        guard case .result(var result) = held, result.digest == digest, !isOlder(position) else { return .outdated }
+        if isOlder(position) { return refused(nowMs: nowMs) }
+        guard case .result(var result) = held, result.digest == digest else { return .outdated }
+        older = Older()
         result.position = position
         held = .result(result)
         return .deliver(.unchangedTick(result))
     }
 
-    mutating func failed(_ error: RequestError, _ position: Position, answering number: UInt64) -> Arrival {
-        if isOlder(position.at(placement: route.version)) { return .outdated }
+    mutating func failed(
+        _ error: RequestError, _ position: Position, answering number: UInt64, nowMs: Int64
+    ) -> Arrival {
+        if isOlder(position.at(placement: route.version)) { return refused(nowMs: nowMs) }
         // A required run stays required: another owner must not answer with the result it holds.
         answered(number, isRun: false)
         // The owner forgot this gateway's result, so the next one includes its body. A client's claim was not
@@ -273,12 +306,17 @@ struct InterestEntry: Sendable {
     }
 
     private mutating func answered(_ number: UInt64, isRun: Bool) {
+        older = Older()
         // A message sent before the announcement that requires a run does not answer it.
         if let freshAnnouncement, number < freshAnnouncement { return }
         repeatAtMs = nil
+        answerByMs = nil
         retries = 0
         if isRun { freshAnnouncement = nil }
     }
+
+    /// Refuses a message that is older than the held result.
+    private mutating func refused(nowMs: Int64) -> Arrival { older.arrived(nowMs: nowMs) ? .restart : .outdated }
 
     /// Whether `position`, marked with this route, is older than the held result (fencing).
     private func isOlder(_ position: Position) -> Bool {

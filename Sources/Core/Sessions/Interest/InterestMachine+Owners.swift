@@ -6,6 +6,8 @@ extension InterestMachine {
     /// Judges the epoch of a message's sender.
     /// - Returns: nil if the message counts; otherwise the actions that its refusal leads to.
     mutating func refuse(_ epoch: UInt64, of shard: ShardID, nowMs: Int64) -> [Action]? {
+        // Bounds what is stored of shards.
+        guard (0..<settings.shardCount).contains(shard.number) else { return [] }
         let call = lastCall + 1
         let judgement = table.updateOwner(of: shard) { owner in
             let judgement = owner.judge(epoch, nowMs: nowMs)
@@ -36,15 +38,7 @@ extension InterestMachine {
         case .lowered(let former):
             table.sendSummaries(to: shard)
             var actions = [Action.reportEpoch(shard, named: former, recorded: recorded ?? 0)]
-            for key in table.keys(of: shard) {
-                let next = lastAnnouncement + 1
-                let hubs = table.update(key) { entry in
-                    entry.restart(nextAnnouncement: next)
-                    return entry.sortedHubs
-                }
-                if !hubs.isEmpty { actions.append(.forgetPositions(hubs: hubs, key: key, from: next)) }
-                actions += announce(key, nowMs: nowMs)
-            }
+            for key in table.keys(of: shard) { actions += restart(key, nowMs: nowMs) }
             return actions
         }
     }

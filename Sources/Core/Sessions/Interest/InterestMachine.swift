@@ -21,6 +21,10 @@ package struct InterestMachine: Sendable {
         package var summaryMs: Int64 = 10_000
         /// The limit on live queries of this gateway; a further subscription is refused.
         package var liveQueriesMax = 200_000
+        /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
+        package var answerMaxMs: Int64 = 30_000
+        /// The shards of the cluster; messages that name others are refused.
+        package var shardCount = 64
 
         var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
 
@@ -35,6 +39,8 @@ package struct InterestMachine: Sendable {
         /// A timer run found the same result; for subscriptions that request such runs.
         case unchangedTick(LiveResult)
         case failed(RequestError)
+        /// No owner has answered in time; for subscriptions without any answer. They go on.
+        case unanswered(RequestError)
     }
 
     package enum Action: Sendable {
@@ -64,7 +70,7 @@ package struct InterestMachine: Sendable {
     }
 
     package let gateway: NodeID
-    private let settings: Settings
+    let settings: Settings
     private let route: @Sendable (LiveQuery) -> ShardRoute
     var table = InterestTable()
     private(set) var lastAnnouncement: UInt64
@@ -115,6 +121,7 @@ package struct InterestMachine: Sendable {
                     query, route(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     nextAnnouncement: next)
             )
+            expectAnswer(key, nowMs: nowMs)
             return Start(claimUntil: next, actions: announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
@@ -122,6 +129,7 @@ package struct InterestMachine: Sendable {
             let mustAnnounce = reportsTimerRuns && entry.requestTimerRuns()
             return (mustAnnounce, entry.join(hub: hub, known: known, nextAnnouncement: next))
         }
+        if !join.isImmediate { expectAnswer(key, nowMs: nowMs) }
         switch join {
         case .immediate(let delivery):
             return Start(immediate: delivery, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
@@ -192,17 +200,19 @@ package struct InterestMachine: Sendable {
         switch message {
         case .result(let shard, let key, let result, let number):
             arrived(shard, epoch: result.position.epoch, key, number, nowMs: nowMs) {
-                $0.arrived(result, answering: number)
+                $0.arrived(result, answering: number, nowMs: nowMs)
             }
         case .unchanged(let shard, let key, let digest, let position, let epoch, let number):
             arrived(shard, epoch: epoch, key, number, nowMs: nowMs) {
-                $0.confirmed(digest, position, answering: number)
+                $0.confirmed(digest, position, answering: number, nowMs: nowMs)
             }
         case .unchangedTick(let shard, let key, let digest, let position, let number):
-            arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) { $0.timerRunArrived(digest, position) }
+            arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) {
+                $0.timerRunArrived(digest, position, nowMs: nowMs)
+            }
         case .failed(let shard, let key, let position, let error, let number):
             arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) {
-                $0.failed(error, position, answering: number)
+                $0.failed(error, position, answering: number, nowMs: nowMs)
             }
         case .announceAll(let shard, let epoch): announceAll(shard, epoch: epoch, nowMs: nowMs)
         case .settled(let shard, let epoch, let through, let except, let held):
@@ -223,6 +233,7 @@ package struct InterestMachine: Sendable {
         case .deliver(let delivery):
             hubs.isEmpty ? [] : [.deliver(hubs: hubs, key: key, delivery, answers: number)]
         case .announce: announce(key, nowMs: nowMs)
+        case .restart: restart(key, nowMs: nowMs)
         case .awaitsAnswer, .outdated: []
         }
     }
@@ -260,7 +271,10 @@ package struct InterestMachine: Sendable {
         while let key = table.takeDue(nowMs: nowMs) {
             if let untilMs = table[key]?.lingerUntilMs, untilMs <= nowMs {
                 actions += end(key)
-            } else {
+                continue
+            }
+            if let byMs = table[key]?.answerByMs, byMs <= nowMs { actions += unanswered(key) }
+            if let repeatAtMs = table[key]?.repeatAtMs, repeatAtMs <= nowMs {
                 table.update(key) { $0.repeated() }
                 actions += announce(key, nowMs: nowMs)
             }

@@ -25,7 +25,7 @@ struct InterestTable: Sendable {
         }
     }
 
-    /// The number of outdated deadlines to tolerate beyond two for each live query.
+    /// The number of outdated deadlines to tolerate beyond three for each live query.
     private static let leftoversMax = 1_024
 
     private var entries: [LiveQueryKey: InterestEntry] = [:]
@@ -47,7 +47,7 @@ struct InterestTable: Sendable {
         }
         shards[entry.route.shard, default: ShardInterest()].insert(key)
         count(entry, 1)
-        setDeadlines(entry, lingerUntilMs: nil, repeatAtMs: nil)
+        setDeadlines(entry, before: (nil, nil, nil))
     }
 
     /// - Returns: the removed entry.
@@ -61,7 +61,7 @@ struct InterestTable: Sendable {
     /// Changes a live query in place.
     mutating func update<Result>(_ key: LiveQueryKey, _ change: (inout InterestEntry) -> Result) -> Result {
         guard let place = entries.index(forKey: key) else { missing(key) }
-        let (lingerUntilMs, repeatAtMs) = (entries.values[place].lingerUntilMs, entries.values[place].repeatAtMs)
+        let before = Self.deadlines(of: entries.values[place])
         let shard = entries.values[place].route.shard
         count(entries.values[place], -1)
         let result = change(&entries.values[place])
@@ -71,7 +71,7 @@ struct InterestTable: Sendable {
             shards[shard, default: ShardInterest()].remove(key)
             shards[newShard, default: ShardInterest()].insert(key)
         }
-        setDeadlines(entries.values[place], lingerUntilMs: lingerUntilMs, repeatAtMs: repeatAtMs)
+        setDeadlines(entries.values[place], before: before)
         return result
     }
 
@@ -152,15 +152,24 @@ struct InterestTable: Sendable {
     private func holds(_ deadline: Deadline) -> Bool {
         guard let entry = entries[deadline.key] else { return false }
         return entry.lingerUntilMs == deadline.atMs || entry.repeatAtMs == deadline.atMs
+            || entry.answerByMs == deadline.atMs
     }
 
-    private mutating func setDeadlines(_ entry: InterestEntry, lingerUntilMs: Int64?, repeatAtMs: Int64?) {
-        if let atMs = entry.lingerUntilMs, atMs != lingerUntilMs { wait(until: atMs, entry.query.key) }
-        if let atMs = entry.repeatAtMs, atMs != repeatAtMs { wait(until: atMs, entry.query.key) }
+    private typealias Deadlines = (lingerUntilMs: Int64?, repeatAtMs: Int64?, answerByMs: Int64?)
+
+    private static func deadlines(of entry: InterestEntry) -> Deadlines {
+        (entry.lingerUntilMs, entry.repeatAtMs, entry.answerByMs)
+    }
+
+    private mutating func setDeadlines(_ entry: InterestEntry, before: Deadlines) {
+        let key = entry.query.key
+        if let atMs = entry.lingerUntilMs, atMs != before.lingerUntilMs { wait(until: atMs, key) }
+        if let atMs = entry.repeatAtMs, atMs != before.repeatAtMs { wait(until: atMs, key) }
+        if let atMs = entry.answerByMs, atMs != before.answerByMs { wait(until: atMs, key) }
     }
 
     private mutating func wait(until atMs: Int64, _ key: LiveQueryKey) {
-        if deadlines.count > 2 * entries.count + Self.leftoversMax {
+        if deadlines.count > 3 * entries.count + Self.leftoversMax {
             deadlines = Heap(deadlines.unordered.filter { holds($0) })
         }
         deadlines.insert(Deadline(atMs: atMs, key: key))

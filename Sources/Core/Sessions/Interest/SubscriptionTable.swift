@@ -20,6 +20,8 @@ package struct SubscriptionTable<Session> {
         var reportsTimerRuns = false
         /// Whether anything was delivered.
         var isServed = false
+        /// Whether the owner's answer has arrived, with or without anything to deliver.
+        var isAnswered = false
         /// Set if the client requested a run: an answer to this announcement or a later one is due even if unchanged.
         var owedFrom: UInt64?
     }
@@ -116,6 +118,10 @@ package struct SubscriptionTable<Session> {
     private static func take(
         _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, _ answers: UInt64
     ) -> Bool {
+        if case .unanswered = delivery {
+            defer { (subscription.isServed, subscription.isAnswered) = (true, true) }
+            return !subscription.isAnswered
+        }
         if answers >= subscription.claimUntil, subscription.claimUntil < .max {
             (subscription.position, subscription.claimUntil) = (nil, .max)
         }
@@ -138,6 +144,7 @@ package struct SubscriptionTable<Session> {
             {
                 return false
             }
+            subscription.isAnswered = true
             if subscription.digest == result.digest {
                 subscription.position = result.position
                 if case .unchangedTick = delivery { return subscription.reportsTimerRuns || isOwed }
@@ -149,13 +156,16 @@ package struct SubscriptionTable<Session> {
             return true
         case .unchanged(let digest, let position):
             guard subscription.digest == digest else { return false }
+            subscription.isAnswered = true
             if let held = subscription.position, held.isOrdered(with: position), held > position { return false }
             subscription.position = position
             return false
         case .failed:
+            subscription.isAnswered = true
             // The next delivery is new to the client.
             subscription.digest = nil
             return true
+        case .unanswered: return false  // Decided above.
         }
     }
 }

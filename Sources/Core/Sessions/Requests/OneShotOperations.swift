@@ -20,6 +20,9 @@ package struct OneShotOperations<Work> {
         self.runningMax = runningMax
     }
 
+    /// Whether another operation may begin.
+    package var hasRoom: Bool { runningCount < runningMax }
+
     /// Checks whether another operation may begin.
     /// - Throws: `.limitExceeded`.
     package func requireRoom() throws(RequestError) {

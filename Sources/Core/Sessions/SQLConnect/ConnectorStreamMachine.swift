@@ -27,8 +27,8 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case refused(RequestError)
     }
 
-    /// Messages that wait while a token is verified: more than a client sends in that time.
-    private static var waitingMax: Int { 256 }
+    /// Messages that wait while a token is verified: everything that a client may start, and as much again.
+    private var waitingMax: Int { 256 + 2 * operationsMax }
 
     private let service: ServiceIdentity
     private let operationsMax: Int
@@ -81,7 +81,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         guard !isClosed else { return [] }
         hasBegun = true
         if case .verifying = tokenState {
-            guard waiting.count < Self.waitingMax, waiting.append(request, bytes: bytes) else {
+            guard waiting.count < waitingMax, waiting.append(request, bytes: bytes) else {
                 return close(1008, "Too many messages before the token is verified")
             }
             return []

@@ -33,6 +33,9 @@ package struct StreamEntry: Sendable, Equatable {
         self.fields = fields
     }
 
+    /// Whether the entry is a node's probe of its own stream.
+    package var isProbe: Bool { fields.first?.name == StreamField.probe }
+
     /// The value of the first field with that name.
     package subscript(name: String) -> [UInt8]? { fields.first { $0.name == name }?.value }
 

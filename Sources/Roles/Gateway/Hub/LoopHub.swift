@@ -58,7 +58,7 @@ package final class LoopHub: @unchecked Sendable {
     private func sessionDelivery(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) -> SessionDelivery? {
         switch delivery {
         case .result(let result), .unchangedTick(let result): .result(recent.shared(result, of: key))
-        case .failed(let error): .failed(error)
+        case .failed(let error), .unanswered(let error): .failed(error)
         case .unchanged: nil
         }
     }

@@ -195,7 +195,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                     id, resolved, known: known,
                     delta: DeltaState(request.wantsDelta && traits.format.hasDeltas, held: known?.digest))
             } else {
-                try operations.oneShots.requireRoom()
+                if try operations.wait(id, resolved) { return perform(machine.started(id: id)) }
                 let subjects = self.subjects
                 try executor.quotas.acquireRequest(for: subjects)
                 perform(machine.started(id: id))
@@ -237,13 +237,30 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
-                guard session.operations.oneShots.finished(run) else { return }
-                switch outcome {
-                case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))
-                case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
+                let isAwaited = session.operations.oneShots.finished(run)
+                if isAwaited {
+                    switch outcome {
+                    case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))
+                    case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
+                    }
                 }
+                session.runWaiting()
             })
         operations.oneShots.attach(task, to: run)
+    }
+
+    /// Runs the operations that waited for others to finish.
+    private func runWaiting() {
+        while !isClosed, let (id, resolved) = operations.nextWaiting() {
+            do throws(RequestError) {
+                if let refusal = identityRefusal ?? resolved.refusal(nowMs: executor.clock.nowMs()) { throw refusal }
+                let subjects = self.subjects
+                try executor.quotas.acquireRequest(for: subjects)
+                runOnce(id, resolved, for: subjects)
+            } catch {
+                perform(machine.failed(id: id, [error]))
+            }
+        }
     }
 
     func stop(_ id: String) {

@@ -1,4 +1,6 @@
+import Catalog
 import Execution
+import JSON
 import LiveModel
 import Sessions
 
@@ -11,12 +13,17 @@ struct LiveOperations {
     private var followed: [String: FollowedOperation] = [:]
     private var outbox: DeliveryOutbox<SharedResult>
     var oneShots: OneShotOperations<Task<Void, Never>>
+    private var waiting: WaitingOperations<ResolvedOperation>
 
-    init(hub: LoopHub, executor: any SessionRequestExecutor, limits: SessionLimits) {
+    /// - Parameter executesMax: nil: as `limits` say. Operations that are requests of their own need no queue.
+    init(
+        hub: LoopHub, executor: any SessionRequestExecutor, limits: SessionLimits, executesMax: Int? = nil
+    ) {
         self.hub = hub
         self.executor = executor
         outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
-        oneShots = OneShotOperations(runningMax: limits.operationsMax)
+        oneShots = OneShotOperations(runningMax: executesMax ?? limits.executesMax)
+        waiting = WaitingOperations(countMax: limits.executesWaitingMax, bytesMax: limits.bytesMax)
     }
 
     subscript(id: String) -> FollowedOperation? { followed[id] }
@@ -62,11 +69,26 @@ struct LiveOperations {
         return (id, result)
     }
 
+    /// Lets a one-shot operation wait behind others, if it must.
+    /// - Returns: whether it waits; `nextWaiting` returns it when it may run.
+    /// - Throws: `.limitExceeded`.
+    mutating func wait(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) -> Bool {
+        if oneShots.hasRoom, waiting.isEmpty { return false }
+        try waiting.append(id, resolved, bytes: JSONWriter.compact(.object(resolved.variables)).count)
+        return true
+    }
+
+    /// The waiting operation that may run now, if any.
+    mutating func nextWaiting() -> (id: String, operation: ResolvedOperation)? {
+        oneShots.hasRoom ? waiting.next() : nil
+    }
+
     /// Stops following an operation and drops the response of a one-shot operation, which runs on: a mutation is not
     /// undone.
     /// - Returns: whether it was followed.
     @discardableResult
     mutating func stop(_ id: String) -> Bool {
+        waiting.giveUp(id)
         oneShots.giveUp(id)
         outbox.discard(id: id)
         guard let operation = followed.removeValue(forKey: id) else { return false }
@@ -78,6 +100,7 @@ struct LiveOperations {
     mutating func stopAll() {
         for operation in followed.values { end(operation) }
         followed = [:]
+        waiting.removeAll()
         for task in oneShots.giveUpAll() { task.cancel() }
     }
 

@@ -5,20 +5,20 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Checks periodically that the servers which a node needs answer; `ReadinessRule` decides the readiness.
+/// Checks periodically that the servers which a node needs serve it; `ReadinessRule` decides the readiness.
 ///
 /// Bound: one request in flight to each server.
 final class ReadinessProbe: Sendable {
     private static let intervalMs: Int64 = 1_000
 
     private let pool: PostgresPool
-    private let broker: any Broker
+    private let streams: StreamProbe
     private let logger: Logger
     private let state: Mutex<ReadinessRule>
 
-    init(_ dependencies: ReadinessRule, pool: PostgresPool, broker: any Broker, logger: Logger) {
+    init(_ dependencies: ReadinessRule, pool: PostgresPool, streams: StreamProbe, logger: Logger) {
         self.pool = pool
-        self.broker = broker
+        self.streams = streams
         self.logger = logger
         state = Mutex(dependencies)
     }
@@ -41,14 +41,25 @@ final class ReadinessProbe: Sendable {
     }
 
     private func ask(_ server: ReadinessRule.Server, everyMs: Int64) async {
+        var reading = StreamProbe.Reading()
         while !Task.isCancelled {
-            let isThere =
+            let outcome: StreamProbe.Outcome =
                 switch server {
-                case .postgres: await isPostgresThere()
-                case .redis: await isRedisThere()
+                case .postgres: await isPostgresThere() ? .served : .silent
+                case .redis: await streams.round(&reading)
                 }
             let nowMs = MonotonicClock.nowMs()
-            if isThere { state.withLock { $0.answered(server, nowMs: nowMs) } }
+            state.withLock { state in
+                switch outcome {
+                case .served: state.answered(server, nowMs: nowMs)
+                case .refused: state.failed(server, refused: true)
+                case .silent: state.failed(server, refused: false)
+                case .pending: break
+                }
+            }
+            if case .refused(let reason) = outcome {
+                logger.debug("a server refuses this node", metadata: ["server": "\(server)", "error": "\(reason)"])
+            }
             try? await Task.sleep(for: .milliseconds(everyMs))
         }
     }
@@ -83,15 +94,6 @@ final class ReadinessProbe: Sendable {
         } catch {
             if case .server = error.code { return true }
             return false
-        }
-    }
-
-    private func isRedisThere() async -> Bool {
-        do throws(BrokerError) {
-            try await broker.ping()
-            return true
-        } catch {
-            return [.rejected, .outOfMemory].contains(error.code)
         }
     }
 }

@@ -187,10 +187,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             let count = bytes.readableBytes
             if request.body.readableBytes + count > self.context.configuration.bodyBytesMax {
                 fail(.bodyTooLarge, origin: request.origin)
-            } else if !self.context.bodies.acquire(count) {
+            } else if !self.context.bodies.change(&bodyBytesHeld, to: bodyBytesHeld + count) {
                 fail(.bodiesFull, origin: request.origin)
             } else {
-                bodyBytesHeld += count
                 request.body.writeBuffer(&bytes)
                 phase = .body(request)
             }
@@ -296,8 +295,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     private func releaseBody(_ bytes: Int) {
-        context.bodies.release(bytes)
-        bodyBytesHeld -= bytes
+        _ = context.bodies.change(&bodyBytesHeld, to: bodyBytesHeld - bytes)
     }
 
     /// Releases every reservation; no request of this connection continues here.

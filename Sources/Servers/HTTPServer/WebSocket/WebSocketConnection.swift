@@ -1,6 +1,7 @@
 import Clocks
 package import NIOCore
 import NIOWebSocket
+import Pacing
 
 /// One open WebSocket: sends complete messages and controls reading and closing.
 ///
@@ -33,11 +34,16 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     private var heldBytes = 0
     private var lingerBytesLeft = 0
     private var readIsDue = false
+    private var rate: InputRate
+    /// Set while the peer has sent more than its rate: nothing is read until it fires.
+    private var throttle: Scheduled<Void>?
 
     init(transport: Transport) {
         self.transport = transport
         let configuration = transport.table.context.configuration
         id = transport.table.context.nextWebSocketID()
+        rate = InputRate(
+            perSecond: configuration.webSocketFramesPerSecond, burst: configuration.webSocketFramesBurst)
         // The first ping comes after between half an interval and a whole one, which spreads clients that connected
         // together.
         let half = max(1, configuration.webSocketPingIntervalMs / 2)
@@ -108,6 +114,11 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .lingering, .closed: return
         case .open, .awaitingPong, .closeSent: break
         }
+        switch rate.arrived(nowMs: MonotonicClock.nowMs()) {
+        case .within: break
+        case .over: pauseForRate()
+        case .excessive: return fail(1008, "too many messages")
+        }
         let maximum = transport.table.context.configuration.webSocketFrameBytesMax
         let outcome = message.add(frame, bytesMax: maximum)
         hold(frameBytes: 0)
@@ -118,6 +129,18 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .ping(let payload): if case .open = phase { sendControl(FrameHeader.pong, payload.readableBytesView) }
         case .close(let code): peerClosed(code)
         case .fail(let code): fail(code)
+        }
+    }
+
+    /// Reads nothing until the peer's rate permits it.
+    private func pauseForRate() {
+        guard throttle == nil else { return }
+        let waitMs = rate.pauseMs(nowMs: MonotonicClock.nowMs())
+        throttle = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(max(1, waitMs))) { [weak self] in
+            guard let self else { return }
+            throttle = nil
+            if rate.pauseMs(nowMs: MonotonicClock.nowMs()) > 0 { return pauseForRate() }
+            if readIsDue { readIfWanted() }
         }
     }
 
@@ -164,11 +187,11 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     /// Fails the connection (section 7.1.7): sends the code and does not wait for the peer's close frame.
-    private func fail(_ code: UInt16) {
+    private func fail(_ code: UInt16, _ reason: String = "") {
         switch phase {
         case .open, .awaitingPong:
             transport.table.context.counters.peerErrorsTotal.increment()
-            sendClose(code, "")
+            sendClose(code, reason)
             end(code)
             linger()
         case .closeSent:
@@ -187,11 +210,12 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     private func end(_ code: UInt16?) {
+        throttle?.cancel()
+        throttle = nil
         guard let handler else { return }
         self.handler = nil
         message = WebSocketAssembler()
-        transport.table.context.bodies.release(heldBytes)
-        heldBytes = 0
+        transport.table.context.bodies.release(&heldBytes)
         transport.table.context.counters.webSocketsOpen.decrement()
         handler.closed(code: code)
     }
@@ -207,7 +231,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
 
     func readIfWanted() {
         let pauseBytes = transport.table.context.configuration.webSocketReadPauseBytes
-        if isLingering || (!isReadingPaused && transport.pendingBytes <= pauseBytes) {
+        if isLingering || (!isReadingPaused && throttle == nil && transport.pendingBytes <= pauseBytes) {
             readIsDue = false
             transport.channel.read()
         } else {

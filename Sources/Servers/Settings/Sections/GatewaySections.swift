@@ -11,16 +11,28 @@ package struct GatewaySection: SettingSection {
         "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
     package let subscriptionsPerSessionMax = Setting.int(
         "gateway.subscriptionsPerSessionMax", 1000, in: 1...100_000, "Subscriptions of one session.")
+    package let executesPerSessionMax = Setting.int(
+        "gateway.executesPerSessionMax", 64, in: 1...100_000,
+        "One-shot operations that one session runs at a time; more wait in order.")
+    package let executesWaitingMax = Setting.int(
+        "gateway.executesWaitingMax", 1024, in: 0...100_000,
+        "One-shot operations of one session that wait; more are refused.")
+    package let messagesPerSecond = Setting.int(
+        "gateway.messagesPerSecond", 200, in: 0...1_000_000,
+        "Messages per second of one session, pings included; a faster client is read more slowly. 0: no limit.")
+    package let messagesBurst = Setting.int(
+        "gateway.messagesBurst", 2000, in: 1...1_000_000,
+        "Messages that a session may send at once before that rate applies; with twice as many a WebSocket is closed.")
     package let sessionsPerUserMax = Setting.int(
         "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: no limit.")
     package let sessionsPerAddressMax = Setting.int(
-        "gateway.sessionsPerAddressMax", 0, in: 0...1_000_000,
+        "gateway.sessionsPerAddressMax", 5000, in: 0...1_000_000,
         "Sessions of one address on this node; 0: no limit. Behind a proxy set http.trustedProxies first.")
     package let subscriptionsPerUserMax = Setting.int(
         "gateway.subscriptionsPerUserMax", 10_000, in: 0...10_000_000,
         "Subscriptions of one user on this node; 0: no limit.")
     package let subscriptionsPerAddressMax = Setting.int(
-        "gateway.subscriptionsPerAddressMax", 0, in: 0...10_000_000,
+        "gateway.subscriptionsPerAddressMax", 50_000, in: 0...10_000_000,
         "Subscriptions of one address on this node; 0: no limit.")
     package let liveQueriesMax = Setting.int(
         "gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node.")
@@ -74,5 +86,5 @@ package struct APISection: SettingSection {
     package let requestsPerUserMax = Setting.int(
         "api.requestsPerUserMax", 256, in: 0...1_000_000, "Of these, those of one user; 0: no limit.")
     package let requestsPerAddressMax = Setting.int(
-        "api.requestsPerAddressMax", 0, in: 0...1_000_000, "Of these, those of one address; 0: no limit.")
+        "api.requestsPerAddressMax", 512, in: 0...1_000_000, "Of these, those of one address; 0: no limit.")
 }

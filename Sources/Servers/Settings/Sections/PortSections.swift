@@ -30,8 +30,14 @@ package struct HTTPSection: SettingSection {
     package let trustedProxies = Setting.list(
         "http.trustedProxies",
         "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the client's address.")
+    package let uncountedAddresses = Setting.list(
+        "http.uncountedAddresses", standard: ["127.0.0.0/8", "::1"],
+        "Addresses or networks without limits for each address; empty for none.")
     package let grpcCallsMax = Setting.int(
         "http.grpc.callsMax", 128, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")
+    package let grpcControlFramesPerSecond = Setting.int(
+        "http.grpc.controlFramesPerSecond", 100, in: 10...100_000,
+        "PING, SETTINGS and PRIORITY frames per second of one gRPC connection; a faster one is read more slowly.")
     package let grpcIdleTimeoutMs = Setting.duration(
         "http.grpc.idleTimeoutMs", 5 * minute, in: 100...24 * hour,
         "Time after which a gRPC connection without calls is closed with GOAWAY.")

@@ -108,6 +108,8 @@ struct PrivateServers: Sendable {
         settings.redis.url = redis.url
         settings.cluster.roles = roles
         settings.http.port = 0
+        // One client stands for many.
+        settings.gateway.messagesPerSecond = 0
         settings.admin.port = 0
         adjust(&settings)
         let node = ServiceNode(settings: settings, catalog: catalog, metrics: Self.metrics, logger: Self.quiet)

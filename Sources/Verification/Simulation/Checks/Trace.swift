@@ -37,6 +37,7 @@ extension GatewayMachine.Effect {
         case .deliver(let hubs, let key, .unchangedTick(let result), _): "\(hubs) \(key.short) again \(result.position)"
         case .deliver(let hubs, let key, .unchanged, _): "\(hubs) \(key.short) unchanged"
         case .deliver(let hubs, let key, .failed, _): "\(hubs) \(key.short) failed"
+        case .deliver(let hubs, let key, .unanswered, _): "\(hubs) \(key.short) unanswered"
         }
     }
 }

@@ -50,7 +50,7 @@ final class Connection {
         guard !isOver else { return }
         switch delivery {
         case .unchanged: break
-        case .failed:
+        case .failed, .unanswered:
             outbox.discard(id: "1")
             transmit { client, connection in client.failed(through: connection) }
         case .result(let result), .unchangedTick(let result):

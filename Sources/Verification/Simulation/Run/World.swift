@@ -47,6 +47,8 @@ package final class World {
     static var gatewaySettings: GatewayMachine.Settings {
         var settings = GatewayMachine.Settings()
         settings.interest.announceRetryMs = 1_000
+        // Clients of the simulator take an error for the end of their connection.
+        settings.interest.answerMaxMs = 0
         settings.interest.announceRetryMaxMs = 4_000
         settings.interest.lingerMs = 1_500
         settings.interest.summaryMs = 3_000

@@ -37,6 +37,22 @@ import Testing
         #expect(ledger.counts.count == 2)
     }
 
+    @Test func addressesThatStandForManyClientsAreNotCounted() {
+        var ledger = ledger {
+            $0.sessions = .init(perUser: 2, perAddress: 1)
+            $0.uncounted = TrustedProxies(["127.0.0.0/8", "::1"])!
+        }
+        for address in ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"] {
+            for _ in 0..<3 { #expect(isTaken(&ledger, .session, [.address(address)])) }
+        }
+        #expect(ledger.counts.isEmpty)
+        #expect(isTaken(&ledger, .session, [home]))
+        #expect(!isTaken(&ledger, .session, [home]))
+        // Users are counted wherever they are.
+        for _ in 0..<2 { #expect(isTaken(&ledger, .session, [.address("127.0.0.1"), ann])) }
+        #expect(!isTaken(&ledger, .session, [.address("127.0.0.1"), ann]))
+    }
+
     @Test func allPartiesOrNone() {
         var ledger = ledger {
             $0.subscriptions.perUser = 5

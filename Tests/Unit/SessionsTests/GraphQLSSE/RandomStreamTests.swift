@@ -111,7 +111,7 @@ import Testing
                     case .close, .end: isClosed = true
                     }
                 }
-                #expect(running.count <= 4 && machine.operationCount <= 4 + 256, "seed \(seed), step \(step)")
+                #expect(running.count <= 4 && machine.operationCount <= 4 + 256 + 8, "seed \(seed), step \(step)")
             }
         }
         #expect(begun >= 100, "some of them mean something: \(begun)")

@@ -36,6 +36,7 @@ import Testing
         case .unchanged(let digest, _): "unchanged \(name(digest))"
         case .unchangedTick(let result): "again \(String(decoding: result.answer.body, as: UTF8.self))"
         case .failed(let error): "failed \(error.code.rawValue)"
+        case .unanswered(let error): "unanswered \(error.code.rawValue)"
         }
     }
 

@@ -1,0 +1,129 @@
+import LiveModel
+import Testing
+
+@testable import Sessions
+
+/// What subscribers get while the owner of a shard does not answer, or only with what cannot count.
+@Suite struct AnswerTimeTests {
+    private let key = SessionFixture.query().key
+
+    private func machine(answerMaxMs: Int64 = 3_000, shardCount: Int = 4) -> InterestMachine {
+        var settings = InterestMachine.Settings()
+        settings.answerMaxMs = answerMaxMs
+        settings.shardCount = shardCount
+        return InterestMachine(gateway: NodeID("g"), settings: settings) { _ in ShardRoute(SessionFixture.shard) }
+    }
+
+    private func errors(_ actions: [InterestMachine.Action]) -> [ErrorCode] {
+        actions.compactMap { action in
+            if case .deliver(_, _, .unanswered(let error), _) = action { error.code } else { nil }
+        }
+    }
+
+    private func announcements(_ actions: [InterestMachine.Action]) -> [AnnouncementID] {
+        actions.compactMap { if case .tell(_, .announce(_, _, _, let announcement)) = $0 { announcement } else { nil } }
+    }
+
+    private func delivers(_ actions: [InterestMachine.Action]) -> Bool {
+        actions.contains { if case .deliver(_, _, .result, _) = $0 { true } else { false } }
+    }
+
+    @Test func silenceBecomesAnErrorOnceAndTheSubscriptionGoesOn() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        #expect(errors(machine.timeReached(nowMs: 2_999)).isEmpty)
+        #expect(errors(machine.timeReached(nowMs: 3_500)) == [.unavailable])
+        #expect(errors(machine.timeReached(nowMs: 60_000)).isEmpty)
+        #expect(delivers(machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 60_001)))
+    }
+
+    @Test func aLaterSubscriberHasATimeOfItsOwn() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        #expect(errors(machine.timeReached(nowMs: 3_000)) == [.unavailable])
+        _ = try machine.subscribed(hub: 1, SessionFixture.query(), known: nil, nowMs: 5_000)
+        #expect(errors(machine.timeReached(nowMs: 7_900)).isEmpty)
+        #expect(errors(machine.timeReached(nowMs: 8_500)) == [.unavailable])
+    }
+
+    @Test func anAnswerInTimeLeavesNoError() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        _ = machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 2_000)
+        #expect(machine.timeReached(nowMs: 4_000).allSatisfy { if case .deliver = $0 { false } else { true } })
+        // Announcing again, because another owner takes over, is no subscription.
+        _ = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 2), nowMs: 5_000)
+        #expect(errors(machine.timeReached(nowMs: 50_000)).isEmpty)
+    }
+
+    @Test func zeroMeansNever() throws {
+        var machine = machine(answerMaxMs: 0)
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        #expect(errors(machine.timeReached(nowMs: 1_000_000)).isEmpty)
+    }
+
+    @Test func onlySubscriptionsWithoutAnAnswerGetTheError() {
+        var table = SubscriptionTable<String>()
+        let error = InterestMachine.Delivery.unanswered(RequestError(.unavailable, "no"))
+        func told() -> [String] { table.take(error, key: key).map(\.subscription.id).sorted() }
+        _ = table.insert("a", id: "served", key: key, known: nil)
+        _ = table.insert("a", id: "confirmed", key: key, known: SessionFixture.known(1, SessionFixture.position(1)))
+        _ = table.take(.result(SessionFixture.live(1, 2)), key: key)
+        _ = table.insert("a", id: "claims", key: key, known: SessionFixture.known(1, SessionFixture.position(1)))
+        _ = table.take(.unchanged(digest: SessionFixture.digest(1), position: SessionFixture.position(3)), key: key)
+        _ = table.insert("a", id: "waits", key: key, known: nil, claimUntil: 7)
+        #expect(told() == ["waits"])
+        #expect(told().isEmpty, "once")
+        #expect(table.take(.result(SessionFixture.live(1, 4)), key: key).map(\.subscription.id) == ["waits"])
+    }
+
+    @Test func messagesAboutShardsThatDoNotExistAreRefusedAndNotStored() {
+        var machine = machine(shardCount: 4)
+        for number in [-1, 4, 5, .max, .min] {
+            let shard = ShardID(number)
+            #expect(machine.inboxArrived(.announceAll(shard: shard, epoch: 1), nowMs: 0).isEmpty)
+            #expect(
+                machine.inboxArrived(
+                    .settled(shard: shard, epoch: .max, through: .zero, except: [], held: HeldFingerprint()), nowMs: 0
+                ).isEmpty)
+        }
+        #expect(machine.timeReached(nowMs: 1).isEmpty, "no summaries to such shards")
+        _ = machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 1), nowMs: 2)
+        #expect(machine.timeReached(nowMs: 100_000).count == 1, "only to the one that exists")
+    }
+
+    @Test func aRunThatNobodyMadeSilencesNothingForGood() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        _ = machine.inboxArrived(SessionFixture.result(1, 5), nowMs: 1)
+        #expect(delivers(machine.inboxArrived(SessionFixture.result(9, Position.runMax), nowMs: 2)), "forged")
+        // A few older ones may be duplicates of what was read before.
+        #expect(machine.inboxArrived(SessionFixture.result(2, 6), nowMs: 10).isEmpty)
+        #expect(machine.inboxArrived(SessionFixture.result(3, 7), nowMs: 11).isEmpty)
+        #expect(machine.inboxArrived(SessionFixture.result(4, 8), nowMs: 12).isEmpty)
+        let actions = machine.inboxArrived(SessionFixture.result(5, 9), nowMs: 1_010)
+        let announced = try #require(announcements(actions).first)
+        #expect(announced.requiresFreshRun)
+        #expect(actions.contains { if case .forgetPositions = $0 { true } else { false } })
+        #expect(delivers(machine.inboxArrived(SessionFixture.result(6, 10), nowMs: 1_020)))
+    }
+
+    @Test func aResultThatCountsEndsTheDoubt() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        _ = machine.inboxArrived(SessionFixture.result(1, 50), nowMs: 1)
+        for round in 0..<10 {
+            let nowMs = Int64(round) * 1_000
+            for run in [40, 41] as [UInt64] {
+                #expect(machine.inboxArrived(SessionFixture.result(2, run), nowMs: nowMs).isEmpty)
+            }
+            #expect(delivers(machine.inboxArrived(SessionFixture.result(100 + round, 51 + UInt64(round)), nowMs: nowMs)))
+        }
+    }
+
+    @Test func aRunNumberBeyondAnyOwnersIsNoPosition() {
+        #expect(Position("1.\(Position.runMax).2-0") != nil)
+        #expect(Position("1.\(Position.runMax + 1).2-0") == nil)
+        #expect(Position("1.\(UInt64.max).2-0") == nil)
+    }
+}
