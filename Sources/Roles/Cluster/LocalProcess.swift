@@ -20,9 +20,9 @@ package enum LocalProcess {
         return stat.startTicks != process.startTicks || stat.isZombie
     }
 
-    /// Names the running system (a new name after each boot), the namespaces in which process ids and start times count,
-    /// and the host, because a copied virtual machine has the same boot. A number of a namespace that is used again
-    /// belongs to a namespace whose processes have all ended.
+    /// Names the running system (a new name after each boot), the namespaces in which process ids and start times
+    /// count, and the host, because a copied virtual machine has the same boot. A number of a namespace that is used
+    /// again belongs to a namespace whose processes have all ended.
     private static let machine: String? = {
         guard let boot = text(at: "/proc/sys/kernel/random/boot_id"), let processes = link(at: "/proc/self/ns/pid")
         else { return nil }

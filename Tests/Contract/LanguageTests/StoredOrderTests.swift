@@ -8,8 +8,8 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// Lists without `orderBy`, `limit` and `offset` come as their rows are stored, whatever plan finds them; the others
-    /// by key where their order leaves a choice.
+    /// Lists without `orderBy`, `limit` and `offset` come as their rows are stored, whatever plan finds them; the
+    /// others by key where their order leaves a choice.
     @Suite struct StoredOrder {
         private static let sdl = """
             type Shelf @table(key: "name") { name: String! }

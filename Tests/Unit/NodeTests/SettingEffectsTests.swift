@@ -137,7 +137,7 @@ import Testing
     @Test func partsHaveTheDefaultsOfTheSettings() throws {
         var settings = Settings()
         settings.cluster.nodeId = "node"
-        let node = try Self.node(settings)
+        let node = try Self.node(settings, isDevelopment: false)
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
             (node.resolverSettings, HTTPResolvers.Settings()), (node.embeddingSettings, EmbeddingSettings()),
@@ -203,9 +203,9 @@ import Testing
     /// Is never asked: key sources are only named.
     private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
 
-    private static func node(_ settings: Settings) throws -> NodeContext {
+    private static func node(_ settings: Settings, isDevelopment: Bool = true) throws -> NodeContext {
         ServiceNode(
-            settings: settings, catalog: emptyCatalog, metrics: PrometheusMetrics(), isDevelopment: true,
+            settings: settings, catalog: emptyCatalog, metrics: PrometheusMetrics(), isDevelopment: isDevelopment,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         ).context
     }

@@ -1,6 +1,7 @@
 package import JSON
 
-/// Identifies the process of a node to other processes of the same machine, so that they can tell whether it still runs.
+/// Identifies the process of a node to other processes of the same machine, so that they can tell whether it still
+/// runs.
 package struct ProcessIdentity: Sendable, Hashable {
     /// Names the running system and the namespace in which process ids count. Ids of different machines are not
     /// comparable.

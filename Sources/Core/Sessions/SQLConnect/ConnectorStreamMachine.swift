@@ -8,8 +8,8 @@ package import LiveModel
 /// result. Errors of one operation are reported under its id, and the stream lives on. When the token of a
 /// subscription has ended the error comes with the end of the stream: web clients send a new token only with their
 /// next message, but connect again with it when the socket closes. A subscription that was refused or has failed is
-/// remembered until the client cancels it: web clients then ask with `resume` whether the reason is gone. They also send
-/// `resume` right behind `subscribe`, so a refusal waits a little for it (`SessionAction.refuse`).
+/// remembered until the client cancels it: web clients then ask with `resume` whether the reason is gone. They also
+/// send `resume` right behind `subscribe`, so a refusal waits a little for it (`SessionAction.refuse`).
 package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
     package static var traits: SessionTraits {
         SessionTraits(

@@ -69,7 +69,7 @@ struct Dev: AsyncParsableCommand {
         }
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
-        // The servers' folders are locked, so this is the only node, and after a crash it has its former leases at once.
+        // The servers' folders are locked, so this is the only node; after a crash it has its former leases at once.
         if settings.cluster.nodeId == nil { settings.cluster.nodeId = "dev" }
         let keepers = SupervisedServers.keep(postgres, redis, report: Terminal.error)
         do {
