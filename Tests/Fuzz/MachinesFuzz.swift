@@ -113,7 +113,7 @@ private struct Session<Machine: SessionMachine> {
             case .authenticate:
                 precondition(!isJudging, "a second judgement")
                 isJudging = true
-            case .send(let bytes):
+            case .send(let bytes), .refuse(_, let bytes):
                 if isText { precondition((try? JSONParser.parse(bytes)) != nil, "sends what is no JSON") }
             case .rerun: break
             }

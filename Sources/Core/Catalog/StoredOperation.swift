@@ -41,8 +41,12 @@ package final class StoredOperation: Sendable {
     /// Whether the fields of a mutation must run one after the other, because a value reads the result of an earlier
     /// field or a `@check` decides whether the next one runs.
     package let isStepwise: Bool
+    let schema: Schema
+    /// The fields to which a mutation itself gives values, by SQL table name.
+    let givenFields: [String: Set<String>]
 
     init(_ tree: OperationTree, schema: Schema, version: Digest) {
+        self.schema = schema
         reference = tree.reference
         kind = tree.kind
         self.version = version
@@ -59,11 +63,13 @@ package final class StoredOperation: Sendable {
         case .query(let fields):
             query = QueryPlan(fields, schema: schema, dynamicVariables: tree.dynamicVariables)
             mutation = []
+            givenFields = [:]
         case .mutation(let fields):
             query = nil
             mutation = fields.map {
                 MutationPlan($0, schema: schema, dynamicVariables: tree.dynamicVariables)
             }
+            givenFields = fields.reduce(into: [:]) { $1.kind.addGivenFields(to: &$0) }
         }
         tablesWrittenByKey = Set(mutation.flatMap(\.tablesWrittenByKey)).sorted()
         results = tree.results

@@ -7,6 +7,21 @@ struct RowScores {
     var relevance = [Piece].text("NULL::double precision")
 }
 
+extension RowList {
+    /// Whether the rows come in the order in which they are stored.
+    fileprivate var isInStoredOrder: Bool {
+        guard arguments.order.isEmpty, !arguments.isPaged, case .constant(false) = arguments.isDistinct,
+            case .rows = content
+        else { return false }
+        return switch source {
+        case .table(let table): table.view == nil
+        case .inverse(let relation): relation.child.view == nil
+        case .manyToMany: true
+        case .search, .similarity: false
+        }
+    }
+}
+
 /// Renders lists of all rows, related rows or search results: plain, distinct or grouped.
 extension TemplateBuilder {
     /// - Parameter outer: the alias of the row that a relation starts from.
@@ -42,6 +57,11 @@ extension TemplateBuilder {
         let condition = Piece.wrapped(" WHERE ", [.joined(tests, separator: " AND ", empty: [])], "")
         switch list.content {
         case .rows(let object):
+            if list.isInStoredOrder {
+                return collected(
+                    select(object, from: alias) + storedOrder(from + [condition], table, alias, list.arguments)
+                        + .text(" ORDER BY \(Self.place(alias))"))
+            }
             let rows = select(object, from: alias, scores) + from + [condition]
             let order = order(list.arguments.order, table, alias, default: first)
             return collected(rows + order, list.arguments)
@@ -67,6 +87,16 @@ extension TemplateBuilder {
         let far = join(
             relation.far, columnsOf: relation.join, to: relation.target, target: target, local: joinAlias)
         let filter = predicate(list.arguments.filter, relation.join, joinAlias)
+        if list.isInStoredOrder {
+            let from =
+                .text(" FROM \(SQLName.quoted(relation.join.name)) \(joinAlias) WHERE \(near)")
+                + [Piece.wrapped(" AND ", filter, "")]
+            return collected(
+                selection + storedOrder(from, relation.join, joinAlias, list.arguments)
+                    + .text(
+                        " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far)"
+                            + " ORDER BY \(Self.place(joinAlias))"))
+        }
         let rows =
             selection
             + .text(
@@ -82,6 +112,22 @@ extension TemplateBuilder {
             return collected(rows + grouping, list.arguments)
         }
     }
+
+    /// Renders the rows of a list that is neither ordered nor paged. They come as they are stored, which for rows that
+    /// were never changed is the order of insertion, whatever plan the database chooses, alone and in a batch. If there
+    /// are more than the list takes, the first by key are taken.
+    /// - Parameter rows: ` FROM … WHERE …`
+    private mutating func storedOrder(
+        _ rows: [Piece], _ table: Table, _ alias: String, _ arguments: ListArguments
+    ) -> [Piece] {
+        .text(" FROM (SELECT \(alias).*, (\(alias).tableoid, \(alias).ctid) AS \(Self.placeName)") + rows
+            + order([], table, alias) + limits(arguments) + .text(") \(alias)")
+    }
+
+    /// The place of a row in the database; no column of a schema has this name.
+    private static let placeName = "\"~place\""
+
+    private static func place(_ alias: String) -> String { "\(alias).\(placeName)" }
 
     /// Renders the name of the function that parses a search's query.
     private mutating func parser(_ format: TextSearch.FormatArgument) -> [Piece] {

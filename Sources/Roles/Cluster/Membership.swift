@@ -46,17 +46,20 @@ package final class Membership: Sendable {
     private let broker: any Broker
     private let directory: ClusterDirectory
     private let logger: Logger
+    private let hasEnded: @Sendable (ProcessIdentity) -> Bool
     private let state: Mutex<State>
     private let wakeUp = AsyncNotify()
 
+    /// - Parameter hasEnded: whether a node's process is known to have ended.
     package init(
         node: NodeID, broker: any Broker, directory: ClusterDirectory, settings: MembershipMachine.Settings,
-        logger: Logger
+        hasEnded: @escaping @Sendable (ProcessIdentity) -> Bool = LocalProcess.hasEnded, logger: Logger
     ) {
         self.node = node
         self.broker = broker
         self.directory = directory
         self.logger = logger
+        self.hasEnded = hasEnded
         state = Mutex(State(machine: MembershipMachine(node: node, settings: settings)))
     }
 
@@ -188,15 +191,66 @@ package final class Membership: Sendable {
             let answer = await attempt { () async throws(BrokerError) in
                 try await broker.nodes(livingAtMost: Int(livingAtMostMs))
             }
-            change { [directory] in $0.nodesListed(call, answer, nowMs: directory.nowMs()) }
+            let ended = ((try? answer.get()) ?? [])
+                .compactMap { NodeRecordPayload(payload: $0.payload)?.process }.filter(hasEnded)
+            change { [directory] in
+                $0.nodesListed(call, answer, ended: Set(ended), nowMs: directory.nowMs())
+            }
         case .wakeWorkers: await broker.wakeWorkers(of: node.name)
         case .withdraw: try? await broker.withdrawNode(node.name)
+        case .clear(let nodes): await clear(nodes)
         case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
         case .updateRoutes: roles.updateRoutes()
         case .drainSessions: roles.drainSessions()
         case .endRound(let round): end(round: round)
         case .report(let report): log(report)
         }
+    }
+
+    /// Frees what nodes held whose processes have ended. The leases come before the entry, which keeps them to be
+    /// released until that is done.
+    ///
+    /// Only leases under the epochs that the ended process announced are released, and only its own entry is removed: a
+    /// process of the same name may have started since.
+    private func clear(_ nodes: [NodeRecordPayload]) async {
+        for gone in nodes {
+            let answer = await attempt { () async throws(BrokerError) in
+                for from in stride(from: 0, to: gone.shards.count, by: Self.releasesMax) {
+                    try await release(gone.shards.dropFirst(from).prefix(Self.releasesMax), of: gone.id)
+                }
+                let current = try await broker.nodes().first { $0.id == gone.id.name }
+                if current.flatMap({ NodeRecordPayload(payload: $0.payload) })?.process == gone.process {
+                    try await broker.withdrawNode(gone.id.name)
+                }
+            }
+            switch answer {
+            case .success:
+                logger.info("the process of a node has ended; its shards are free", metadata: ["ended": "\(gone.id)"])
+            case .failure(let failure): log(.heartbeatFailed(reason: failure.reason))
+            }
+        }
+        await broker.wakeWorkers(of: node.name)
+    }
+
+    /// The greatest number of leases released at a time.
+    private static let releasesMax = 64
+
+    private func release(_ shards: some Sequence<ShardStatus>, of owner: NodeID) async throws(BrokerError) {
+        let failure = await withTaskGroup(of: BrokerError?.self) { group in
+            for status in shards {
+                group.addTask { [broker] in
+                    do throws(BrokerError) {
+                        try await broker.releaseLease(
+                            broker.keys.lease(shard: status.shard.number), owner: owner.name, epoch: status.epoch)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(nil) { $0 ?? $1 }
+        }
+        if let failure { throw failure }
     }
 
     private func attempt<Value: Sendable>(

@@ -1,3 +1,4 @@
+import Catalog
 package import LiveModel
 package import Postgres
 
@@ -17,6 +18,15 @@ extension RequestError {
         case .unsupported: self.init(.internalError, "the statement is not supported")
         }
         if code == .databaseError || code == .internalError { cause = "\(error)" }
+    }
+
+    /// The error of a statement of a mutation.
+    init(_ error: PostgresError, of operation: StoredOperation) {
+        self.init(error)
+        guard code == .constraintViolation else { return }
+        violation = operation.violation(
+            table: error.table, constraint: error.constraint, columns: error.constraintColumns,
+            isForeignKey: error.isForeignKeyViolation)
     }
 
     private static func server(_ error: PostgresError) -> RequestError {
@@ -42,5 +52,18 @@ extension RequestError {
             return RequestError(.unavailable, "the database cannot be reached")
         }
         return RequestError(.databaseError, "the database refused the statement")
+    }
+}
+
+extension PostgresError {
+    /// The columns that a violated constraint concerns, as far as the server names them: `column`, else those of a
+    /// detail such as `Key (a, b)=(1, x) already exists.` Translated details have the same form.
+    var constraintColumns: [String] {
+        if let column { return [column] }
+        guard let detail, let begin = detail.firstIndex(of: "("), let end = detail.firstRange(of: ")=("),
+            begin < end.lowerBound
+        else { return [] }
+        return detail[detail.index(after: begin)..<end.lowerBound].split(separator: ",")
+            .map { String($0.drop { " \"".contains($0) }.reversed().drop { " \"".contains($0) }.reversed()) }
     }
 }

@@ -10,7 +10,7 @@ package final class MutationExecutor: Sendable {
         /// JSON text of `data`.
         package let body: [UInt8]
         /// Errors of single fields; the other fields were committed.
-        package let errors: [RequestError]
+        package var errors: [RequestError]
         /// The row now in the outbox; nil when nothing could be refreshed or nothing was committed.
         package let event: OutboxRow?
         /// The error of the first failed field, when nothing was committed; nil otherwise.
@@ -69,7 +69,7 @@ package final class MutationExecutor: Sendable {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
             return try await StepwiseMutation(
-                pool: pool, run: run, resolvers: resolvers, draft: draft, caller: caller
+                pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, caller: caller
             ).execute()
         }
         let call = try operation.mutationCall(
@@ -98,7 +98,8 @@ package final class MutationExecutor: Sendable {
             guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
                 throw RequestError(error)
             }
-            return Self.rolledBack(call.steps.map(\.responseKey), failedStep: failed, RequestError(error))
+            return Self.rolledBack(
+                call.steps.map(\.responseKey), failedStep: failed, RequestError(error, of: operation))
         }
         let fields = zip(call.steps, results).map { step, result in
             (step.responseKey, Self.value(of: step, result))
@@ -116,6 +117,7 @@ package final class MutationExecutor: Sendable {
         for (index, key) in responseKeys.enumerated() {
             var fieldError = error
             if index != failedStep || error.path.isEmpty { fieldError.path = [.key(key)] }
+            if index != failedStep { fieldError.violation = nil }
             if index < failedStep { fieldError.message = "(rolled back)" }
             if index > failedStep { fieldError.message = "(aborted)" }
             errors.append(fieldError)
@@ -150,10 +152,10 @@ package final class MutationExecutor: Sendable {
                         if call.isTransaction {
                             try await session.rollback()
                             return Self.rolledBack(
-                                call.steps.map(\.responseKey), failedStep: index, RequestError(error))
+                                call.steps.map(\.responseKey), failedStep: index, RequestError(error, of: operation))
                         }
                         try await session.rollback(to: "field")
-                        var fieldError = RequestError(error)
+                        var fieldError = RequestError(error, of: operation)
                         fieldError.path = [.key(step.responseKey)]
                         errors.append(fieldError)
                         fields.append((step.responseKey, nil))

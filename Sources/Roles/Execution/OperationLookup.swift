@@ -16,6 +16,8 @@ package struct ResolvedOperation: Sendable {
     package let projectVersion: Digest
     /// The number to which slow statements are charged (`Identity.caller`).
     package var caller: UInt64 = 0
+    /// Whether an administrator runs it, who learns everything about violated constraints.
+    package var isForAdministrator = false
 
     /// Returns the same operation for another sender, who is not authorized yet.
     package func with(auth: Auth?) -> ResolvedOperation {

@@ -1,3 +1,4 @@
+import Catalog
 import JSON
 import LiveModel
 import Operations
@@ -16,6 +17,7 @@ import QuerySQL
 /// is not safe.
 struct StepwiseMutation {
     let pool: PostgresPool
+    let operation: StoredOperation
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
     let draft: EventDraft
@@ -39,7 +41,7 @@ struct StepwiseMutation {
                     if let call = run.remoteCall(index) {
                         await perform(call, index, &state)
                     } else {
-                        try await Self.perform(index, session, &state)
+                        try await perform(index, session, &state)
                     }
                     if let failure = state.rollback {
                         try await session.rollback()
@@ -141,7 +143,7 @@ struct StepwiseMutation {
         }
     }
 
-    private static func perform(_ index: Int, _ session: PostgresSession, _ state: inout State) async throws {
+    private func perform(_ index: Int, _ session: PostgresSession, _ state: inout State) async throws {
         let key = state.run.responseKeys[index]
         if state.isAborted {
             state.fail(key, RequestError(.permissionDenied, "(aborted)"))
@@ -165,7 +167,7 @@ struct StepwiseMutation {
         } catch let error as PostgresError {
             guard case .server = error.code else { throw error }
             try await session.rollback(to: "field")
-            state.fail(key, RequestError(error))
+            state.fail(key, RequestError(error, of: operation))
         } catch let error as RequestError {
             // A failed check: undo this field and run no further one.
             try await session.rollback(to: "field")

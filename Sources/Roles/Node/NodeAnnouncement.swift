@@ -1,4 +1,5 @@
 import Catalog
+import Cluster
 import Deployments
 import Execution
 import FanoutWorker
@@ -35,7 +36,7 @@ struct NodeAnnouncement: Sendable {
             load: sessions.count, shards: await worker?.shardStatuses ?? [],
             project: catalogs.set.current.version.hex,
             deployment: deployments == nil ? 0 : catalogs.generationReached,
-            deploymentProblem: deployments?.problem ?? "it serves its folder only")
+            deploymentProblem: deployments?.problem ?? "it serves its folder only", process: LocalProcess.own)
     }
 
     /// The address at which other machines reach a port. If it is open on every address, the host is that of the

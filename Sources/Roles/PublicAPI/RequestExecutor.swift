@@ -193,8 +193,11 @@ package final class RequestExecutor: SessionRequestExecutor {
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard parts.isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
         do throws(RequestError) {
-            let outcome = try await parts.mutations.execute(resolved, traceID: traceID)
+            var outcome = try await parts.mutations.execute(resolved, traceID: traceID)
             for error in outcome.errors { report(error, resolved, traceID) }
+            let isOpen = parts.disclosesConstraints || resolved.isForAdministrator
+            outcome.errors = outcome.errors.map { $0.disclosingViolation(everything: isOpen) }
+            outcome.failure = outcome.failure?.disclosingViolation(everything: isOpen)
             return outcome
         } catch {
             report(error, resolved, traceID)

@@ -12,6 +12,8 @@ package struct RequestParts: Sendable {
     let mutations: MutationService
     /// Whether the node runs mutations.
     let isAPI: Bool
+    /// Whether clients learn everything about violated constraints, as on a developer's own node.
+    let disclosesConstraints: Bool
     let limits: VariableLimits
     /// The size of the largest result.
     let resultBytesMax: Int
@@ -19,7 +21,8 @@ package struct RequestParts: Sendable {
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService, isAPI: Bool, limits: VariableLimits, resultBytesMax: Int, quotas: QuotaGate
+        mutations: MutationService, isAPI: Bool, disclosesConstraints: Bool = false, limits: VariableLimits,
+        resultBytesMax: Int, quotas: QuotaGate
     ) {
         self.clock = clock
         self.catalogs = catalogs
@@ -27,6 +30,7 @@ package struct RequestParts: Sendable {
         self.queries = queries
         self.mutations = mutations
         self.isAPI = isAPI
+        self.disclosesConstraints = disclosesConstraints
         self.limits = limits
         self.resultBytesMax = resultBytesMax
         self.quotas = quotas

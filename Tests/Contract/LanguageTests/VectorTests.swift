@@ -134,7 +134,7 @@ extension Trait where Self == VectorServer {
                 """,
                 #"{"t": "sea sea"}"#, #"{"doc_update":{"no":4},"doc_updateMany":2}"#),
             .init(
-                "query Q { docs { no v } }",
+                "query Q { docs(orderBy: [{no: ASC}]) { no v } }",
                 #"{"docs":[{"no":1,"v":[0,0,1]},{"no":2,"v":[0,0,1]},{"no":3,"v":[0,-1,0]},{"no":4,"v":[0,2,0]}]}"#),
             .init(
                 """

@@ -59,6 +59,18 @@ struct AdministratorTests {
             let missing = try await run("query ($n: Int!) { lots(limit: $n) { id } }")
             #expect(missing.status == 200 && missing.body["errors"]?.arrayValue?.isEmpty == false)
 
+            // Administrators learn table and constraint, clients only what they write themselves.
+            let twice = try await run("mutation { lot_insert(data: {id: \"\(id)\", title: \"x\"}) }")
+            let told = twice.body["errors"]?[0]?["message"]?.stringValue ?? ""
+            #expect(told.contains("(Lot: "), "\(twice)")
+            let question: JSONObject = [
+                "lotId": "00000000-0000-4000-8000-000000000000", "name": "a", "text": "b",
+            ]
+            let asked = try await API.mutate(node.address, "AskQuestion", question)
+            let error = try #require(asked.body["errors"]?[0], "\(asked)")
+            #expect(error["extensions"] == ["code": "CONSTRAINT_VIOLATION", "fields": ["lotId"]])
+            #expect(error["message"]?.stringValue?.hasSuffix(" (lotId)") == true, "\(error)")
+
             // An impersonated stored operation.
             func account(_ impersonate: JSONObject) async throws -> (status: Int, body: JSONValue) {
                 try await call(

@@ -55,6 +55,16 @@ struct DevTests {
                 address, "EditLot", ["id": .string(id), "category": "Toys", "description": "kept"])
             #expect(answer.status == 200)
 
+            // A developer learns which constraint does not hold.
+            let asked = try await API.mutate(
+                address, "AskQuestion",
+                ["lotId": "00000000-0000-4000-8000-000000000000", "name": "a", "text": "b"])
+            #expect(
+                asked.body["errors"]?[0]?["extensions"] == [
+                    "code": "CONSTRAINT_VIOLATION", "table": "Question", "constraint": "question_lot_id_fkey",
+                    "fields": ["lotId"],
+                ], "\(asked)")
+
             // The same folder twice, while it is in use.
             let twice = try start(folder)
             #expect(await twice.waitForExit() == 1)
@@ -64,13 +74,23 @@ struct DevTests {
             #expect(await first.waitForExit() == 0)
             #expect(try processes(of: folder) == [])
 
-            let second = try start(folder)
+            let patient = ["cluster.leaseTtlMs=600000", "cluster.nodeTtlMs=600000"]
+            let second = try start(folder, further: patient)
             let again = try await self.address(second)
             let lot = try JSONParser.parse(try await API.get(again, "GetLot", ["id": .string(id)]).body)
             #expect(lot["data"]?["lot"]?["description"]?.stringValue == "kept")
             // A crash takes the children along.
+            let follower = try await Subscriber.connect(again)
+            follower.subscribe("GetLot", ["id": .string(id)])
+            _ = try await follower.data()
             await second.crash()
             while try !processes(of: folder).isEmpty { await Task.yield() }
+            // The node has its leases again, which last longer than this test.
+            let third = try start(folder, further: patient)
+            let afterCrash = try await Subscriber.connect(try await self.address(third))
+            afterCrash.subscribe("GetLot", ["id": .string(id)])
+            _ = try await afterCrash.data()
+            await third.crash()
         }
     }
 

@@ -249,6 +249,13 @@ struct RolloutTests {
             #expect(unmade.code == 1)
             #expect(unmade.output.contains("lot.image_url"), "\(unmade.output)")
 
+            let broken = try Self.project(
+                cluster, "broken", [("connector/mutations.gql", "lot_delete(id: $id)", "lot_delette(id: $id)")])
+            let notCompiled = try await Self.deploy(cluster, [broken, "--allow-breaking"])
+            #expect(notCompiled.code == 1)
+            #expect(notCompiled.output.contains("lot_delette"), "\(notCompiled.output)")
+            #expect(!(try await Self.deploy(cluster, ["--list"])).output.contains("  deploy  "))
+
             let dry = try await Self.deploy(
                 cluster, [try Self.project(cluster, "second", Self.second), "--dry-run"])
             #expect(dry.code == 0, "\(dry.output)")

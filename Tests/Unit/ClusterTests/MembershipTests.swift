@@ -50,7 +50,9 @@ struct MembershipTests {
     }
 
     /// Heartbeats are an hour apart: whatever happens was asked for.
-    private func membership(_ id: NodeID, isWorker: Bool = true) -> Membership {
+    private func membership(
+        _ id: NodeID, isWorker: Bool = true, ended: Set<ProcessIdentity> = []
+    ) -> Membership {
         var settings = MembershipMachine.Settings()
         settings.heartbeatMs = 3_600_000
         settings.nodeTtlMs = 3_600_000
@@ -58,7 +60,8 @@ struct MembershipTests {
         return Membership(
             node: id, broker: broker,
             directory: ClusterDirectory(broker: broker, shardCount: 4, nowMs: { 1_700_000_000_000 }),
-            settings: settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            settings: settings, hasEnded: { ended.contains($0) },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     private func running(_ membership: Membership, _ body: () async throws -> Void) async throws {
@@ -95,6 +98,54 @@ struct MembershipTests {
             _ = try await broker.announceNode("two", payload: other.payload, ttlMs: 3_600_000)
             membership.wake()
             #expect(await eventually { roles.calls.withLock { $0.workers.last } == [one, NodeID("two")] })
+        }
+    }
+
+    /// The entry of a worker that owns shard 1 under an epoch.
+    private func announce(_ id: String, epoch: UInt64, _ process: ProcessIdentity) async throws {
+        let status = ShardStatus(
+            shard: ShardID(1), epoch: epoch, ownedSinceMs: 0, liveQueries: 0, due: 0, running: 0, paced: 0, waiting: 0,
+            lastEventID: .zero, lastRefreshMs: 0, takeOver: TakeOverCounts())
+        let record = NodeRecordPayload(
+            id: NodeID(id), roles: [.worker], address: "", adminAddress: "", version: "", startedAtMs: 0,
+            isDraining: false, load: 0, shards: [status], process: process)
+        _ = try await broker.announceNode(id, payload: record.payload, ttlMs: 3_600_000)
+    }
+
+    private func lease(_ owner: String, epoch: UInt64) async throws -> LeaseAnswer {
+        try await broker.requestLease(
+            broker.keys.lease(shard: 1), owner: owner, ttlMs: 3_600_000, basis: "", epoch: epoch)
+    }
+
+    @Test func theShardsOfAnEndedProcessAreFree() async throws {
+        let ended = ProcessIdentity(machine: "m", processID: 7, startTicks: 1)
+        try await announce("former", epoch: 3, ended)
+        #expect(try await lease("former", epoch: 3).grant != nil)
+        let membership = membership(one, ended: [ended])
+        try await running(membership) { () async throws in
+            #expect(try await records().map(\.id) == [one])
+            #expect(roles.calls.withLock { $0.workers } == [[one]])
+            #expect(try await lease("one", epoch: 4).grant != nil)
+        }
+    }
+
+    @Test func aLaterProcessOfTheSameNameKeepsItsLease() async throws {
+        let ended = ProcessIdentity(machine: "m", processID: 7, startTicks: 1)
+        try await announce("former", epoch: 3, ended)
+        #expect(try await lease("former", epoch: 4).grant != nil)
+        let membership = membership(one, ended: [ended])
+        try await running(membership) { () async throws in
+            #expect(try await lease("one", epoch: 5).grant == nil)
+        }
+    }
+
+    @Test func aNodeThatMayStillRunKeepsItsShards() async throws {
+        try await announce("other", epoch: 3, ProcessIdentity(machine: "m", processID: 7, startTicks: 1))
+        #expect(try await lease("other", epoch: 3).grant != nil)
+        let membership = membership(one)
+        try await running(membership) { () async throws in
+            #expect(roles.calls.withLock { $0.workers } == [[one, NodeID("other")]])
+            #expect(try await lease("one", epoch: 4).grant == nil)
         }
     }
 

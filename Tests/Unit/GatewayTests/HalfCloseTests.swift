@@ -15,40 +15,6 @@ import Testing
 
 /// A client that has said its last, on a connection that cannot close yet: what was sent before still waits.
 @Suite struct HalfCloseTests {
-    /// Closes when it is told to by the test.
-    private final class Connection: SessionConnection {
-        let eventLoop: any EventLoop
-        let taskExecutor: LoopTaskExecutor
-        let pendingBytes = 1_000
-        var closes: [UInt16] = []
-
-        init(_ eventLoop: any EventLoop) {
-            self.eventLoop = eventLoop
-            taskExecutor = LoopTaskExecutor(eventLoop)
-        }
-
-        func send(message: ByteBuffer) {}
-        func send(_ shared: SharedResult, id: String, as format: ResultFormat) {}
-        func send(prefix: [UInt8], shared: ByteBuffer) {}
-        func gathered(_ body: () -> Void) { body() }
-        func end(_ error: RequestError) {}
-        func close(code: UInt16, reason: String) { closes.append(code) }
-    }
-
-    private final class Executor: SessionRequestExecutor {
-        let clock = ServiceClock { 0 }
-        let quotas = QuotaGate()
-        func resolve(
-            _ request: OperationRequest, for identity: Identity, _ kinds: AllowedKinds
-        ) throws(RequestError) -> ResolvedOperation { throw RequestError(.operationNotFound, "there is none") }
-        func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity { .signedOut }
-        func refusal(of identity: Identity) -> RequestError? { nil }
-        func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer {
-            throw RequestError(.internalError, "nothing is resolved")
-        }
-        func makeTraceID() -> String { "t" }
-    }
-
     @Test func aSessionEndsOnce() async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let service = GatewayService(
@@ -58,14 +24,14 @@ import Testing
         let hub = try #require(service.hub(of: eventLoop))
         let registry = SessionRegistry()
         let closes = try await eventLoop.submit {
-            let connection = Connection(eventLoop)
+            let connection = StubConnection(eventLoop)
             let permit = try SessionPermit(connectionFrom: nil, registry, QuotaGate())
             let session = ClientSession(
                 connection: connection,
                 machine: ConnectorStreamMachine<StreamProtobuf>(
                     SessionOpening(operationsMax: 10),
                     service: ServiceIdentity(service: "s", location: "l", connectors: ["c"])),
-                executor: Executor(), hub: hub, limits: SessionLimits(),
+                executor: StubExecutor(), hub: hub, limits: SessionLimits(),
                 permit: permit)
             permit.register(session, on: eventLoop, peer: nil, version: Digest(of: []))
             session.inputEnded()

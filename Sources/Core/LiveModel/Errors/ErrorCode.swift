@@ -77,6 +77,10 @@ package struct RequestError: Error, Hashable, Sendable {
     package var retryAfterMs: Int?
     /// The database's report without its text about rows, for the server's log; never sent to a client.
     package var cause: String?
+    /// The constraint that a write violated; never sent to a client.
+    package var violation: ConstraintViolation?
+    /// What the client learns of `violation`.
+    package var disclosure: ConstraintViolation.Disclosure?
 
     package enum PathElement: Hashable, Sendable {
         case key(String)

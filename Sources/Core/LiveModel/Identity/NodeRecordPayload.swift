@@ -22,11 +22,13 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var deployment: Int64
     /// Why a later deployment is not loaded; empty if there is no problem.
     package var deploymentProblem: String
+    /// The node's process; nil if the system does not identify it.
+    package var process: ProcessIdentity?
 
     package init(
         id: NodeID, roles: Set<Role>, address: String, adminAddress: String, version: String, startedAtMs: Int64,
         isDraining: Bool, load: Int, shards: [ShardStatus] = [], project: String = "", deployment: Int64 = 0,
-        deploymentProblem: String = ""
+        deploymentProblem: String = "", process: ProcessIdentity? = nil
     ) {
         self.id = id
         self.roles = roles
@@ -40,6 +42,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
         self.project = project
         self.deployment = deployment
         self.deploymentProblem = deploymentProblem
+        self.process = process
     }
 
     package var payload: [UInt8] {
@@ -48,7 +51,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             "adminAddress": .string(adminAddress), "version": .string(version), "startedAt": .int(startedAtMs),
             "draining": .bool(isDraining), "load": .int(Int64(load)), "shards": .array(shards.map(\.json)),
             "project": .string(project), "deployment": .int(deployment),
-            "deploymentProblem": .string(deploymentProblem),
+            "deploymentProblem": .string(deploymentProblem), "process": process?.json ?? .null,
         ]).compactBytes
     }
 
@@ -67,6 +70,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             shards: (object["shards"]?.arrayValue ?? []).compactMap(ShardStatus.init(json:)),
             project: object["project"]?.stringValue ?? "",
             deployment: Int64(StoredNumber.version(object["deployment"]?.intValue ?? 0)),
-            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "")
+            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "",
+            process: object["process"].flatMap(ProcessIdentity.init(json:)))
     }
 }

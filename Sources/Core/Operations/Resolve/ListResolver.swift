@@ -14,6 +14,7 @@ extension OperationScope {
             list.limit = bound(value, whenAbsent: ListArguments.limitDefault, in: file)
         }
         if let value = arguments["offset"] { list.offset = bound(value, whenAbsent: 0, in: file) }
+        list.isPaged = ["limit", "offset"].contains { arguments[$0].map { !$0.isNull } ?? false }
         if let value = arguments["distinct"] { list.isDistinct = flag(value, in: file) }
         return list
     }

@@ -83,6 +83,8 @@ package struct ListArguments: Sendable {
     package var limit: Bound = .constant(ListArguments.limitDefault)
     package var offset: Bound = .constant(0)
     package var isDistinct = BooleanArgument.constant(false)
+    /// Whether the operation has a `limit` or `offset` for the list.
+    package var isPaged = false
 
     /// The number of rows returned without `limit`. Source: docs/reference/sql-connect.md §5.4.
     package static let limitDefault: Int64 = 100

@@ -45,6 +45,10 @@ package struct MembershipMachine: Sendable {
         case wakeWorkers
         /// Remove this node's entry. No answer is awaited.
         case withdraw
+        /// These nodes' processes have ended without an orderly stop: release the leases of the shards in their
+        /// entries, each under its epoch, remove the entries, and wake all workers. No answer is awaited; what fails
+        /// is repeated in the next round.
+        case clear([NodeRecordPayload])
         /// For the worker of this node: `WorkerMachine.nodesListed`.
         case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
         /// For the gateway of this node: the overrides changed placements.
@@ -198,23 +202,28 @@ package struct MembershipMachine: Sendable {
         }
     }
 
-    /// - Parameter nowMs: milliseconds since 1970, for moves that end at a certain time.
+    /// - Parameters:
+    ///   - ended: the processes of listed nodes that are known to have ended. Those nodes count as gone at once.
+    ///   - nowMs: milliseconds since 1970, for moves that end at a certain time.
     package mutating func nodesListed(
-        _ call: CallID, _ answer: Result<[NodeRecord], StepFailure>, nowMs: Int64
+        _ call: CallID, _ answer: Result<[NodeRecord], StepFailure>, ended: Set<ProcessIdentity> = [], nowMs: Int64
     ) -> [Effect] {
         guard case .listing(call) = state else { return [] }
         switch answer {
         case .failure(let failure): return fail(failure)
         case .success(let records):
-            guard settings.isWorker else { return endRound(nextMs: settings.heartbeatMs) }
-            let nodes = records.compactMap { NodeRecordPayload(payload: $0.payload) }
+            let listed = records.compactMap { NodeRecordPayload(payload: $0.payload) }
+            let gone = listed.filter { $0.id != node && $0.process.map(ended.contains) ?? false }
+            let clearing: [Effect] = gone.isEmpty ? [] : [.clear(gone)]
+            guard settings.isWorker else { return clearing + endRound(nextMs: settings.heartbeatMs) }
+            let nodes = listed.filter { !gone.contains($0) }
             let update = Effect.updateWorker(
                 workers: nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id),
                 gateways: Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)),
                 pins: overrides.pins(nowMs: nowMs))
             let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
             let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs
-            return [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))
+            return clearing + [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))
         }
     }
 

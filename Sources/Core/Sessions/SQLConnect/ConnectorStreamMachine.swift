@@ -8,7 +8,8 @@ package import LiveModel
 /// result. Errors of one operation are reported under its id, and the stream lives on. When the token of a
 /// subscription has ended the error comes with the end of the stream: web clients send a new token only with their
 /// next message, but connect again with it when the socket closes. A subscription that was refused or has failed is
-/// remembered until the client cancels it: web clients then ask with `resume` whether the reason is gone.
+/// remembered until the client cancels it: web clients then ask with `resume` whether the reason is gone. They also
+/// send `resume` right behind `subscribe`, so a refusal waits a little for it (`SessionAction.refuse`).
 package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine {
     package static var traits: SessionTraits {
         SessionTraits(
@@ -143,7 +144,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             if mode == .follow, active[id] == nil, case .success(let name)? = connector {
                 remember(id, Self.request(wanted, of: name))
             }
-            return [refusal(id, error)]
+            return [mode == .follow ? subscriptionRefusal(id, [error]) : refusal(id, error)]
         }
         guard id.utf8.count <= operationIDBytesMax else {
             return [refusal(id, RequestError(.badRequest, "\"requestId\" is longer than \(operationIDBytesMax) bytes"))]
@@ -172,8 +173,10 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private mutating func begin(_ id: String, _ request: OperationRequest, _ mode: StartMode) -> [SessionAction] {
         ended[id] = nil
         guard active[id] != nil || active.count < operationsMax else {
-            if mode == .follow { remember(id, request) }
-            return [refusal(id, .operationsMaximum(operationsMax))]
+            let error = RequestError.operationsMaximum(operationsMax)
+            guard mode == .follow else { return [refusal(id, error)] }
+            remember(id, request)
+            return [subscriptionRefusal(id, [error])]
         }
         active[id] = mode == .follow ? .subscription(request) : .once
         return [.start(id: id, request, mode)]
@@ -191,7 +194,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case .once: return []
         case nil:
             if let request = ended[id] {
-                if case .refused(let error) = tokenState { return [refusal(id, error)] }
+                if case .refused(let error) = tokenState { return [subscriptionRefusal(id, [error])] }
                 return begin(id, request, .follow)
             }
             return [refusal(id, RequestError(.operationNotFound, "nothing is subscribed under this \"requestId\""))]
@@ -242,10 +245,11 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     package mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction] {
         switch active.removeValue(forKey: id) {
         case nil: return []
-        case .once?: break
-        case .subscription(let request)?: remember(id, request)
+        case .once?: return [refusal(id, errors)]
+        case .subscription(let request)?:
+            remember(id, request)
+            return [subscriptionRefusal(id, errors)]
         }
-        return [refusal(id, errors)]
     }
 
     package mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
@@ -288,5 +292,9 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     private func refusal(_ id: String, _ errors: [RequestError]) -> SessionAction {
         .send(Encoding.encode(StreamResponse(requestID: id, answer: OperationAnswer(failed: errors))))
+    }
+
+    private func subscriptionRefusal(_ id: String, _ errors: [RequestError]) -> SessionAction {
+        .refuse(id: id, Encoding.encode(StreamResponse(requestID: id, answer: OperationAnswer(failed: errors))))
     }
 }

@@ -18,6 +18,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     /// Time-outs of runs that the client requested. Bounded by the followed operations.
     var reruns: [String: (timer: Scheduled<Void>, repeats: Bool)] = [:]
     let rerunTimeoutMs: Int64
+    /// Refusals that are sent soon. Bound: `refusalsMax`.
+    var refusals: [String: (bytes: [UInt8], timer: Scheduled<Void>)] = [:]
     /// Subscriptions whose token has expired; they wait for a new one. Bounded as the followed operations.
     var suspended: [String: FollowedOperation] = [:]
     let tokenGraceMs: Int64
@@ -108,6 +110,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         executor.quotas.release(.session, for: identity.subjects)
         for rerun in reruns.values { rerun.timer.cancel() }
         reruns = [:]
+        for refusal in refusals.values { refusal.timer.cancel() }
+        refusals = [:]
         permit.end()
     }
 
@@ -173,9 +177,14 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         for action in actions {
             switch action {
             case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
-            case .close(let code, let reason): connection.close(code: code, reason: reason)
+            case .close(let code, let reason):
+                sendRefusals()
+                connection.close(code: code, reason: reason)
             case .authenticate(let credentials): authenticate(credentials)
-            case .start(let id, let request, let mode): start(id, request, mode)
+            case .start(let id, let request, let mode):
+                refusals.removeValue(forKey: id)?.timer.cancel()
+                start(id, request, mode)
+            case .refuse(let id, let bytes): refuse(id, bytes)
             case .stop(let id): stop(id)
             case .rerun(let id): rerun(id)
             case .end(let error): connection.end(error)

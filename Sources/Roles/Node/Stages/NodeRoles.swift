@@ -88,6 +88,7 @@ struct NodeRoles: Sendable {
             RequestParts(
                 clock: node.clock, catalogs: execution.catalogs, authenticator: authenticator,
                 queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
+                disclosesConstraints: node.isDevelopment,
                 limits: VariableLimits(
                     depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
                 resultBytesMax: settings.gateway.resultBytesMax,

@@ -55,7 +55,7 @@ package final class AdministratorOperations: Sendable {
         if let refusal = executor.serviceIdentity.refusal(location: call.location, service: call.service) {
             throw refusal.error
         }
-        let resolved: ResolvedOperation
+        var resolved: ResolvedOperation
         do throws(RequestError) {
             resolved = try resolve(call, request)
         } catch {
@@ -63,6 +63,7 @@ package final class AdministratorOperations: Sendable {
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])
         }
+        resolved.isForAdministrator = true
         switch (call.method, resolved.operation.kind) {
         case (.executeGraphqlRead, .mutation), (.impersonateQuery, .mutation):
             throw RequestError(.badRequest, "\"\(resolved.operation.reference.operation)\" is a mutation")

@@ -69,6 +69,8 @@ struct Dev: AsyncParsableCommand {
         }
         settings.postgres.url = postgres.connectionString
         settings.redis.url = redis.url
+        // The servers' folders are locked, so this is the only node; after a crash it has its former leases at once.
+        if settings.cluster.nodeId == nil { settings.cluster.nodeId = "dev" }
         let keepers = SupervisedServers.keep(postgres, redis, report: Terminal.error)
         do {
             let example = try await SchemaDatabase(url: postgres.connectionString, logger: logger)

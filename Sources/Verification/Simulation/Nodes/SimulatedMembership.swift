@@ -1,6 +1,7 @@
 import LiveModel
 import RoleMachines
 import Sharding
+import Streams
 
 /// Performs `MembershipMachine` for a worker or a gateway.
 final class SimulatedMembership {
@@ -8,6 +9,8 @@ final class SimulatedMembership {
     private let node: NodeID
     private let role: Role
     private(set) var machine: MembershipMachine
+    /// The shards that the node announces.
+    private let shards: () -> [ShardStatus]
     /// Handles a change of the node's membership.
     private let perform: (Change) -> Void
 
@@ -22,8 +25,12 @@ final class SimulatedMembership {
         case announcedFirst
     }
 
-    init(_ process: Process, _ node: NodeID, role: Role, perform: @escaping (Change) -> Void) {
+    init(
+        _ process: Process, _ node: NodeID, role: Role, shards: @escaping () -> [ShardStatus] = { [] },
+        perform: @escaping (Change) -> Void
+    ) {
         (self.process, self.node, self.role, self.perform) = (process, node, role, perform)
+        self.shards = shards
         var settings = MembershipMachine.Settings()
         settings.isWorker = role == .worker
         machine = MembershipMachine(node: node, settings: settings)
@@ -51,7 +58,8 @@ final class SimulatedMembership {
         case .announce(let id, let isDraining, let ttlMs):
             let record = NodeRecordPayload(
                 id: node, roles: [role], address: "", adminAddress: "", version: "\(process.release)",
-                startedAtMs: process.nowMs, isDraining: isDraining, load: 0)
+                startedAtMs: process.nowMs, isDraining: isDraining, load: 0, shards: shards(),
+                process: process.identity)
             process.call {
                 $0.announce(record, ttlMs: ttlMs)
             } then: { [self] answer in
@@ -61,8 +69,11 @@ final class SimulatedMembership {
             process.call {
                 $0.nodeRecords(livingAtMost: Int(ttlMaxMs))
             } then: { [self] answer in
+                let ended = (answer ?? []).compactMap { NodeRecordPayload(payload: $0.payload)?.process }
+                    .filter(process.world.hasEnded)
                 answered { [self] in
-                    machine.nodesListed(id, answer.orFailure, nowMs: process.timeline.nowMs)
+                    machine.nodesListed(
+                        id, answer.orFailure, ended: Set(ended), nowMs: process.timeline.nowMs)
                 }
             }
         case .wakeWorkers:
@@ -75,12 +86,27 @@ final class SimulatedMembership {
                 $0.withdraw(node)
             } then: { (_: Void?) in
             }
+        case .clear(let nodes): for node in nodes { clear(node) }
         case .updateWorker(let workers, let gateways, let pins):
             perform(.workers(workers, gateways: gateways, pins: pins))
         case .updateRoutes: perform(.routes)
         case .drainSessions: perform(.drainSessions)
         case .endRound(let number): if number == 1 { perform(.announcedFirst) }
         case .report(let report): process.world.note("\(process.name) \(report)")
+        }
+    }
+
+    private func clear(_ gone: NodeRecordPayload) {
+        process.call { redis in
+            for status in gone.shards {
+                _ = redis.release(redis.keys.lease(shard: status.shard.number), owner: gone.id, epoch: status.epoch)
+            }
+            let current = redis.nodeRecords().first { $0.id == gone.id.name }
+            if current.flatMap({ NodeRecordPayload(payload: $0.payload) })?.process == gone.process {
+                redis.withdraw(gone.id)
+            }
+        } then: { [self] (_: Void?) in
+            perform(.wakeWorkers)
         }
     }
 

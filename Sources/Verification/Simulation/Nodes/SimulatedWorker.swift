@@ -80,7 +80,9 @@ final class SimulatedWorker: Process {
     }
 
     private func newMembership() -> SimulatedMembership {
-        SimulatedMembership(self, me, role: .worker) { [unowned self] change in
+        SimulatedMembership(self, me, role: .worker) { [unowned self] in
+            machine.refresh.shardStatuses
+        } perform: { [unowned self] change in
             guard case .workers(let workers, let gateways, let pins) = change else { return }
             perform(machine.nodesListed(workers: workers, gateways: gateways, pins: pins, nowMs: nowMs))
         }

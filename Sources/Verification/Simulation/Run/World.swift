@@ -155,6 +155,13 @@ package final class World {
 
     var processes: [Process] { apiNodes as [Process] + workers as [Process] + gateways as [Process] }
 
+    /// Whether another process of its machine can tell that this one has ended.
+    func hasEnded(_ identity: ProcessIdentity) -> Bool {
+        guard identity.machine == "machine" else { return false }
+        let process = processes[Int(identity.processID) - 1]
+        return !process.isUp || process.identity != identity
+    }
+
     // MARK: Delays and choices
 
     func networkDelay() -> Int64 {

@@ -52,7 +52,8 @@ import Testing
                     #"SELECT t1."title" AS "title" FROM "novel" t1 ORDER BY t1."title" DESC, t1."id" LIMIT 5 OFFSET 2"#)
                 + #" AS "novels", "#
                 + list(
-                    #"SELECT t2."number" AS "number" FROM "seat" t2 ORDER BY t2."hall_id", t2."number" LIMIT 100"#)
+                    #"SELECT t2."number" AS "number" FROM (SELECT t2.*, (t2.tableoid, t2.ctid) AS "~place" "#
+                        + #"FROM "seat" t2 ORDER BY t2."hall_id", t2."number" LIMIT 100) t2 ORDER BY t2."~place""#)
                 + #" AS "seats""#)
     }
 
@@ -64,8 +65,10 @@ import Testing
               }
             }
             """
-        let head = #"SELECT replace(t1."id"::text, '-', '') AS "id" FROM "novel" t1"#
-        let tail = #" ORDER BY t1."id" LIMIT 100"#
+        let head =
+            #"SELECT replace(t1."id"::text, '-', '') AS "id" FROM (SELECT t1.*, (t1.tableoid, t1.ctid) AS "~place""#
+            + #" FROM "novel" t1"#
+        let tail = #" ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~place""#
         #expect(try body(text) == list(head + #" WHERE ((t1."title" IS NULL))"# + tail) + #" AS "novels""#)
         #expect(
             try body(text, #"{"g": "NOIR", "ids": null}"#)
@@ -97,11 +100,10 @@ import Testing
         #expect(
             try body("query Q { novels { makers_via_NovelMaker(where: {role: {eq: \"x\"}}) { name } } }").contains(
                 list(
-                    """
-                    SELECT t3."name" AS "name" FROM "novel_maker" t2 JOIN "maker" t3 ON t2."maker_id" = t3."id" WHERE
-                    """
-                        + #" t2."novel_id" = t1."id" AND t2."role" = 'x'::text ORDER BY t2."novel_id","#
-                        + #" t2."maker_id" LIMIT 100"#)))
+                    #"SELECT t3."name" AS "name" FROM (SELECT t2.*, (t2.tableoid, t2.ctid) AS "~place""#
+                        + #" FROM "novel_maker" t2 WHERE t2."novel_id" = t1."id" AND t2."role" = 'x'::text"#
+                        + #" ORDER BY t2."novel_id", t2."maker_id" LIMIT 100) t2"#
+                        + #" JOIN "maker" t3 ON t2."maker_id" = t3."id" ORDER BY t2."~place""#)))
     }
 
     @Test func aggregates() throws {

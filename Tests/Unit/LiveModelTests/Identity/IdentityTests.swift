@@ -142,10 +142,18 @@ import Testing
     @Test func roundTrip() {
         let record = NodeRecordPayload(
             id: NodeID("n"), roles: [.api, .gateway], address: "h:1", adminAddress: "", version: "1", startedAtMs: 5,
-            isDraining: true, load: 7)
+            isDraining: true, load: 7, process: ProcessIdentity(machine: "m", processID: 8, startTicks: 9))
         #expect(NodeRecordPayload(payload: record.payload) == record)
         #expect(NodeRecordPayload(payload: Array("{}".utf8)) == nil)
         #expect(NodeRecordPayload(payload: Array("[".utf8)) == nil)
+    }
+
+    @Test(arguments: ["null", "[]", #"["m",0,1]"#, #"["m",1,-1]"#, #"["",1,1]"#, #"["m",99999999999,1]"#, "7"])
+    func aProcessInAnotherFormIsNone(_ process: String) {
+        let text = #"{"id":"n","roles":["worker"],"process":"# + process + "}"
+        let record = NodeRecordPayload(payload: Array(text.utf8))
+        #expect(record?.id == NodeID("n"))
+        #expect(record?.process == nil)
     }
 
     @Test func rolesOfLaterVersionsAreLeftOut() {

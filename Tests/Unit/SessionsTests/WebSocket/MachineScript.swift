@@ -7,7 +7,7 @@ import Testing
 func actionTexts(_ actions: [SessionAction]) -> [String] {
     actions.map { action in
         switch action {
-        case .send(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .send(let bytes), .refuse(_, let bytes): String(decoding: bytes, as: UTF8.self)
         case .close(let code, let reason): "close \(code) \(reason)"
         case .authenticate(let credentials):
             "authenticate \(credentials.bearer ?? credentials.apiKey.map { "key \($0)" } ?? "-")"
@@ -140,7 +140,11 @@ struct MachineScript: Sendable, CustomTestStringConvertible {
 
     func readings(_ actions: [SessionAction]) -> [Reading] {
         actions.compactMap { action in
-            guard case .send(let bytes) = action else { return nil }
+            let bytes: [UInt8]
+            switch action {
+            case .send(let sent), .refuse(_, let sent): bytes = sent
+            default: return nil
+            }
             guard let message = try? JSONValue(parsing: bytes) else {
                 Issue.record("not JSON: \(String(decoding: bytes, as: UTF8.self))")
                 return nil
