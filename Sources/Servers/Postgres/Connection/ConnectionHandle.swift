@@ -1,3 +1,4 @@
+import Clocks
 import Logging
 import Synchronization
 import Threads
@@ -102,6 +103,7 @@ final class ConnectionHandle: Sendable {
     func submit(_ job: Job) {
         let load = counters.load.wrappingAdd(1, ordering: .relaxed).newValue
         let loadBytes = counters.loadBytes.wrappingAdd(job.bytes, ordering: .relaxed).newValue
+        if load == 1 { counters.progressMs.store(Int(MonotonicClock.nowMs()), ordering: .relaxed) }
         var problem: PostgresError?
         if load > configuration.queueMax {
             problem = PostgresError(.queueFull, "\(configuration.queueMax) calls wait for this connection")
@@ -176,8 +178,8 @@ final class ConnectionHandle: Sendable {
     }
 }
 
-/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `cancelThreads`; the rest
-/// only grow.
+/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `isHeldUp`,
+/// `cancelThreads`; the rest only grow.
 final class ConnectionCounters: Sendable {
     /// Jobs queued and in flight.
     let load = Atomic<Int>(0)
@@ -186,6 +188,8 @@ final class ConnectionCounters: Sendable {
     let isConnected = Atomic<Bool>(false)
     /// Whether the server has been busy with one statement for a while.
     let isHeldUp = Atomic<Bool>(false)
+    /// When the server last answered, or a job came while there was none.
+    let progressMs = Atomic<Int>(0)
     /// The number of connections made so far; a session is bound to one.
     let generation = Atomic<Int>(0)
     let completed = Atomic<Int>(0)

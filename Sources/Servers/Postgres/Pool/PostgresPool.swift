@@ -56,7 +56,8 @@ package final class PostgresPool: Sendable {
         // Readers copy many results, so each has its own thread; the others mostly wait for the server.
         let writers = DriverThread()
         func lane(
-            _ role: ConnectionRole, _ count: Int, slow slowCount: Int, sharedThread: DriverThread?
+            _ role: ConnectionRole, _ count: Int, slow slowCount: Int, _ choice: ConnectionChoice,
+            sharedThread: DriverThread?
         ) -> StatementLane {
             let queue = SlowStatementQueue(connections: slowCount, configuration)
             let slow = DriverThread()
@@ -64,17 +65,19 @@ package final class PostgresPool: Sendable {
                 fast: makeConnections(role, count, sharedThread: sharedThread),
                 slow: makeConnections(
                     role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0) }),
-                queue: queue)
+                choice: choice, queue: queue)
         }
         requests = lane(
-            .read, max(1, configuration.readConnections), slow: configuration.slowReadConnections, sharedThread: nil)
+            .read, max(1, configuration.readConnections), slow: configuration.slowReadConnections, .packed,
+            sharedThread: nil)
         refreshes =
             configuration.refreshConnections == 0
             ? requests
             : lane(
-                .read, configuration.refreshConnections, slow: configuration.slowRefreshConnections, sharedThread: nil)
+                .read, configuration.refreshConnections, slow: configuration.slowRefreshConnections, .spread,
+                sharedThread: nil)
         transactions = lane(
-            .write, max(1, configuration.writeConnections), slow: configuration.slowWriteConnections,
+            .write, max(1, configuration.writeConnections), slow: configuration.slowWriteConnections, .spread,
             sharedThread: writers)
         sessions = SessionQueue(
             connections: makeConnections(

@@ -12,10 +12,16 @@ final class StatementLane: Sendable {
     /// May be empty; slow statements then stay where they are.
     let slow: [ConnectionHandle]
     private let queue: SlowStatementQueue
+    private let choice: ConnectionChoice
 
-    /// - Parameter queue: has one slot for each slow connection.
-    init(fast: [ConnectionHandle], slow: [ConnectionHandle], queue: SlowStatementQueue) {
+    /// - Parameters:
+    ///   - choice: chooses among the fast connections.
+    ///   - queue: has one slot for each slow connection.
+    init(
+        fast: [ConnectionHandle], slow: [ConnectionHandle], choice: ConnectionChoice, queue: SlowStatementQueue
+    ) {
         self.fast = fast
+        self.choice = choice
         self.slow = slow
         self.queue = queue
     }
@@ -41,7 +47,8 @@ final class StatementLane: Sendable {
 
     func submit(_ job: Job) {
         if job.lane != nil, job.measuredStatement?.isSlow == true, enqueue(job, isRerouted: false) { return }
-        fast.leastLoaded.submit(job)
+        let index = choice.best(of: fast.count, nowMs: Int(MonotonicClock.nowMs())) { fast[$0].counters.choiceLoad }
+        fast[index].submit(job)
     }
 
     /// Queues a job that a connection handed back after cancelling it on the server.
@@ -78,24 +85,10 @@ final class StatementLane: Sendable {
     func close() { queue.close() }
 }
 
-extension [ConnectionHandle] {
-    /// The connected one with the lowest load; among equals the first, so that few callers use few connections.
-    var leastLoaded: ConnectionHandle {
-        var best = self[0]
-        var bestRank = best.loadRank
-        for connection in dropFirst() where bestRank > 0 {
-            let rank = connection.loadRank
-            if rank < bestRank { (best, bestRank) = (connection, rank) }
-        }
-        return best
-    }
-}
-
-extension ConnectionHandle {
-    /// The rank by load; connections that are down rank last, after those held up by one statement.
-    fileprivate var loadRank: Int {
-        counters.load.load(ordering: .relaxed)
-            + (counters.isHeldUp.load(ordering: .relaxed) ? 1 << 30 : 0)
-            + (counters.isConnected.load(ordering: .relaxed) ? 0 : 1 << 40)
+extension ConnectionCounters {
+    fileprivate var choiceLoad: ConnectionChoice.Load {
+        ConnectionChoice.Load(
+            jobs: load.load(ordering: .relaxed), isConnected: isConnected.load(ordering: .relaxed),
+            isHeldUp: isHeldUp.load(ordering: .relaxed), progressMs: progressMs.load(ordering: .relaxed))
     }
 }
