@@ -233,7 +233,8 @@ struct EmbeddingTests {
         }
     }
 
-    /// A subscriber with a result is not told of an outage and gets the new one after it, though nothing is cached.
+    /// A subscriber with a result gets no message about an outage and gets the new one after it, though nothing is
+    /// cached.
     @Test func aLiveQueryOutlastsTheServer() async throws {
         try await withNode({ Self.settings("openai", $0) + ["embeddings.cacheEntriesMax=0"] }) { running in
             _ = try await running.add("Beach", "the sea")

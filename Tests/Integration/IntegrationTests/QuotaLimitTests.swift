@@ -226,7 +226,7 @@ struct QuotaLimitTests {
         return locker
     }
 
-    /// Until so many mutations stand before the lock.
+    /// Waits until so many mutations wait for the lock.
     private func waitForLock(_ cluster: Cluster, mutations: Int) async throws {
         let query = "SELECT 'waiting ' || count(*) FROM pg_locks WHERE NOT granted"
         #expect(

@@ -106,7 +106,7 @@ struct RolloutTests {
         return (code, process.output)
     }
 
-    /// Under way.
+    /// Starts a deployment and returns while it is under way.
     static func deploying(_ cluster: Cluster, _ arguments: [String]) throws -> FreshetProcess {
         try FreshetProcess(
             ["deploy"] + arguments,

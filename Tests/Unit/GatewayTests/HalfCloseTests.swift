@@ -15,7 +15,7 @@ import Testing
 
 /// A client that has said its last, on a connection that cannot close yet: what was sent before still waits.
 @Suite struct HalfCloseTests {
-    /// Closes when it is told to by the test.
+    /// A connection that the test closes.
     private final class Connection: SessionConnection {
         let eventLoop: any EventLoop
         let taskExecutor: LoopTaskExecutor

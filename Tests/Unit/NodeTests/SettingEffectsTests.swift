@@ -3,13 +3,16 @@ import Deployments
 import Embeddings
 import FanoutWorker
 import Foundation
+import Gateway
 import Logging
 import NIOPosix
 import Observability
 import OutboundHTTP
+import PublicAPI
 import RemoteServices
 import RoleMachines
 import SchemaModel
+import Sessions
 import TestSupport
 import Testing
 
@@ -137,12 +140,15 @@ import Testing
     @Test func partsHaveTheDefaultsOfTheSettings() throws {
         var settings = Settings()
         settings.cluster.nodeId = "node"
-        let node = try Self.node(settings)
+        let node = try Self.node(settings, isDevelopment: false)
+        let publicAPI = node.publicAPISettings
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
             (node.resolverSettings, HTTPResolvers.Settings()), (node.embeddingSettings, EmbeddingSettings()),
             (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, FanoutWorker.Settings()),
-            (node.deploymentSettings, DeploymentWatch.Settings()),
+            (node.deploymentSettings, DeploymentWatch.Settings()), (publicAPI, PublicAPISettings()),
+            (publicAPI.session, SessionLimits()), (node.membershipSettings, MembershipMachine.Settings()),
+            (node.quotaLimits, QuotaLimits()), (node.sessionAdmission, SessionAdmission()),
         ]
         for (configured, standard) in parts {
             #expect(Self.text(configured) == Self.text(standard), "\(type(of: standard))")
@@ -203,9 +209,9 @@ import Testing
     /// Is never asked: key sources are only named.
     private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
 
-    private static func node(_ settings: Settings) throws -> NodeContext {
+    private static func node(_ settings: Settings, isDevelopment: Bool = true) throws -> NodeContext {
         ServiceNode(
-            settings: settings, catalog: emptyCatalog, metrics: PrometheusMetrics(), isDevelopment: true,
+            settings: settings, catalog: emptyCatalog, metrics: PrometheusMetrics(), isDevelopment: isDevelopment,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         ).context
     }

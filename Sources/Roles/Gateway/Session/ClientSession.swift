@@ -237,6 +237,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
+                session.lastUse = .now()
                 guard session.operations.oneShots.finished(run) else { return }
                 switch outcome {
                 case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))

@@ -74,8 +74,8 @@ enum LogText {
 }
 
 /// UTC in the form of RFC 3339 with milliseconds.
-enum UTCTime {
-    static func text(epochMs: Int64) -> String {
+package enum UTCTime {
+    package static func text(epochMs: Int64) -> String {
         let days = (Double(epochMs) / 86_400_000).rounded(.down)
         let dayMs = epochMs - Int64(days) * 86_400_000
         let (year, month, day) = civil(days: Int64(days))

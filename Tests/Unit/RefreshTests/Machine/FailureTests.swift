@@ -57,7 +57,7 @@ import Testing
         let pauseMs = RefreshSettings().failedRetryMs
         #expect(bench.advance(pauseMs - 1).isNothing)
         let retry = try #require(bench.advance(1).runs.first)
-        #expect(bench.finish(retry, Self.broken).isNothing, "who was told is not told again")
+        #expect(bench.finish(retry, Self.broken).isNothing, "the same error is not sent again")
         // But for the gap between two runs, an event does not wait.
         let next = try #require(bench.event().runs.first ?? bench.advance(RefreshSettings().coalesceGapMs).runs.first)
         #expect(next.items[0].knownDigest == nil, "the next result brings its body")
