@@ -14,7 +14,8 @@ import Testing
     init() throws { targets = try PackageManifest().targets }
 
     private func imports(below folder: String) throws -> Set<String> {
-        let declaration = #/^(?:@\w+(?:\([^)]*\))? )*(?:package |public )?import (?:struct |class |enum |func )?(\w+)/#
+        let declaration =
+            #/^(?:@\w+(?:\([^)]*\))? )*(?:package |public |internal )?import (?:struct |class |enum |func )?(\w+)/#
         var found: Set<String> = []
         for file in Repository.files(below: folder, ending: ".swift") {
             for line in try Repository.text(file).split(separator: "\n") where line.contains("import ") {
