@@ -148,7 +148,7 @@ struct EmbeddingTests {
             #expect(try await running.near("the sea").body["data"] == Self.found("Beach"))
             #expect(try await running.near("ski in the snow").body["data"] == Self.found("Peak"))
 
-            // A follower gets the row that is nearer, and what is known is not asked for again.
+            // A follower gets the nearer row, and a known text is not sent to the embedding server again.
             let subscriber = try await Subscriber.connect(running.address)
             subscriber.subscribe("Near", ["text": "the sea"])
             subscriber.subscribe("Near", ["text": "a ski in the snow"], id: "2")

@@ -31,7 +31,7 @@ struct OperatorTests {
             }
             let live = try #require(
                 settled.rows("shards").firstIndex { ($0["liveQueries"]?.intValue ?? 0) > 0 })
-            // The shard in use goes to and fro, and the subscriber follows.
+            // The shard in use moves back and forth, and the subscriber follows.
             for (number, node) in [other.node, admin.node, other.node].enumerated() {
                 let isThere: @Sendable (JSONValue) -> Bool = { answer in
                     let row = answer.rows("shards")[live]

@@ -75,7 +75,7 @@ struct RedisUserTests {
 
             #expect(await redis.command("ACL LOG") == "*0\r\n")
             for node in [one, two] { #expect(!node.process.output.contains("NOPERM")) }
-            // And what is allowed was used.
+            // Every exception is in use.
             let used = try await Self.commandsUsed(redis)
             let allowed = rules.filter { $0.hasPrefix("+") }.map { $0.dropFirst() }
             #expect(allowed.count > 20)

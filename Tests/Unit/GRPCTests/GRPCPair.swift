@@ -145,7 +145,7 @@ final class GRPCPair {
         return bytes
     }
 
-    /// Begins a call that NIO's client knows nothing of.
+    /// Begins a call of which NIO's client is unaware.
     func rawCall(_ fields: [UInt8]) throws -> HTTP2StreamID {
         lastID += 2
         let id = HTTP2StreamID(lastID)

@@ -79,9 +79,9 @@ package enum UTCTime {
         let days = (Double(epochMs) / 86_400_000).rounded(.down)
         let dayMs = epochMs - Int64(days) * 86_400_000
         let (year, month, day) = civil(days: Int64(days))
-        return
-            "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T\(pad(dayMs / 3_600_000, 2)):\(pad(dayMs / 60_000 % 60, 2)):"
-            + "\(pad(dayMs / 1000 % 60, 2)).\(pad(dayMs % 1000, 3))Z"
+        let date = "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))"
+        let time = "\(pad(dayMs / 3_600_000, 2)):\(pad(dayMs / 60_000 % 60, 2)):\(pad(dayMs / 1000 % 60, 2))"
+        return "\(date)T\(time).\(pad(dayMs % 1000, 3))Z"
     }
 
     private static func pad(_ number: Int64, _ width: Int) -> String {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refresh
 
-/// Runs that fail, shards that go, and what is left afterwards.
+/// Runs that fail, shards that are lost, and the state afterwards.
 @Suite struct FailureTests {
     private static let unavailable = RunOutcome.failed(RequestError(.unavailable, "away"))
     private static let broken = RunOutcome.failed(RequestError(.databaseError, "no such function"))

@@ -2,7 +2,7 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Every machine in the sources stands in the lists of those who test them all.
+/// Every session machine in the sources has a script and is fuzzed.
 @Suite struct MachineListTests {
     /// Machines without a `MachineScript`, each with its reason.
     private static let exceptions: [String: String] = [
