@@ -118,7 +118,7 @@ let package = Package(
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         // Token buckets and back-off
         module(.core, "Pacing"),
-        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
+        module(.core, "Refresh", ["CEL", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
@@ -128,7 +128,7 @@ let package = Package(
         module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
-        module(.tools, "ProjectFolder", ["SchemaModel", "GraphQLLanguage", yams]),
+        module(.tools, "ProjectFolder", ["SchemaModel", yams]),
         module(.servers, "Clocks"),
         module(.servers, "Threads", ["CLinux"]),
         module(.tools, "LocalServers", ["CLibpq", "Pacing", "Threads"]),
@@ -201,22 +201,21 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
-                "Broker", "Streams", "Catalog", "Operations", "Execution", "JSON", "LiveModel", "Threads", "Postgres",
-                "Observability", "Refresh", "RoleMachines", "Sharding", logging, metrics,
+                "Broker", "Streams", "Catalog", "Operations", "Execution", "LiveModel", "Threads", "Postgres",
+                "Observability", "Refresh", "RoleMachines", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
-                "JSON", "LiveModel", "Observability", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging,
-                metrics,
+                "LiveModel", "Observability", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging, metrics,
             ]),
         module(
             .roles, "PublicAPI",
             [
                 "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
                 "HTTPServer", "JSON",
-                "LiveModel", "Observability", "Sessions", nio, nioHTTP, nioHPACK, logging, metrics,
+                "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
         module(
             .roles, "Admin",
@@ -259,12 +258,12 @@ let package = Package(
             .tools, "DevEnvironment",
             [
                 "Catalog", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations", "Postgres",
-                "SchemaMigration", "SchemaModel", "Settings", logging, nioHTTP,
+                "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel", "SchemaSDL",
                 "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation", "FreshetClient", "JSON",
                 "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node", "Observability", "Postgres",
                 "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
@@ -328,7 +327,8 @@ let package = Package(
                 "SchemaSDL",
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "ProjectFolder", "TestSupport",
             ]),
-        tests(.unit, "DeploymentPlanTests", ["DeploymentPlan", "LiveModel"]),
+        tests(
+            .unit, "DeploymentPlanTests", ["Catalog", "DeploymentPlan", "LibrarySchema", "LiveModel", "SchemaModel"]),
         tests(
             .contract, "DeploymentsTests",
             [
@@ -371,7 +371,7 @@ let package = Package(
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests(.unit, "PostgresMachinesTests", ["Postgres", "SeededRandom", deque]),
-        tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "SeededRandom", "TestSupport", logging]),
+        tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests(.unit, "StreamsTests", ["LiveModel", "SeededRandom", "Streams"]),
         tests(
             .contract, "BrokerTests",
@@ -406,7 +406,12 @@ let package = Package(
                 "Broker", "Catalog", "Execution", "Gateway", "HTTPServer", "InMemoryBroker", "JSON", "LiveModel",
                 "RoleMachines", "SchemaModel", "Sessions", "Streams", "TestSupport", nio, nioPosix, logging,
             ]),
-        tests(.unit, "PublicAPITests", ["Catalog", "Execution", "LiveModel", "PublicAPI", "SchemaModel", "Sessions"]),
+        tests(
+            .unit, "PublicAPITests",
+            [
+                "Catalog", "Execution", "HTTPServer", "LiveModel", "PublicAPI", "SchemaModel", "Sessions",
+                "TestSupport", nioHTTP,
+            ]),
         tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .contract, "NodeStartTests",
@@ -417,8 +422,9 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "OutboundHTTP",
-                "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "TestSupport", "Tokens", nioPosix, logging,
+                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Gateway", "LiveModel", "Node", "Observability",
+                "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions", "Settings",
+                "Sharding", "TestSupport", "Tokens", nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -1,8 +1,8 @@
 package import Catalog
 import SchemaModel
 
-/// A library: the domain of the tests that compile operations. Novels with their makers, readers and remarks, and some
-/// tables for keys and types that a library has no use for.
+/// The schema of the tests that compile operations: a library of novels with their makers, readers and remarks, and a
+/// few tables for further kinds of keys and types.
 package enum LibrarySchema {
     /// The schema of the tests that only compile: every scalar, a composite key, references, one-to-one and
     /// many-to-many. As few fields as that takes, since tests name the SQL of whole rows.

@@ -13,7 +13,7 @@ package enum EmbeddingFormat: String, Sendable, CaseIterable {
 
 /// The embedding server: encodes requests and decodes responses.
 package struct EmbeddingEndpoint: Sendable {
-    /// Without a trailing slash.
+    /// The URL without a trailing slash.
     package let url: String
     package let format: EmbeddingFormat
     /// The bearer token, if any.

@@ -8,7 +8,7 @@ package struct EmbeddingSettings: Sendable {
     package var waitingTextsMax = 10_000
     /// Total size of the queued texts.
     package var waitingBytesMax = 16 << 20
-    /// From the submission of a text to the last byte of its response, including retries.
+    /// Time from the submission of a text to the last byte of its response, including retries.
     package var timeoutMs: Int64 = 10_000
     /// Size of one response.
     package var answerBytesMax = 1 << 24

@@ -6,7 +6,7 @@ package struct TokenBucket: Sendable {
     private let count: Int64
     private let periodMs: Int64
     private let creditMax: Int64
-    /// In units of which a token costs `periodMs` and each millisecond adds `count`.
+    /// The credit in units of which a token costs `periodMs` and each millisecond adds `count`.
     private var credit: Int64
     /// The time of the last refill; nil before the first use, when the bucket is full.
     private var filledMs: Int64?

@@ -7,7 +7,7 @@ import SchemaModel
 package struct MutationCall: Sendable {
     /// Whether all steps run in one transaction.
     package let isTransaction: Bool
-    /// In order of the operation. Fields excluded by `@skip` or `@include` have no step.
+    /// The steps in the order of the operation. Fields excluded by `@skip` or `@include` have none.
     package let steps: [MutationStep]
 
     package init(isTransaction: Bool, steps: [MutationStep]) {

@@ -54,7 +54,7 @@ package final class QueryStatement: Sendable, Hashable {
 /// A query that is ready to run.
 package struct QueryCall: Sendable {
     package let statement: QueryStatement
-    /// In text form, nil for NULL; a list is a Postgres array literal.
+    /// The parameters in text form, nil for NULL; a list is a Postgres array literal.
     package let parameters: [SQLParameter]
 }
 

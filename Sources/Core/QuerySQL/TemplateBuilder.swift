@@ -19,13 +19,13 @@ struct TemplateBuilder {
     struct Unknown {
         /// Conditions under which a test is unknown.
         var tests: [[Guard.Test]] = []
-        /// For each computed value that may be null, a test that it is not.
+        /// A test for each computed value that may be null: that it is not.
         var values: [[Piece]] = []
     }
 
     /// How filters treat a variable that was sent as null. A variable that was not sent always drops its operator.
     enum NullOperands: Sendable {
-        /// Like a variable that was not sent: a query returns more rows.
+        /// The test is left out, as for a variable that was not sent: a query returns more rows.
         case ignored
         /// `eq` and `ne` match rows without a value; other operators match nothing, so that a null never widens a
         /// write.

@@ -4,10 +4,10 @@ import JSON
 package struct DatabaseDescription: Sendable {
     package struct Column: Sendable, Hashable {
         package var name: String
-        /// As `format_type` prints it; the plain name for an enum; with `[]` for an array.
+        /// The type as `format_type` prints it; the plain name for an enum; with `[]` for an array.
         package var type: String
         package var isNullable: Bool
-        /// As `pg_get_expr` prints it; `identity` or `generated` for such columns.
+        /// The default as `pg_get_expr` prints it; `identity` or `generated` for such columns.
         package var defaultSQL: String?
     }
 
@@ -53,7 +53,7 @@ package struct DatabaseDescription: Sendable {
         /// Valid indexes, except the key's.
         package var indexes: [Index]
         package var foreignKeys: [ForeignKey]
-        /// By the name of the index.
+        /// The constraints by the name of their index.
         package var indexConstraints: [String: [IndexConstraint]] = [:]
         /// Left by interrupted `CREATE INDEX CONCURRENTLY` statements: they occupy names but serve no query.
         package var invalidIndexes: [String] = []

@@ -5,7 +5,7 @@ import SchemaModel
 package struct IndexState: Sendable, Hashable {
     package struct Index: Sendable, Hashable {
         var name: String
-        /// For the table: whether it matches the definition. For a partition: whether Postgres would attach it to the
+        /// Whether it matches the table's definition. Of a partition's index: whether Postgres would attach it to the
         /// parent index, for which the sort direction is irrelevant.
         var fits: Bool
         var isValid: Bool
@@ -20,7 +20,7 @@ package struct IndexState: Sendable, Hashable {
     package struct Table: Sendable, Hashable {
         var name: QualifiedName
         var kind: Partition.Kind
-        /// In the order in which Postgres searches for an index to attach.
+        /// The indexes in the order in which Postgres searches for one to attach.
         var indexes: [Index]
 
         func index(_ name: String) -> Index? { indexes.first { $0.name == name } }

@@ -28,7 +28,7 @@ struct MigrationPlanner {
     var result = MigrationPlan()
     /// `table.column` of columns that are missing or have another type: nothing can be built on them.
     var unusable: Set<String> = []
-    /// By the name of the index.
+    /// The replacements by the name of their index.
     var replacements: [String: IndexReplacement] = [:]
     /// Indexes that replace others. They come after all other indexes, so that these take over what the replaced ones
     /// enforced.

@@ -24,7 +24,7 @@ package struct BrokerError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// For operators: the server's error word, or why the last connection failed.
+    /// The server's error word, or why the last connection failed, for operators.
     package let detail: String
 
     package init(_ code: Code, _ detail: String = "") {

@@ -14,7 +14,7 @@ struct ArrayDiff {
         case add(at: Int, element: Int)
     }
 
-    /// In order of application.
+    /// The steps in order of application.
     private(set) var steps: [Step] = []
     /// Indices of elements with equal keys in the old array and in the new one, that is, after all steps.
     private(set) var pairs: [(old: Int, new: Int)] = []

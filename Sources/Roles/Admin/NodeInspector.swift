@@ -220,7 +220,7 @@ package struct NodeInspector: Sendable {
             rows.append([
                 "order": "splits", "of": .string(operation.description), "value": .int(Int64(split.splits)),
                 "shards": .array(shards.map { .int(Int64($0.number)) }),
-                "heard": .int(Int64(split.heard(nowMs: nowMs))), "version": .string(String(split.version)),
+                "heard": .int(Int64(split.receivingSplits(nowMs: nowMs))), "version": .string(String(split.version)),
             ])
         }
         for (shard, move) in overrides.moves.sorted(by: { $0.key < $1.key }) {

@@ -5,6 +5,7 @@ import Gateway
 import Execution
 import JSON
 package import LiveModel
+import Observability
 import Operations
 import Sharding
 import Streams
@@ -70,7 +71,7 @@ package struct NodeOperator: Sendable {
             }
             let untilMs = forMs.map { clock.nowMs() + $0 }
             try await store([ClusterOverrides.move(shard, to: .init(node: node, untilMs: untilMs))])
-            return "shard \(shard) goes to \(node)" + (forMs.map { " for \($0) ms" } ?? " until the move is cleared")
+            return "shard \(shard) goes to \(node) until \(untilMs.map(UTCTime.text) ?? "the move is cleared")"
         case .clearMove(let shard):
             try requireShard(shard)
             guard directory.overrides.moves[shard] != nil else {
@@ -96,9 +97,9 @@ package struct NodeOperator: Sendable {
             }
             return "session \(id) was asked to reconnect"
         case .revoke(let subject, let forMs, let sparesLaterTokens):
-            try await revocations.revoke(subject, forMs: forMs, sparesLaterTokens: sparesLaterTokens)
+            let untilMs = try await revocations.revoke(subject, forMs: forMs, sparesLaterTokens: sparesLaterTokens)
             sessions.recheckIdentities()
-            return "\(subject) is revoked" + (forMs.map { " for \($0) ms" } ?? "")
+            return "\(subject) is revoked" + (untilMs.map { " until \(UTCTime.text(epochMs: $0))" } ?? "")
         case .clearRevocation(let subject):
             try await revocations.takeBack(subject)
             return "\(subject) is no longer revoked"

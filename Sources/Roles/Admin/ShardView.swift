@@ -16,10 +16,11 @@ struct ShardView: Sendable {
     let lastID: StreamID?
     let checkpoint: StreamID?
 
-    /// A lag beyond this is reported. A healthy worker reads events within it and checkpoints within another second.
+    /// A lag beyond this is reported. A healthy worker reads events within it and stores checkpoints
+    /// about each second (`worker.checkpointMs`).
     static let behindMsMax: Int64 = 3_000
 
-    /// The owner's read lag. A checkpoint is at most a second old.
+    /// The owner's read lag, by its last heartbeat or checkpoint.
     var behindMs: Int64 {
         guard let lastID, lastID.ms > 0, let read = [status?.lastEventID, checkpoint].compactMap({ $0 }).max() else {
             return 0

@@ -2,12 +2,22 @@ import Synchronization
 
 /// Lets any task wake the one that waits. A notification without a waiter ends the next wait at once.
 final class AsyncNotify: Sendable {
+    private struct Waiter {
+        let ticket: UInt64
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
     private struct State {
         var isNotified = false
-        var waiter: CheckedContinuation<Bool, Never>?
+        var waiter: Waiter?
+        var lastTicket: UInt64 = 0
     }
 
     private let state = Mutex(State())
+
+    /// The number of the last wait.
+    var lastTicket: UInt64 { state.withLock { $0.lastTicket } }
+    var isWaiting: Bool { state.withLock { $0.waiter != nil } }
 
     func notify() {
         let waiter = state.withLock { state in
@@ -15,13 +25,17 @@ final class AsyncNotify: Sendable {
             defer { state.waiter = nil }
             return state.waiter
         }
-        waiter?.resume(returning: true)
+        waiter?.continuation.resume(returning: true)
     }
 
     /// Returns when the time is over, at a notification, or when the task is cancelled. Only one task at a time may
     /// wait.
     /// - Returns: whether there was a notification.
     func wait(ms: Int) async -> Bool {
+        let ticket = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
         var timer: Task<Void, any Error>?
         defer { timer?.cancel() }
         return await withTaskCancellationHandler {
@@ -31,26 +45,29 @@ final class AsyncNotify: Sendable {
                         defer { state.isNotified = false }
                         return state.isNotified
                     }
-                    state.waiter = continuation
+                    state.waiter = Waiter(ticket: ticket, continuation: continuation)
                     return nil
                 }
                 if let answer { return continuation.resume(returning: answer) }
                 // Only now is there a waiter to wake.
                 timer = Task {
                     try await Task.sleep(for: .milliseconds(ms))
-                    giveUp()
+                    giveUp(ticket)
                 }
             }
         } onCancel: {
-            giveUp()
+            giveUp(ticket)
         }
     }
 
-    private func giveUp() {
-        let waiter = state.withLock { state in
+    /// Ends this wait. The timer of an earlier wait may fire while its task is being cancelled; it must not end a later
+    /// one.
+    func giveUp(_ ticket: UInt64) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard state.waiter?.ticket == ticket else { return nil }
             defer { state.waiter = nil }
             return state.waiter
         }
-        waiter?.resume(returning: false)
+        waiter?.continuation.resume(returning: false)
     }
 }

@@ -77,10 +77,12 @@ package final class RevocationList: Sendable {
 
     // MARK: Changes by operators
 
+    /// - Returns: when the revocation ends, in milliseconds since 1970; nil: when it is lifted.
     /// - Throws: `.limitExceeded` when the list is full, `.unavailable` when the broker cannot be reached.
+    @discardableResult
     package func revoke(
         _ subject: RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool
-    ) async throws(RequestError) {
+    ) async throws(RequestError) -> Int64? {
         try await refreshed()
         let nowMs = nowMs()
         let known = state.withLock { $0.known }
@@ -94,6 +96,7 @@ package final class RevocationList: Sendable {
         var changes: [(field: String, value: String?)] = expired.filter { $0 != subject }.map { ($0.description, nil) }
         changes.append((subject.description, revocation.text))
         try await change(changes)
+        return revocation.untilMs
     }
 
     /// - Throws: `.notFound`, `.unavailable`.

@@ -95,7 +95,7 @@ package struct Rollout: Sendable {
     }
 
     /// Deploys the version before the current one again.
-    package func goBack(by user: String, dryRun: Bool) async throws {
+    package func rollBack(by user: String, dryRun: Bool) async throws {
         try await locked {
             let history = try await store.history()
             guard let former = DeploymentSchedule.former(of: schedule(history).current, in: history.deployments)
@@ -175,12 +175,12 @@ package struct Rollout: Sendable {
                 "\(others.count) versions are still served (deploy.versionsMax is \(settings.versionsMax)): wait until "
                     + "deploy.keepMs is over for the oldest")
         }
-        let deaf = RolloutProgress(try await nodes(), deployment: 1, version: version).loading
+        let unable = RolloutProgress(try await nodes(), deployment: 1, version: version).loading
             .filter { !$0.problem.isEmpty }
-        guard deaf.isEmpty else {
+        guard unable.isEmpty else {
             throw RolloutRefused(
                 "these nodes load no deployments: "
-                    + deaf.map { "\($0.node) (\($0.problem))" }.joined(separator: ", ") + "; nothing was changed")
+                    + unable.map { "\($0.node) (\($0.problem))" }.joined(separator: ", ") + "; nothing was changed")
         }
         return plan
     }

@@ -26,7 +26,7 @@ struct SelectionMatch: Sendable, Hashable {
 }
 
 extension SelectionSet {
-    /// Without `__typename`, unless nothing else is selected.
+    /// The selection without `__typename`, unless nothing else is selected.
     fileprivate var bare: SelectionSet {
         let others = selections.filter { selection in
             guard case .field(let field) = selection else { return true }

@@ -136,34 +136,7 @@ package final class GatewayService: Sendable {
 
     private func arrived(_ batch: StreamBatch) {
         let nowMs = clock.nowMs()
-        if let signal = batch.signal {
-            logger.warning(
-                "results may have been lost; announcing all interest again", metadata: ["signal": "\(signal)"])
-            change { $0.inboxLost(nowMs: nowMs) }
-        }
-        for entry in batch.entries {
-            if entry.isProbe {
-                probes.wrappingAdd(1, ordering: .relaxed)
-                continue
-            }
-            guard let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
-                // The owner assumes that this gateway has the message.
-                logger.warning("unreadable inbox message", metadata: ["entry": "\(entry.id)"])
-                change { $0.inboxLost(nowMs: nowMs) }
-                continue
-            }
-            if case .result(_, _, let result, _) = message {
-                metrics.results.increment()
-                if !result.traceID.isEmpty {
-                    logger.debug(
-                        "result arrived", metadata: ["trace": "\(result.traceID)", "position": "\(result.position)"])
-                }
-                if result.committedAtMs > 0 {
-                    metrics.delivered.recordMilliseconds(max(0, nowMs - result.committedAtMs))
-                }
-            }
-            change { $0.inboxArrived(message, nowMs: nowMs) }
-        }
+        batch.forEachInboxFact { fact in change { $0.inboxRead(fact, nowMs: nowMs) } }
     }
 
     // MARK: Effects
@@ -193,12 +166,28 @@ package final class GatewayService: Sendable {
                 logger.warning(
                     "messages named an epoch that is not the recorded one of the shard's owner",
                     metadata: ["shard": "\(shard)", "named": "\(named)", "recorded": "\(recorded)"])
+            case .reportLoss(let loss):
+                logger.warning(
+                    "results may have been lost; announcing all interest again", metadata: ["loss": "\(loss)"])
+            case .reportProbe: probes.wrappingAdd(1, ordering: .relaxed)
+            case .reportResult(let result): report(result)
             case .sample(let counts):
                 metrics.liveQueries.record(counts.liveQueries)
                 metrics.subscriptions.record(counts.subscriptions)
                 metrics.awaiting.record(counts.awaiting)
                 metrics.resultBytes.record(counts.resultBytes)
             }
+        }
+    }
+
+    private func report(_ result: LiveResult) {
+        metrics.results.increment()
+        if !result.traceID.isEmpty {
+            logger.debug(
+                "result arrived", metadata: ["trace": "\(result.traceID)", "position": "\(result.position)"])
+        }
+        if result.committedAtMs > 0 {
+            metrics.delivered.recordMilliseconds(max(0, clock.nowMs() - result.committedAtMs))
         }
     }
 

@@ -36,7 +36,7 @@ package struct SessionLimits: Sendable {
     package var rerunTimeoutMs: Int64 = 15_000
     package var tokenGraceMs: Int64 = 5_000
     /// Time after which a session without operations is closed; 0 means never.
-    package var idleTimeoutMs: Int64 = 0
+    package var idleTimeoutMs: Int64 = 3_600_000
 
     package init() {}
 }

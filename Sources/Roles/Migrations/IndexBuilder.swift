@@ -4,7 +4,7 @@ import SchemaMigration
 /// Performs the steps that a `ConcurrentBuild` decides, in order.
 struct IndexBuilder {
     let build: ConcurrentBuild
-    /// For example `create index lot_title_idx`.
+    /// A few words, such as `create index lot_title_idx`.
     let summary: String
     let retries: LockRetryPolicy
     let session: PostgresSession

@@ -105,10 +105,15 @@ struct NodeRun {
     }
 
     private func observe() {
-        let (server, sessions, readiness) = (listeners.server, roles.sessions, readiness)
+        // The registry of metrics outlives the node, whose parts hold threads and descriptors.
         NodeMetrics.observe(
-            node.metrics, roles: node.roles, sessions: { sessions.count },
-            peersCutOff: { server.counters.peersCutOffTotal }, isReady: { readiness.isReady })
+            node.metrics, roles: node.roles, sessions: { [weak sessions = roles.sessions] in sessions?.count ?? 0 },
+            peersCutOff: { [weak server = listeners.server] in server?.counters.peersCutOffTotal ?? 0 },
+            isReady: {
+                [phase = readiness.phase, weak membership = readiness.membership, weak probe = readiness.probe] in
+                guard let membership, let probe else { return false }
+                return NodeReadiness(phase: phase, membership: membership, probe: probe).isReady
+            })
         guard roles.worker != nil else { return }
         tasks.add { [inspector, node] in
             await NodeMetrics.sample(

@@ -32,7 +32,7 @@ package final class ServiceNode: Sendable {
         let sessions: SessionRegistry
     }
 
-    private enum Life {
+    private enum Lifecycle {
         case new
         case starting(Task<Result<Address, NodeError>, Never>)
         case running(Running)
@@ -44,7 +44,7 @@ package final class ServiceNode: Sendable {
 
     let context: NodeContext
     private let parts = ClosingStack()
-    private let life = Mutex(Life.new)
+    private let lifecycle = Mutex(Lifecycle.new)
 
     private var node: NodeContext { context }
 
@@ -73,11 +73,11 @@ package final class ServiceNode: Sendable {
     /// - Throws: `NodeError` with one clear line, after everything opened has been closed; also when the node is
     ///   drained or the calling task cancelled before the start has ended.
     package func start() async throws(NodeError) -> Address {
-        let start: Task<Result<Address, NodeError>, Never>? = life.withLock { life in
-            switch life {
+        let start: Task<Result<Address, NodeError>, Never>? = lifecycle.withLock { lifecycle in
+            switch lifecycle {
             case .new:
                 let start = Task { await startOrClose() }
-                life = .starting(start)
+                lifecycle = .starting(start)
                 return start
             case .ended: return nil
             case .starting, .running: preconditionFailure("node \(id) is started twice")
@@ -97,16 +97,16 @@ package final class ServiceNode: Sendable {
         do throws(NodeError) {
             let (address, running) = try await startStages()
             // A drain cancels this task under the same lock; the caller's cancellation may come at any time.
-            let isStopped = life.withLock { life in
+            let isStopped = lifecycle.withLock { lifecycle in
                 let isCancelled = Task.isCancelled
-                if !isCancelled { life = .running(running) }
+                if !isCancelled { lifecycle = .running(running) }
                 return isCancelled
             }
             if isStopped { throw Self.stopped }
             return .success(address)
         } catch {
             await parts.close()
-            life.withLock { $0 = .ended }
+            lifecycle.withLock { $0 = .ended }
             return .failure(error)
         }
     }
@@ -181,9 +181,9 @@ package final class ServiceNode: Sendable {
         }
         guard node.phase.drain() else { return }
         // No other task can reach the parts that are closed below.
-        let running = life.withLock { life in
-            defer { life = .ended }
-            return life.running
+        let running = lifecycle.withLock { lifecycle in
+            defer { lifecycle = .ended }
+            return lifecycle.running
         }
         guard let sessions = running?.sessions else { return }
         node.logger.info("draining", metadata: ["sessions": "\(sessions.count)"])
@@ -193,8 +193,8 @@ package final class ServiceNode: Sendable {
 
     /// Returns the start in progress, cancelled.
     private func cancelStart() -> Task<Result<Address, NodeError>, Never>? {
-        life.withLock { life in
-            guard case .starting(let start) = life else { return nil }
+        lifecycle.withLock { lifecycle in
+            guard case .starting(let start) = lifecycle else { return nil }
             start.cancel()
             return start
         }
@@ -205,14 +205,14 @@ package final class ServiceNode: Sendable {
     /// Looks for deployments now instead of at the next poll.
     /// - Returns: the last deployment that applies to every mutation in progress; 0 for a node that follows none.
     package func loadDeployments() async -> Int64 {
-        guard let execution = life.withLock({ $0.running?.execution }), let deployments = execution.deployments
+        guard let execution = lifecycle.withLock({ $0.running?.execution }), let deployments = execution.deployments
         else { return 0 }
         await deployments.poll()
         return execution.catalogs.generationReached
     }
 
     /// The version of the project that serves new requests; nil before the start and after the stop.
-    package var servedVersion: Digest? { life.withLock { $0.running }?.execution.catalogs.set.current.version }
+    package var servedVersion: Digest? { lifecycle.withLock { $0.running }?.execution.catalogs.set.current.version }
 
     static func reason(_ error: any Error) -> String {
         if let error = error as? IOError { return error.errnoCode == 98 ? "the port is in use" : error.description }

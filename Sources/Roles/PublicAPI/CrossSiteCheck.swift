@@ -2,7 +2,7 @@ package import HTTPServer
 package import LiveModel
 import NIOHTTP1
 
-/// Refuses requests that a web page of another site may have caused: for ports that admit whoever reaches them.
+/// Refuses requests that a web page of another site may have caused: for ports that admit everyone who reaches them.
 ///
 /// A page can send requests to loopback addresses. Its browser names the page in `Origin`; a page whose own name was
 /// rebound to a loopback address is named in `Host`; forms and requests without a preflight cannot have the media

@@ -14,7 +14,7 @@ package struct PublicAPISettings: Sendable {
     package var session = SessionLimits()
     /// The proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies = TrustedProxies()
-    /// Under `freshet dev`, the emulator description for SQL Connect's tools; nil answers 404.
+    /// The emulator description for SQL Connect's tools, under `freshet dev`; nil answers 404.
     package var emulator: EmulatorInfo?
     /// The page at `/`; nil answers 404.
     package var page: [UInt8]?

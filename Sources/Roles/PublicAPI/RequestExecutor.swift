@@ -144,7 +144,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         failed: @escaping @Sendable (RequestError) -> Void
     ) {
         do throws(RequestError) {
-            try quotas.enterRequest()
+            try quotas.beginRequest()
         } catch {
             return failed(error)
         }
@@ -161,7 +161,7 @@ package final class RequestExecutor: SessionRequestExecutor {
                 }
                 failed(error)
             }
-            quotas.leaveRequest()
+            quotas.endRequest()
         }
     }
 

@@ -24,7 +24,7 @@ package final class HTTPEmbeddings: EmbeddingTransport {
 
     /// The failures already logged. Bounded by the models that operations name and the few messages that exist.
     private struct LoggedState {
-        /// By models whose last response was an error: the messages since then.
+        /// The error messages of each model since its last good response.
         var failures: [String: Set<String>] = [:]
         /// The models that rejected a batch of texts.
         var refusing: Set<String> = []

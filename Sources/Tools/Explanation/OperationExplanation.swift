@@ -51,7 +51,7 @@ package struct OperationExplanation: Sendable {
     /// The steps of a mutation.
     package let steps: [StoredOperation.Step]
     package let rules: [Rule]
-    /// For a query, the mutations that refresh it; for a mutation, the queries that it refreshes.
+    /// The mutations that refresh a query, or the queries that a mutation refreshes.
     package let refreshing: [Relation]
     /// Operations that touch the same tables without a refresh.
     package let unnoticed: [Relation]

@@ -7,11 +7,11 @@ struct SourceTree {
     static let folders = ["Languages", "Core", "Servers", "Roles", "Tools", "Verification"]
 
     struct File {
-        /// Below `Sources`.
+        /// The path below `Sources`.
         let path: String
         let folder: String
         let module: String
-        /// Without comments and string literals; as many lines as the file has.
+        /// The lines without comments and string literals; as many as the file has.
         let code: [Substring]
 
         /// The modules that it imports.

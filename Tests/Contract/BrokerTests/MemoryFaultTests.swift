@@ -60,7 +60,7 @@ struct MemoryFaultTests {
         _ = store.acquire("l", owner: "a", ttlMs: 1_000, epoch: 1, nowMs: 90_000)
         _ = store.announceNode("a", payload: [], ttlMs: 1_000, nowMs: 90_000)
         _ = store.announceNode("b", payload: [], ttlMs: 1_000, nowMs: 90_000)
-        // To the life that it was given, not to that which another one asks for.
+        // The lease is shortened to its own lifetime, not to the one that another owner requests.
         #expect(store.acquire("l", owner: "b", ttlMs: 400, epoch: 2, nowMs: 5_000).heldForMs == 1_000)
         #expect(store.acquire("l", owner: "b", ttlMs: 1_000, epoch: 2, nowMs: 5_600).heldForMs == 400)
         #expect(store.acquire("l", owner: "b", ttlMs: 1_000, epoch: 2, nowMs: 6_000).grant?.epoch == 2)

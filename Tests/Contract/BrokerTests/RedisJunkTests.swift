@@ -36,7 +36,7 @@ import Testing
                 #expect((0...Int(StoredNumber.durationMaxMs)).contains(state.remainingMs))
             }
             if Bool.random(using: &random) { _ = try await broker.releaseLease(key, owner: "a", epoch: epoch) }
-            // As a worker does: what is held is awaited, what is outdated is passed.
+            // Behaves as a worker: waits for a lease that is held, and skips one that is outdated.
             var tries = 0
             asking: while true {
                 tries += 1

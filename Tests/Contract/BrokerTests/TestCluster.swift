@@ -8,7 +8,7 @@ import Streams
 final class TestCluster: Sendable {
     let nodes: [TestRedis]
 
-    /// For tests that leave the cluster as it is.
+    /// The cluster of tests that leave it as it is.
     static let shared = Result { try TestCluster() }
 
     init() throws {

@@ -32,7 +32,7 @@ final class TestRedis: Sendable {
     private let options: [String]
     private let running = Mutex<Running?>(nil)
 
-    /// For tests that leave the server as it is; every test has a namespace of its own.
+    /// The server of tests that leave it as it is; every test has a namespace of its own.
     static let shared = Result { try TestRedis() }
     /// The same, by TLS; it asks for no client certificate.
     static let withTLS = Result { try TestRedis(port: .tls(asksClients: false)) }

@@ -113,7 +113,7 @@ private struct Case {
         return wrong.isEmpty ? nil : wrong.joined(separator: ", ")
     }
 
-    /// As an API node builds it: with so much of auth as conditions on this mutation read.
+    /// Builds an event as an API node does: with as much of auth as conditions on this mutation read.
     private func event(_ operation: StoredOperation, _ side: Side, _ catalog: Catalog) throws -> MutationEvent {
         let variables = try operation.coerce(side.variables)
         var generated = 0
@@ -127,7 +127,7 @@ private struct Case {
             keysWritten: call.keysWritten, traceID: "t", committedAtMs: 1)
     }
 
-    /// As a worker builds them, from the live query alone.
+    /// Builds the rules as a worker does, from the live query alone.
     private func rules(of operation: StoredOperation, _ query: LiveQuery) -> QueryRules {
         QueryRules(
             triggers: operation.refresh.triggers.map { trigger in

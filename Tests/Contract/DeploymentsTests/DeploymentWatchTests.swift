@@ -70,7 +70,7 @@ struct DeploymentWatchTests {
             ])
         }
 
-        /// As if everything so far had happened so much earlier.
+        /// Makes everything so far look as if it had happened so much earlier.
         func age(byMs ms: Int) async throws {
             try await pool.script(
                 """

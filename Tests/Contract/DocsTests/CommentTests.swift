@@ -2,23 +2,72 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Comments say what a thing is.
+/// Comments begin with what a thing is or does, in plain English.
 @Suite struct CommentTests {
-    /// "Of" at the beginning is a genitive without its noun.
-    @Test func noDocCommentBeginsWithOf() throws {
-        var found: [String] = []
+    private struct Line {
+        let place: String
+        /// Without indentation.
+        let text: Substring
+        let isFirstOfComment: Bool
+    }
+
+    /// Prepositions that begin a comment without its noun, as in "Of a shard". "At most" and the like are quantities.
+    private static var start: Regex<Substring> {
+        #/
+        /// \ (?: Of | For | In | At (?! \ (?: most | least ) \b ) | On | With | Without | By | From | To
+        | As (?! \ many ) | Under | Below | After | Before | Until | Between | Beside | About | Per | Like | Over
+        | Likewise ) \b
+        /#
+    }
+    private static var dialect: Regex<Substring> { #/(?i)\b(?:anew|whoever|thereof|wherefore|whence|told)\b/# }
+
+    /// Lines of Swift files with a comment.
+    private static func comments() throws -> [Line] {
+        var found: [Line] = []
         for folder in ["Sources", "Tests"] {
-            for file in Repository.files(below: folder, ending: ".swift") {
-                let text = try Repository.text(file)
-                guard text.contains("/// Of ") else { continue }
+            for file in Repository.files(below: folder, ending: ".swift")
+            where !file.hasPrefix("Tests/Contract/DocsTests/") {
                 var former = Substring()
-                for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-                    let words = line.drop { $0 == " " }
-                    if words.hasPrefix("/// Of "), !former.hasPrefix("///") { found.append("\(file):\(number + 1)") }
-                    former = words
+                let lines = try Repository.text(file).split(separator: "\n", omittingEmptySubsequences: false)
+                for (index, line) in lines.enumerated() {
+                    let text = line.drop { $0 == " " }
+                    if text.hasPrefix("//") {
+                        let isFirst = !former.hasPrefix("///")
+                        found.append(Line(place: "\(file):\(index + 1)", text: text, isFirstOfComment: isFirst))
+                    }
+                    former = text
                 }
             }
         }
-        #expect(found == [])
+        return found
+    }
+
+    @Test func docCommentsBeginWithWhatAThingIs() throws {
+        let comments = try Self.comments()
+        #expect(comments.count > 10_000)
+        let start = Self.start
+        let found = comments.filter { $0.isFirstOfComment && $0.text.prefixMatch(of: start) != nil }
+        #expect(found.map { "\($0.place) \($0.text)" } == [])
+    }
+
+    @Test(arguments: ["/// Of a shard.", "/// At the end.", "/// As Postgres has it.", "/// Likewise."])
+    func aPrepositionIsFound(text: String) { #expect(text.prefixMatch(of: Self.start) != nil) }
+
+    @Test(arguments: ["/// At most `countMax`.", "/// Offers it.", "/// Formats.", "/// As many as are asked."])
+    func otherBeginningsAreLeftAlone(text: String) { #expect(text.prefixMatch(of: Self.start) == nil) }
+
+    @Test func commentsHaveNoDialect() throws {
+        let dialect = Self.dialect
+        let found = try Self.comments().filter { $0.text.firstMatch(of: dialect) != nil }
+        #expect(found.map { "\($0.place) \($0.text)" } == [])
+    }
+
+    @Test func pagesHaveNoDialect() throws {
+        let dialect = Self.dialect
+        for page in try Page.all() {
+            for line in page.lines {
+                #expect(line.firstMatch(of: dialect) == nil, "\(page.path): \(line)")
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ import Testing
     private static let columnsMax = 120
 
     /// Overlong lines of `Sources`, comments nearly all of them. Lower this as they vanish; never raise it.
-    private static let sourceLinesMax = 36
+    private static let sourceLinesMax = 35
 
     private func overlong(below folder: String) throws -> [String] {
         var found: [String] = []
@@ -32,6 +32,16 @@ import Testing
     @Test func noLineOfTheTestsIsOverlong() throws {
         let found = try overlong(below: "Tests")
         #expect(found == [])
+    }
+
+    /// Tables, code and lines of one word, such as addresses, cannot be broken.
+    @Test func noLineOfThePagesIsOverlong() throws {
+        for page in try Page.all() {
+            for line in page.lines where line.count > Self.columnsMax {
+                let canBreak = !line.hasPrefix("|") && !line.hasPrefix("#") && line.contains(" ")
+                #expect(!canBreak, "\(page.path): \(line)")
+            }
+        }
     }
 
     @Test func noFurtherLineOfTheSourcesIsOverlong() throws {

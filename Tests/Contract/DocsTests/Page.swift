@@ -53,11 +53,16 @@ struct Page {
         lines.flatMap { $0.matches(of: /`([^`]+)`/).map { String($0.1) } }
     }
 
-    /// The first cells of the tables below a heading.
+    /// The first words in code of the first cells of the tables below a heading.
     func firstCells(below heading: String) -> [String] {
+        rows(below: heading).compactMap { $0.firstMatch(of: /^`([^`]+)`/).map { String($0.1) } }
+    }
+
+    /// The first cells of the tables below a heading that begin with code.
+    func rows(below heading: String) -> [String] {
         let start = lines.firstIndex { $0.hasPrefix("#") && $0.hasSuffix(" " + heading) }
         guard let start else { return [] }
         return lines[(start + 1)...].prefix { !$0.hasPrefix("#") }.filter { $0.hasPrefix("| `") }
-            .compactMap { $0.firstMatch(of: /^\| `([^`]+)`/).map { String($0.1) } }
+            .map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
     }
 }

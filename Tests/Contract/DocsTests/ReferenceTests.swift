@@ -15,6 +15,17 @@ import Testing
         #expect(try Repository.entries(of: "Sources") == Self.folders.sorted())
     }
 
+    @Test func theTestingPageHasEverySuite() throws {
+        let page = try Page("docs/testing.md")
+        for folder in ["Unit", "Contract", "Integration"] {
+            let rows = page.rows(below: folder).flatMap { $0.matches(of: #/`(\w+)`/#).map { String($0.output.1) } }
+            let suites = try Repository.entries(of: "Tests/" + folder).filter { $0 != "Python" }
+            #expect(rows.sorted() == suites, "docs/testing.md, \(folder)")
+        }
+        let others = try Repository.entries(of: "Tests").filter { !["Unit", "Contract", "Integration"].contains($0) }
+        for folder in others { #expect(page.codeSpans.contains("Tests/" + folder), "\(folder)") }
+    }
+
     @Test func theMetricsPageHasEveryMetric() throws {
         let page = try Page("docs/operations/metrics.md")
         let listed = page.lines.compactMap { $0.firstMatch(of: /^\| `(freshet_[a-z_]+)`/).map { String($0.1) } }

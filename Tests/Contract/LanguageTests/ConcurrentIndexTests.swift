@@ -48,7 +48,7 @@ extension Language {
         private static let indexesOfOne =
             "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'visit_one'::regclass ORDER BY indexrelid"
 
-        /// Finished parts of a run that broke off are taken; what is unfinished or differs is built again.
+        /// Finished parts of an interrupted run are kept; unfinished or different ones are built again.
         @Test func partitionsGetTheirIndexesOneByOne() async throws {
             let schema = try Self.visitSchema(#"@unique(fields: ["site", "at", "page"])"#)
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits) }) { pool in
@@ -154,8 +154,8 @@ extension Language {
             }
         }
 
-        /// The former unique index is there until the new one is; a run that broke off before the exchange goes on with
-        /// what it built.
+        /// The former unique index stays until the new one exists; a run that broke off before the exchange continues
+        /// with what it built.
         @Test(arguments: [false, true]) func uniqueIndexesAreReplacedWithoutAGap(isDivided: Bool) async throws {
             let schema = try MigrationOf.schema(
                 """

@@ -19,7 +19,7 @@ extension Language {
             let narrator: String?
         }
 
-        /// As `LanguageSchema.rows` has them, in the order of their keys.
+        /// The novels of `LanguageSchema.rows`, in the order of their keys.
         private static let novels = [
             Novel(
                 title: "Alpha", printedYear: 1950, rating: 8.5, genre: "NOIR", tags: ["dark", "rain"], isClassic: true,
@@ -240,7 +240,7 @@ extension Language {
             .null, ["title": "DESC"], [["rating": "ASC"], ["title": "DESC"]], [["narrator": ["name": "DESC"]]],
         ]
 
-        /// As GraphQL writes it.
+        /// Returns the value as GraphQL writes it.
         private static func literal(_ value: JSONValue, isEnum: Bool = false) -> String {
             switch value {
             case .object(let object):

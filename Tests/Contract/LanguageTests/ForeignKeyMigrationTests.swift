@@ -98,7 +98,7 @@ extension Language {
                 await #expect(throws: PostgresError.self) { try await pool.script(add.sql) }
                 let broken = await #expect(throws: PostgresError.self) { try await IndexBuilds.run(add, pool) }
                 #expect(broken?.sqlState == "23503")
-                // It holds for what is written since.
+                // It applies to rows written since.
                 let stray = "INSERT INTO post (author_id) VALUES (gen_random_uuid())"
                 await #expect(throws: PostgresError.self) { try await pool.script(stray) }
 
@@ -148,7 +148,7 @@ extension Language {
                 let both = try await Self.definitions(pool)
                 #expect(both.count == 2 && both.contains(before[0]), "\(both)")
 
-                // The next run takes away what is left, and by itself does no more.
+                // The next run removes what is left, and does nothing else.
                 try await pool.script("INSERT INTO author (id) SELECT id FROM writer")
                 let drop = "drop foreign key post_author_id_fkey_freshet_new, left by an interrupted migration"
                 let plain = try await MigrationOf.plan(schema, pool)

@@ -206,7 +206,7 @@ extension Language {
             }
         }
 
-        /// Its owner attaches what it lacks; nothing of it is dropped or built beside it.
+        /// Its owner attaches what it lacks; none of its parts is dropped or built again.
         @Test func indexesThatArePutTogetherByHandAreLeftAlone() async throws {
             let schema = try Self.visit("@index")
             let hand = """

@@ -5,8 +5,8 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// What an index stands for besides its speed, and what of the schema only shows in its definition, on a real
-    /// Postgres.
+    /// What an index guarantees in addition to its speed, and which parts of the schema only its definition
+    /// shows, on a real Postgres.
     @Suite struct IndexRules {
         private static let post =
             "CREATE TABLE post (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), slug text, author text);"
@@ -155,7 +155,7 @@ extension Language {
             }
         }
 
-        /// What a foreign key refers to is what is unique when all is done.
+        /// A foreign key may refer to what is unique after the whole migration.
         @Test func foreignKeysComeAfterTheExchange() async throws {
             let schema = try MigrationOf.schema(
                 """

@@ -95,7 +95,7 @@ extension Language {
             }
         }
 
-        /// As many as are asked at a time are always late: the others still get their turn.
+        /// As many resolvers as are asked at a time are always late; the others still get their turn.
         @Test func thoseBehindTheLateOnesGetTheirTurn() async throws {
             let (outcomes, _) = try await run(count: 64, rounds: 4) { (Int($0) ?? 0) < 16 }
             for number in 16..<64 {

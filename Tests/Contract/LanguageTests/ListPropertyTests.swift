@@ -37,7 +37,7 @@ extension Language {
             mutating func some(_ values: [String]) -> [String] { values.filter { _ in number(2) == 0 } }
         }
 
-        /// Before, after or equal, as Postgres has it: null last, the other way round first.
+        /// Compares as Postgres does: null last, in descending order first.
         private static func compare(_ left: Row, _ right: Row, _ field: String) -> Int {
             func order<T: Comparable>(_ left: T?, _ right: T?) -> Int {
                 guard let left else { return right == nil ? 0 : 1 }

@@ -102,7 +102,7 @@ extension Language {
             }
         }
 
-        /// `IF NOT EXISTS` looks at names only: what is there under the name of an index is reported, not passed over.
+        /// `IF NOT EXISTS` compares names only: another relation with the name of an index is reported, not ignored.
         @Test func takenNamesAreReported() async throws {
             let schema = try Catalog.compile(
                 Project(
@@ -148,7 +148,7 @@ extension Language {
                 #expect(forced.refused.count == 2)
                 #expect(forced.steps.map(\.summary).contains("replace index note_size_idx"), "\(forced.steps)")
 
-                // An index of that name on another table is none of this one's, and the error has the name.
+                // An index of that name on another table does not belong to this one; the error names it.
                 let step = try #require(
                     Migration.create(schema).first { $0.summary == "create index note_text_idx" })
                 let taken = await #expect(throws: PostgresError.self) { try await IndexBuilds.run(step, pool) }

@@ -5,7 +5,7 @@ import Testing
 @testable import LocalServers
 
 @Suite struct HAProxyConfigurationTests {
-    /// With UPDATE_REFERENCE set the file is written instead.
+    /// Compares the file, or writes it if UPDATE_REFERENCE is set.
     @Test(
         "the files in deploy are what freshet cluster would run",
         arguments: [

@@ -104,7 +104,7 @@ struct StartFailureTests {
 
     private struct Case {
         let stage: String
-        /// In the error.
+        /// The text that the error contains.
         let says: String
         var column = "title"
         let change: (inout Settings) -> Void

@@ -175,7 +175,7 @@ private final class Crowd: Sendable {
                 if let number = data.flatMap({ SplitTests.number($0) }) { state.shown[index] = number }
             case .reconnecting(let afterMs, let reason):
                 state.refusals.append(afterMs)
-                // Nobody who is in loses the connection.
+                // No admitted client loses its connection.
                 if state.reached.contains(index) || !reason.contains("503") { state.refusals.append(-1) }
             }
         }

@@ -77,7 +77,7 @@ struct AuctionsTests {
                 #expect(reasons(answer.body) == [reason])
                 #expect(try await read(address, lot) == before, "\(reason)")
             }
-            // A lot of one's own: over before it began, then closed.
+            // The user's own lot: it ends before it begins, then is closed.
             for (closesAt, reason) in [
                 ("2020-01-01T00:00:00Z", "The auction of this lot has ended."),
                 ("2099-01-01T00:00:00Z", "The lot is closed."),

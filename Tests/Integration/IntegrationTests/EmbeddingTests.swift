@@ -148,7 +148,7 @@ struct EmbeddingTests {
             #expect(try await running.near("the sea").body["data"] == Self.found("Beach"))
             #expect(try await running.near("ski in the snow").body["data"] == Self.found("Peak"))
 
-            // A follower gets the row that is nearer, and what is known is not asked for again.
+            // A follower gets the nearer row, and a known text is not sent to the embedding server again.
             let subscriber = try await Subscriber.connect(running.address)
             subscriber.subscribe("Near", ["text": "the sea"])
             subscriber.subscribe("Near", ["text": "a ski in the snow"], id: "2")
@@ -233,7 +233,8 @@ struct EmbeddingTests {
         }
     }
 
-    /// A subscriber with a result is not told of an outage and gets the new one after it, though nothing is cached.
+    /// A subscriber with a result gets no message about an outage and gets the new one after it, though nothing is
+    /// cached.
     @Test func aLiveQueryOutlastsTheServer() async throws {
         try await withNode({ Self.settings("openai", $0) + ["embeddings.cacheEntriesMax=0"] }) { running in
             _ = try await running.add("Beach", "the sea")

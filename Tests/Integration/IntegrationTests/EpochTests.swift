@@ -34,7 +34,7 @@ struct EpochTests {
             #expect(try await !own.record(1, of: one))
             #expect(try await own.record(1 << 53, of: one))
             #expect(try await !own.record(7, of: one))
-            // Of those who race, one; and in the end the greatest is known.
+            // One of the racing workers records each epoch, and the greatest remains.
             for epoch in 1...5 as ClosedRange<UInt64> {
                 let winners = try await withThrowingTaskGroup(of: Bool.self) { group in
                     for _ in 0..<8 { group.addTask { try await own.record(epoch, of: two) } }

@@ -94,7 +94,7 @@ struct HTTPEdgeTests {
         }
     }
 
-    /// A long-poll ends soon after its wait, and streams say that they live and what is the matter.
+    /// A long-poll ends soon after its wait; streams send keep-alives and errors.
     @Test func clientsAreInformedWhileTheDatabaseIsAway() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway", settings: ["gateway.keepAliveMs=500"])

@@ -155,7 +155,7 @@ struct MainJobTests {
         let forged = try await API.get(
             address, "ListLots", Self.category, headers: ["authorization": "Bearer " + Self.ann])
         #expect(forged.status == 401)
-        // A signed-in user reads and is told of the own account alone.
+        // A signed-in user reads, and gets results of, only their own account.
         let token = TestTokens.signed(uid: "ann", secret: "0123456789abcdef0123456789abcdef")
         let subscriber = try await Subscriber.connect(
             address, payload: ["Authorization": .string("Bearer " + token)])

@@ -30,7 +30,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// Until a query of one boolean says yes.
+    /// Waits until a query of one boolean returns true.
     private func wait(_ pool: PostgresPool, until condition: Statement) async throws {
         let end = ContinuousClock.now + .seconds(60)
         while try await pool.query(condition).rows.first?.bool(0) != true {

@@ -31,7 +31,7 @@ struct OperatorTests {
             }
             let live = try #require(
                 settled.rows("shards").firstIndex { ($0["liveQueries"]?.intValue ?? 0) > 0 })
-            // The shard in use goes to and fro, and the subscriber follows.
+            // The shard in use moves back and forth, and the subscriber follows.
             for (number, node) in [other.node, admin.node, other.node].enumerated() {
                 let isThere: @Sendable (JSONValue) -> Bool = { answer in
                     let row = answer.rows("shards")[live]
@@ -93,7 +93,8 @@ struct OperatorTests {
             let table = try await admin.command(["shards"])
             #expect(table.contains("verdict") && table.contains(admin.node))
             let overrides = try await admin.command(["overrides"])
-            #expect(overrides.contains("order"))
+            #expect(
+                overrides.split(separator: " ") == ["override", "target", "value", "shards", "receiving", "expires\n"])
             #expect(try await admin.command(["orders"]) == overrides, "the former name")
         }
     }
@@ -122,6 +123,35 @@ struct OperatorTests {
         try await refused("operations/auctions/GetLot/splits", 400, "count")
         try await refused("sessions/999999/end", 404, "no session 999999")
         try await refused("elsewhere", 404, "no action")
+    }
+
+    @Test func reportsAreTablesOrJSON() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway,admin")
+            let admin = try await AdminClient(node.process)
+            func line(_ report: String, _ start: String) async throws -> [String] {
+                let lines = try await admin.command([report]).split(separator: "\n")
+                return lines.first { $0.hasPrefix(start) }?.split(separator: " ").map(String.init) ?? []
+            }
+            func isTime(_ text: String?) -> Bool { text?.wholeMatch(of: #/\d{4}-\d\d-\d\dT[\d:.]+Z/#) != nil }
+
+            #expect(try await line("status", "node ") == ["node", admin.node])
+            #expect(try await line("status", "outbox.rows") == ["outbox.rows", "0"])
+            let status = try JSONParser.parse(Array(try await admin.command(["status", "--json"]).utf8))
+            #expect(status["node"]?.stringValue == admin.node)
+
+            let moved = try await admin.command(["move", "3", admin.node, "--minutes", "60"])
+            #expect(isTime(moved.split(whereSeparator: \.isWhitespace).last.map(String.init)), "\(moved)")
+            let move = try await line("overrides", "move")
+            #expect(move.prefix(6) == ["move", "shard", "3", admin.node, "-", "-"] && isTime(move.last), "\(move)")
+
+            let revoked = try await admin.command(["revoke", "uid", "ann", "--minutes", "60"])
+            #expect(revoked.contains("is revoked until "), "\(revoked)")
+            #expect(isTime(revoked.split(whereSeparator: \.isWhitespace).last.map(String.init)), "\(revoked)")
+            #expect(try await line("revocations", "subject") == ["subject", "tokens", "revoked", "expires"])
+            let revocation = try await line("revocations", "uid:ann")
+            #expect(revocation.count == 4 && isTime(revocation.dropFirst(2).first) && isTime(revocation.last))
+        }
     }
 
     @Test func wrongTokensAreAuditedAndCannotFillTheLog() async throws {
@@ -182,7 +212,7 @@ struct OperatorTests {
                 slowestMs = max(slowestMs, Int64((ContinuousClock.now - start) / .milliseconds(1)))
             }
             #expect(slowestMs < 2_000, "a mutation does not wait for Redis")
-            // More than rowsMax: folded, and told.
+            // More than rowsMax: folded and reported.
             let status = try await admin.wait("status") {
                 ($0["outbox"]?["folded"]?.intValue ?? 0) > 100
                     && $0["outbox"]?["problem"]?.stringValue?.contains("broker") == true

@@ -68,7 +68,7 @@ struct PublisherTests {
             return row
         }
 
-        /// By the overrides and catalogs as they were when the shards were chosen.
+        /// Publishes by the overrides and catalogs as they were when the shards were chosen.
         func publish(_ row: OutboxRow) {
             publisher.publish(
                 .init(
@@ -76,7 +76,7 @@ struct PublisherTests {
                     catalogGeneration: 0))
         }
 
-        /// As another node does it: this one is not told.
+        /// Changes the splits as another node does, so that this one does not notice.
         func split(to count: Int) async throws -> Set<ShardID> {
             let change = ClusterOverrides().settingSplits(of: PublisherTests.hot, to: count, nowMs: 0)
             try await broker.changeOverrides([(field: change.field, value: change.value)])
@@ -168,8 +168,8 @@ struct PublisherTests {
         }
     }
 
-    /// What the former server acknowledged last may be lost though its rows are gone: every shard is told, once for
-    /// each change, and also when the first attempt fails.
+    /// What the former server acknowledged last may be lost though its rows are gone: every shard gets a marker,
+    /// once for each change, and also when the first attempt fails.
     @Test func everyShardGetsAMarkerForAnotherServer() async throws {
         try await with { parts in
             func doubts() async throws -> [Int] {

@@ -171,7 +171,7 @@ struct QuotaLimitTests {
         }
     }
 
-    /// Its client is killed without ending the call; nothing of it is left once its mutation has run.
+    /// Its client is killed without ending the call; nothing remains of the call once its mutation has run.
     @Test func aLostStreamOfGRPCLeavesNothingBehind() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
@@ -226,7 +226,7 @@ struct QuotaLimitTests {
         return locker
     }
 
-    /// Until so many mutations stand before the lock.
+    /// Waits until so many mutations wait for the lock.
     private func waitForLock(_ cluster: Cluster, mutations: Int) async throws {
         let query = "SELECT 'waiting ' || count(*) FROM pg_locks WHERE NOT granted"
         #expect(

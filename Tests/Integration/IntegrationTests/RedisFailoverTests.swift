@@ -63,7 +63,7 @@ struct RedisFailoverTests {
         }
     }
 
-    /// For anything that servers and nodes do by themselves, on a machine that does much else.
+    /// The time for anything that servers and nodes do by themselves, on a machine that does much else.
     private static let waitMs = 60_000
 
     private struct WaitTimedOut: Error {
@@ -81,7 +81,7 @@ struct RedisFailoverTests {
         }
     }
 
-    /// Over TLS the certificates carry a name only, while masters and slots are given by their addresses: a server
+    /// Certificates carry a name only, while masters and slots are given by their addresses: a server
     /// found that way must be reached over TLS, too, and checked by that name.
     private func options(isTLS: Bool, _ cluster: Cluster) async throws -> LocalRedisOptions {
         var options = LocalRedisOptions.forTests

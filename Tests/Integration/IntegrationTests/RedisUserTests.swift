@@ -58,7 +58,7 @@ struct RedisUserTests {
             try await admin.wait("shards") { answer in
                 Set(answer.rows("shards").map { $0["owner"]?.stringValue }) == [admin.node, other.node]
             }
-            // Its sessions were told to come back.
+            // Its sessions were asked to reconnect.
             screens[1] = try await Screen.open(two.address, ids)
             try await changesAreSeen(20, on: screens)
             // Nobody's connection counts as another server's: the user may ask who the server is.
@@ -75,7 +75,7 @@ struct RedisUserTests {
 
             #expect(await redis.command("ACL LOG") == "*0\r\n")
             for node in [one, two] { #expect(!node.process.output.contains("NOPERM")) }
-            // And what is allowed was used.
+            // Every exception is in use.
             let used = try await Self.commandsUsed(redis)
             let allowed = rules.filter { $0.hasPrefix("+") }.map { $0.dropFirst() }
             #expect(allowed.count > 20)

@@ -106,7 +106,7 @@ struct RolloutTests {
         return (code, process.output)
     }
 
-    /// Under way.
+    /// Starts a deployment and returns while it is under way.
     static func deploying(_ cluster: Cluster, _ arguments: [String]) throws -> FreshetProcess {
         try FreshetProcess(
             ["deploy"] + arguments,
@@ -196,7 +196,7 @@ struct RolloutTests {
             let shown = try await old.data { $0["lot"]?["title"]?.stringValue == "Renamed" }
             #expect(shown["lot"]?["tagline"] == nil)
 
-            // Every node is restarted with the first version's folder; what is deployed takes precedence.
+            // Every node is restarted with the first version's folder; the deployed version takes precedence.
             for index in workers.indices {
                 #expect(await workers[index].terminate() == 0)
                 workers[index] = try await cluster.start(roles: "worker", settings: quick).process
@@ -327,7 +327,8 @@ struct RolloutTests {
             let (byText, byDigest): (JSONObject, JSONObject) = (
                 ["query": .string(text)], ["documentId": .string(digest)]
             )
-            // By its name alone a client gets what is current; with what it was built with, what it was built for.
+            // A client that sends only a name gets the current version; one that sends its text gets the version it
+            // was built for.
             #expect(try await ask(named)["data"]?["lot"]?["tagline"] == .null)
             for request in [byText, byDigest] {
                 let lot = try #require(try await ask(request)["data"]?["lot"])

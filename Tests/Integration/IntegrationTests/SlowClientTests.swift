@@ -33,7 +33,7 @@ struct SlowClientTests {
         try await run("closed", ["gateway.sessionBytesMax=200KiB"])
     }
 
-    /// On a gRPC connection only the call that is not read is cut off.
+    /// Only the call that is not read is cut off on a gRPC connection.
     @Test func aClientThatReadsNothingIsCutOffInTime() async throws {
         try await run("stalled", ["http.writeStallTimeoutMs=3s"])
     }

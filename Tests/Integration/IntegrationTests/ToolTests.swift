@@ -301,7 +301,7 @@ struct ToolTests: SampleProjectTests {
                 #expect(try await migrate(["--force", "--drop-extras"]).contains("drop column memo.more"))
 
                 // A node whose database lacks a column is not ready until a migration adds it. What the database
-                // lacks or has besides, and no operation reads, is only reported.
+                // lacks or has in addition is only reported if no operation reads it.
                 _ = try await psql("ALTER TABLE lot DROP COLUMN tags")
                 let node = try cluster.launch(roles: "api,worker,gateway", settings: ["log.level=info"])
                 _ = try await node.line(containing: "the database lacks column \\\"lot.tags\\\": run freshet migrate")

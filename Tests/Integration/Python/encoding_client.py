@@ -65,7 +65,7 @@ async def main(base, admin):
         later = {form: then.get(form, 0) - first.get(form, 0) for form in FORMS}
         print("sessions", len(followers), "changes", CHANGES, "encodings", later, "of first results", first)
         assert later == {form: CHANGES for form in FORMS}, later
-        # Newcomers share as well: the live query's first run may be told twice.
+        # Newcomers share as well: the live query's first run may be delivered twice.
         assert all(1 <= first[form] <= 3 for form in FORMS), first
     print("passed", flush=True)
     os._exit(0)

@@ -1,4 +1,4 @@
-"""A port with TLS whose connections are all taken: who comes then is told so at once, and without having asked.
+"""A port with TLS whose connections are all taken: a further client is refused at once, before it sends anything.
 
     full_client.py PORT CA_FILE CONNECTIONS_MAX
 """

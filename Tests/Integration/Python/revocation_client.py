@@ -5,7 +5,7 @@ delivered afterwards.
 
 TOKEN is the one that is revoked; its owner and that of OTHER-TOKEN follow the same query.
 
-Prints "live" when all follow, and "ended at SECONDS" (since 1970) when the last of them was told.
+Prints "live" when all follow, and "ended at SECONDS" (since 1970) when the last of them ended.
 """
 
 import asyncio

@@ -3,7 +3,7 @@ itself, or a client is hostile; message by message.
 
     session_client.py expiry|leaving|limits|hostile|timeout|appsync http://HOST:PORT TOKEN
 
-`expiry`: TOKEN runs out within seconds. `leaving`: prints "live" and waits for the node to be told to leave.
+`expiry`: TOKEN runs out within seconds. `leaving`: prints "live" and waits for the node to be stopped.
 """
 
 import asyncio

@@ -495,7 +495,7 @@ async def hostile(base, token, secret):
 
 
 async def wrong_frames(host, port):
-    """A wrong frame of a stream ends that stream alone, one of the connection ends that, and both are told."""
+    """A wrong frame of a stream ends that stream alone, one of the connection ends that, and both get an error."""
     reader, writer = await asyncio.open_connection(host, port)
 
     def send(kind, flags, stream, payload=b""):
@@ -577,7 +577,7 @@ async def limits(base, token, secret):
 
 
 async def drain(base, token, secret):
-    """The node is told to stop: sockets get 1001, gRPC a GOAWAY and UNAVAILABLE."""
+    """The node stops: sockets get 1001, gRPC a GOAWAY and UNAVAILABLE."""
     import grpc
     messages, services = connector_stubs()
     async with aiohttp.ClientSession() as session, grpc.aio.insecure_channel(base.split("://")[1]) as channel:

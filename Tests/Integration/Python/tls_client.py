@@ -75,7 +75,7 @@ async def main(port, ca):
         for answer in stream.Connect(requests(), timeout=20):
             assert len(MessageToDict(answer.data)["lots"]) > 0
             break
-    # Cleartext on the same port is told nothing.
+    # Cleartext on the same port gets no answer.
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
     assert b"200" not in await asyncio.wait_for(reader.read(), 20)

@@ -94,7 +94,7 @@ import Testing
         #expect(try World(seed: seed).run().violation == nil, "\(what)")
     }
 
-    /// In processes of their own: each hashes differently, and nothing may go by the order of a dictionary.
+    /// Runs in processes of their own: each hashes differently, and nothing may depend on the order of a dictionary.
     @Test func aSeedDecidesEverything() async throws {
         async let first = trace(6)
         async let second = trace(6)

@@ -27,6 +27,20 @@ import Testing
         #expect(await !waiting.value)
     }
 
+    /// The time of an earlier wait may be over while its notification ends it.
+    @Test func theTimerOfAnEarlierWaitDoesNotEndALaterOne() async {
+        let notify = AsyncNotify()
+        notify.notify()
+        #expect(await notify.wait(ms: Self.longMs))
+        let former = notify.lastTicket
+        let waiting = Task { await notify.wait(ms: Self.longMs) }
+        while !notify.isWaiting { await Task.yield() }
+        notify.giveUp(former)
+        #expect(notify.isWaiting)
+        notify.notify()
+        #expect(await waiting.value)
+    }
+
     @Test func timeEndsIt() async {
         #expect(await !AsyncNotify().wait(ms: 0))
     }

@@ -75,7 +75,7 @@ struct DeploymentScheduleTests {
         #expect(schedule(rows, at: 1_020).moving == [second])
     }
 
-    /// After a failover the database's clock may be behind.
+    /// The database's clock may be behind after a failover.
     @Test func theLastDeploymentCountsWhateverTheClockSaid() {
         let rows = [
             deployed(1, first, created: 500, active: 500), deployed(2, second, created: 200, active: 210),

@@ -14,7 +14,7 @@ import Testing
             isDraining: false, load: 0, project: project, deployment: deployment, deploymentProblem: problem)
     }
 
-    /// For deployment 7, with heartbeats of 100 ms.
+    /// Waits for deployment 7, with heartbeats of 100 ms.
     private func wait(_ goal: RolloutWait.Goal = .load, timeoutMs: Int64 = 60_000) -> RolloutWait {
         RolloutWait(
             for: goal, 7, version, RolloutRoster(heartbeatMs: 100, ttlMs: 500), timeoutMs: timeoutMs, nowMs: 0)

@@ -37,7 +37,7 @@ import TestSupport
         requests(actions).map { $0.texts.map(\.text) }
     }
 
-    /// Who is told, and what of the texts asked for: a vector or an error.
+    /// The waiters that are answered, each with a vector or an error for the texts.
     private func told(_ actions: [EmbeddingBatcher<String>.Action], _ texts: String..., model: String = "m") -> [String]
     {
         actions.compactMap { action in
@@ -229,7 +229,7 @@ import TestSupport
         var nowMs: Int64 = 0
         var sizes: [Int] = []
         var last: EmbeddingText?
-        // It takes 30 ms for each text. Who is told of a time-out comes again.
+        // It takes 30 ms for each text. A waiter that timed out tries again.
         for round in 0..<8 {
             let texts = (0..<8).map { Self.text("\(round) \($0)") }
             var open = requests(batcher.submit(texts, for: "w", nowMs: nowMs))
@@ -343,7 +343,7 @@ import TestSupport
         #expect(told(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
     }
 
-    /// In any order of calls: every waiter is answered once for every text; bounds hold; no text is requested twice at
+    /// Any order of calls: every waiter is answered once for every text; bounds hold; no text is requested twice at
     /// a time.
     @Test func everyWaiterIsAnsweredOnce() throws {
         for seed in 0..<200 * UInt64(FuzzLength.factor) { try everyWaiterIsAnsweredOnce(seed) }

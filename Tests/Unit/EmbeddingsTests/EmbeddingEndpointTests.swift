@@ -4,7 +4,7 @@ import LiveModel
 import Operations
 import Testing
 
-/// Both wire forms: what is sent, and what every kind of answer means.
+/// Both wire formats: the requests, and the meaning of every kind of response.
 @Suite struct EmbeddingEndpointTests {
     private static let openai = EmbeddingEndpoint(
         url: "http://localhost:11434/v1/", format: .openai, models: ["gecko@003": "nomic-embed-text"])
@@ -119,7 +119,7 @@ import Testing
 
     private static let server = #"the embedding server for "gecko@003""#
 
-    /// Clients get nothing of what the server says, which may name hosts, projects, keys, or another user's text.
+    /// Clients never get the server's message, which may name hosts, projects, keys, or another user's text.
     @Test(arguments: [
         (200, "<html>", "failed UNAVAILABLE \(server) sent a response that is not JSON"),
         (

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Execution
 
-/// In which order the live queries of a batch ask custom resolvers, and what a late one does to the rest.
+/// The order in which the live queries of a batch ask custom resolvers, and what a late one does to the rest.
 @Suite struct RemoteRoundTests {
     private static let late = RequestError(.timeout, "late", path: [.key("greeting")])
 

@@ -80,7 +80,7 @@ import Testing
         #expect(try pair.writtenFrames().allSatisfy { $0.type == GRPCPair.headers && $0.id != late })
     }
 
-    /// As when it becomes idle in the moment in which its client makes a call.
+    /// The connection becomes idle in the moment in which its client makes a call.
     @Test func aConnectionWithoutCallsWaitsForThoseOnTheirWay() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)

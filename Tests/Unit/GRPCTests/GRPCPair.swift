@@ -19,7 +19,7 @@ final class GRPCPair {
     private(set) var seen: [HTTP2StreamID: [String]] = [:]
     private(set) var goAways: [HTTP2ErrorCode] = []
     private(set) var lastStreamIDs: [HTTP2StreamID] = []
-    /// By which the server opened its window of the connection.
+    /// The increments by which the server opened its window of the connection.
     private(set) var windowIncrements: [Int] = []
     /// Bytes of DATA that came and were not given back to the windows.
     private(set) var unread: [HTTP2StreamID: Int] = [:]
@@ -145,7 +145,7 @@ final class GRPCPair {
         return bytes
     }
 
-    /// Begins a call that NIO's client knows nothing of.
+    /// Begins a call of which NIO's client is unaware.
     func rawCall(_ fields: [UInt8]) throws -> HTTP2StreamID {
         lastID += 2
         let id = HTTP2StreamID(lastID)
@@ -256,7 +256,7 @@ final class GRPCPair {
 final class Socket: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     var isFull = false
-    /// As a socket does; an embedded channel closes whole.
+    /// Closes each direction on its own, as a socket does; an embedded channel closes whole.
     var closesByHalf = false
     func flush(context: ChannelHandlerContext) { if !isFull { context.flush() } }
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {

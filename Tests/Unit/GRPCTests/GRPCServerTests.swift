@@ -19,7 +19,7 @@ import Testing
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/stream")
-        #expect(pair.seen[id] == [Self.accepted], "told at once")
+        #expect(pair.seen[id] == [Self.accepted], "answered at once")
         try pair.send("one", on: id)
         try pair.send("two", on: id, ends: true)
         #expect(calls.streams[0].events == ["got one", "got two", "input ended"])
@@ -159,7 +159,7 @@ import Testing
         let calls = TestCalls()
         let pair = try GRPCPair(calls, configuration)
         let ids = try (0..<3).map { _ in try pair.call("/stream") }
-        #expect(calls.streams.count == 2, "the client keeps to what it was told")
+        #expect(calls.streams.count == 2, "the client keeps to the limit")
         try pair.write(ids[0], .rstStream(.cancel))
         #expect(calls.streams[0].events == ["closed"])
         #expect(calls.streams.count == 3)

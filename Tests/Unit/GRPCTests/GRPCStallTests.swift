@@ -5,7 +5,7 @@ import Testing
 
 @testable import GRPC
 
-/// Clients that take nothing of what waits for them; time is the test's.
+/// Clients that do not read what waits for them; the test sets the time.
 @Suite struct GRPCStallTests {
     private static let reset = "reset \(HTTP2ErrorCode.enhanceYourCalm.networkCode)"
 

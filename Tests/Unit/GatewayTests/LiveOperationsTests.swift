@@ -177,6 +177,20 @@ import Testing
         }
     }
 
+    @Test func aSubscriptionThatIsReplacedEnds() async throws {
+        try await withHub { hub in
+            let (session, executor) = (Session(), Executor())
+            var operations = operations(hub, executor)
+            let query = try resolved("Always")
+            for _ in 1...2 {
+                _ = try operations.follow("1", query, known: nil, for: session, subjects: [subject])
+                #expect(executor.quotas.count(.subscription, of: subject) == 1 && hub.subscriptionCount == 1)
+            }
+            operations.stopAll()
+            #expect(executor.quotas.count(.subscription, of: subject) == 0 && hub.subscriptionCount == 0)
+        }
+    }
+
     @Test func stoppingDropsTheResponseOfAOneShotOperation() async throws {
         try await withHub { hub in
             var operations = operations(hub, Executor())

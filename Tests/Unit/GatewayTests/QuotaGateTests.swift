@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct QuotaGateTests {
-    /// The node's own bound and those of its subjects: what is refused by one is not counted by the other.
+    /// The node's own limit and those of its users: a request that one refuses does not count for the other.
     @Test func requestsOfTheNodeAndOfItsUsers() throws {
         var limits = QuotaLimits()
         limits.requests = .init(perUser: 2)

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// As Python's http.client and others do: the whole request is written before anything is read.
+    /// Python's http.client and others write the whole request before they read anything.
     @Test func aClientThatWritesFirstGetsTheRefusal() async throws {
         try await withServer({ $0.bodyBytesMax = 1000 }) { port, _, _ in
             let bytes = 8_000_000

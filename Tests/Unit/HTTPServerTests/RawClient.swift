@@ -1,7 +1,7 @@
 import Glibc
 
-/// A blocking TCP client that sends exactly the bytes it is told to. Reads give up after `timeoutMs`, so that a server
-/// that does not answer fails a test and does not hang it.
+/// A blocking TCP client that sends exactly the bytes that it is given. Reads give up after `timeoutMs`, so that a
+/// server that does not answer fails a test and does not hang it.
 final class RawClient {
     private let descriptor: CInt
     private var received: [UInt8] = []

@@ -348,7 +348,7 @@ import Testing
         }
     }
 
-    /// In frames or fragments that are still to come, counted with the bodies of requests.
+    /// Frames and fragments of incomplete messages are counted with the bodies of requests.
     @Test(arguments: [
         Array(RawClient.frame(0x81, Array(repeating: 65, count: 1_000)).dropLast()),
         RawClient.frame(0x01, Array(repeating: 65, count: 900)),

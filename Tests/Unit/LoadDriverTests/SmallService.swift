@@ -10,11 +10,11 @@ final class SmallService: HTTPHandler {
     /// What it does wrong.
     enum Fault: Sendable {
         case none
-        /// After so many mutations subscribers get nothing any more.
+        /// Subscribers get nothing after so many mutations.
         case fallsSilent(after: Int)
-        /// After so many mutations all connections of subscribers are broken, once; as soon as a long-poll waits.
+        /// All connections of subscribers break after so many mutations, once; as soon as a long-poll waits.
         case dropsAll(after: Int)
-        /// After so many mutations requests are accepted and never answered.
+        /// Requests are accepted and never answered after so many mutations.
         case hangs(after: Int)
     }
 

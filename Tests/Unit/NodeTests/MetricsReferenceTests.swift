@@ -8,7 +8,7 @@ import Testing
 @Suite struct MetricsReferenceTests {
     private static let families = MetricsReference.sections.flatMap(\.families)
 
-    /// With UPDATE_REFERENCE set the page is written instead.
+    /// Compares the page, or writes it if UPDATE_REFERENCE is set.
     @Test func thePageIsWhatTheDeclarationsMake() throws {
         let url = URL(filePath: Repository.path("docs/operations/metrics.md"))
         if ProcessInfo.processInfo.environment["UPDATE_REFERENCE"] != nil {

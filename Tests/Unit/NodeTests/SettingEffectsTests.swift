@@ -3,14 +3,17 @@ import Deployments
 import Embeddings
 import FanoutWorker
 import Foundation
+import Gateway
 import Logging
 import NIOPosix
 import Operations
 import Observability
 import OutboundHTTP
+import PublicAPI
 import RemoteServices
 import RoleMachines
 import SchemaModel
+import Sessions
 import TestSupport
 import Testing
 
@@ -137,11 +140,14 @@ import Testing
         var settings = Settings()
         settings.cluster.nodeId = "node"
         let node = try Self.node(settings, isDevelopment: false)
+        let publicAPI = node.publicAPISettings
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
             (node.resolverSettings, HTTPResolvers.Settings()), (node.embeddingSettings, EmbeddingSettings()),
             (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, FanoutWorker.Settings()),
-            (node.deploymentSettings, DeploymentWatch.Settings()),
+            (node.deploymentSettings, DeploymentWatch.Settings()), (publicAPI, PublicAPISettings()),
+            (publicAPI.session, SessionLimits()), (node.membershipSettings, MembershipMachine.Settings()),
+            (node.quotaLimits, QuotaLimits()), (node.sessionAdmission, SessionAdmission()),
         ]
         for (configured, standard) in parts {
             #expect(Self.text(configured) == Self.text(standard), "\(type(of: standard))")

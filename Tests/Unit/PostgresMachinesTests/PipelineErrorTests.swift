@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// Errors of the server: who fails, who is repeated.
+/// Errors of the server: which jobs fail and which are repeated.
 @Suite struct PipelineErrorTests {
     private let staleRoutine = "RevalidateCachedQuery"
 

@@ -22,7 +22,7 @@ struct PipelineHarness {
     var machine: PipelineMachine<TestJob>
     var nowMs = 0
     private(set) var ids: [String: JobID] = [:]
-    /// The jobs whose results the driver was told to keep, in order.
+    /// The jobs whose results the driver must keep, in order.
     private(set) var kept: [String] = []
 
     init(

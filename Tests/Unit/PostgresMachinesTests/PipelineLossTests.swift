@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// A lost connection: what is repeated, and what is known of the rest. And stopping.
+/// A lost connection: which jobs are repeated, and how the others end. Stopping, too.
 @Suite struct PipelineLossTests {
     @Test func readsInFlightAreRepeatedOnce() {
         var pipeline = PipelineHarness { $0.inFlightMax = 2 }

@@ -4,21 +4,8 @@ import Testing
 
 /// `docs/reference/protocol-rows.md` names existing tests.
 @Suite struct ProtocolRowsTests {
-    /// Names of the functions of all files that have tests.
-    private static func tests() throws -> Set<String> {
-        var names: Set<String> = []
-        for file in Repository.files(below: "Tests", ending: ".swift") {
-            let text = try Repository.text(file)
-            guard text.contains("@Test") else { continue }
-            for rest in text.components(separatedBy: "func ").dropFirst() {
-                names.insert(String(rest.prefix { $0 != "(" && $0 != "<" && $0 != " " }))
-            }
-        }
-        return names
-    }
-
     @Test func everyRowNamesATestThatIsThereOrSaysWhyThereIsNone() throws {
-        let tests = try Self.tests()
+        let tests = try TestNames.all()
         let rows = try Repository.text("docs/reference/protocol-rows.md").split(separator: "\n").filter {
             $0.hasPrefix("| ")
         }

@@ -93,7 +93,7 @@ struct SettingTableTests {
         #expect(SettingTable.byPath["auth.hs256Secret"]?.environmentName == "FRESHET_AUTH_HS256_SECRET")
     }
 
-    /// With UPDATE_REFERENCE set the file is written instead.
+    /// Compares the file, or writes it if UPDATE_REFERENCE is set.
     @Test("config/freshet.yaml is what the table makes")
     func referenceFile() throws {
         let url = URL(filePath: Repository.path("config/freshet.yaml"))

@@ -62,7 +62,10 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     package var isRetryable: Bool {
         switch self {
         case .limitExceeded, .unavailable, .timeout: true
-        default: false
+        case .badRequest, .operationNotFound, .invalidVariable, .unauthenticated, .permissionDenied,
+            .constraintViolation, .databaseError, .resolverFailed, .payloadTooLarge, .outcomeUnknown, .notFound,
+            .methodNotAllowed, .notAcceptable, .unsupportedMediaType, .internalError:
+            false
         }
     }
 }

@@ -35,7 +35,7 @@ package struct AnnouncementID: Sendable, Hashable {
 }
 
 extension ControlMessage {
-    /// About the size of the stream entry, for bounds.
+    /// The approximate size of the stream entry, for bounds.
     package var byteCount: Int {
         switch self {
         case .announce(_, let query, _, _): 512 + query.byteCount

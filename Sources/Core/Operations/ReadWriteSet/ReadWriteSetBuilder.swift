@@ -121,10 +121,18 @@ struct ReadWriteSetBuilder {
     func equal(_ filter: Filter) -> [String: String] {
         switch filter {
         case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
-        case .column(let column, .compare(.equal, let operand)): source(operand).map { [column.field: $0] } ?? [:]
+        case .column(let column, let test): equal(test).map { [column.field: $0] } ?? [:]
         case .referenced(let reference, _, let inner):
             Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)
-        default: [:]
+        case .any, .not, .exists, .count, .aggregate, .variable: [:]
+        }
+    }
+
+    /// Returns the only value that passes a test; nil if there may be others, or if it has no name.
+    private func equal(_ test: ColumnTest) -> String? {
+        switch test {
+        case .compare(.equal, let operand): source(operand)
+        case .compare, .isNull, .member, .match, .list, .null, .variable: nil
         }
     }
 
@@ -132,13 +140,20 @@ struct ReadWriteSetBuilder {
     private func searched(_ filter: Filter) -> [String] {
         switch filter {
         case .all(let filters): filters.flatMap(searched)
-        case .column(let column, .compare(let comparison, _)): comparison == .notEqual ? [] : [column.field]
-        case .column(let column, .member(_, isNegated: false)): [column.field]
+        case .column(let column, let test): isSearch(test) ? [column.field] : []
         case .referenced(let reference, _, let inner):
             searched(inner).compactMap { field in
                 reference.targetFields.firstIndex(of: field).map { reference.localFields[$0] }
             }
-        default: []
+        case .any, .not, .exists, .count, .aggregate, .variable: []
+        }
+    }
+
+    private func isSearch(_ test: ColumnTest) -> Bool {
+        switch test {
+        case .compare(let comparison, _): comparison != .notEqual
+        case .member(_, let isNegated): !isNegated
+        case .isNull, .match, .list, .null, .variable: false
         }
     }
 

@@ -68,7 +68,7 @@ extension OperationScope {
         case (.firstRow, let table?): _ = first(value, table, in: range.file)
         case (.tests(let type), _): _ = tests(value, type, in: range.file)
         case (.pattern, _): _ = pattern(value, in: range.file)
-        default: break
+        case (.filter, nil), (.having, nil), (.order, nil), (.firstRow, nil), (.listFilter, _), (.change, _): break
         }
         guard sink.count(of: .error) == errorsBefore else { return nil }
         return constant(value, .generated(input), at: range) { coercion, json throws(InputCoercion.Mismatch) in

@@ -86,7 +86,9 @@ extension OperationScope {
         switch (column.type.isList, column.type.scalar) {
         case (true, _): offered = [.append, .prepend, .add, .remove]
         case (false, .int), (false, .int64), (false, .float): offered = [.inc, .dec]
-        default: offered = []
+        case (false, .uuid), (false, .string), (false, .boolean), (false, .date), (false, .timestamp), (false, .any),
+            (false, .vector), (false, .enumeration):
+            offered = []
         }
         guard !offered.isEmpty else {
             refuseChange(of: column, at: range)

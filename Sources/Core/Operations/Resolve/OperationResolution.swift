@@ -43,7 +43,7 @@ package struct OperationResolver {
             usedFragments: resolved.findings.usedFragments, unusedVariables: resolved.findings.unusedVariables)
     }
 
-    private func tree(of resolved: ResolvedOperation, _ context: OperationContext) -> OperationTree? {
+    private func tree(of resolved: BoundOperation, _ context: OperationContext) -> OperationTree? {
         guard !resolved.hasErrors, let auth = resolved.auth else { return nil }
         var readWrites = ReadWriteSetBuilder(
             schema: api.schema, requiredVariables: Set(resolved.variables.filter(\.type.isNonNull).map(\.name)))
@@ -59,7 +59,7 @@ package struct OperationResolver {
     }
 
     private func root(
-        of resolved: ResolvedOperation, _ readWrites: inout ReadWriteSetBuilder
+        of resolved: BoundOperation, _ readWrites: inout ReadWriteSetBuilder
     ) -> (OperationTree.Root, ResultForm) {
         switch resolved.root {
         case .mutation(let fields):

@@ -31,13 +31,13 @@ final class OperationScope {
     }
 
     /// Resolves an operation and reports its problems to `sink`.
-    static func resolve(_ context: OperationContext, sink: inout DiagnosticSink) -> ResolvedOperation {
+    static func resolve(_ context: OperationContext, sink: inout DiagnosticSink) -> BoundOperation {
         let scope = OperationScope(context, sink: sink)
         defer { sink = scope.sink }
         return scope.resolve()
     }
 
-    private func resolve() -> ResolvedOperation {
+    private func resolve() -> BoundOperation {
         let errorsBefore = sink.count(of: .error)
         let specs = resolveVariables()
         variables = Dictionary(uniqueKeysWithValues: specs.map { ($0.name, $0) })
@@ -48,7 +48,7 @@ final class OperationScope {
         let refresh = resolveRefresh(lookupTables: root.lookupTables)
         let hasErrors = sink.count(of: .error) > errorsBefore
         if !hasErrors { findings.unusedVariables = unusedVariables() }
-        return ResolvedOperation(
+        return BoundOperation(
             hasErrors: hasErrors, variables: specs, auth: auth, policy: policy, root: root, refresh: refresh.rules,
             triggerTargets: refresh.targets, findings: findings)
     }

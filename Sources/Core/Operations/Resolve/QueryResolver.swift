@@ -78,7 +78,7 @@ extension OperationScope {
         object(fields(of: field.selections, on: table.typeName), table, field)
     }
 
-    /// Below Postgres' limit of 1,664 columns in a result.
+    /// The most fields of an object, below Postgres' limit of 1,664 columns in a result.
     static let objectFieldsMax = 1_600
 
     private func object(_ selected: [SelectedField], _ table: Table, _ parent: SelectedField) -> ObjectSelection {

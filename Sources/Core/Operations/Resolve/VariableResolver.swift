@@ -107,7 +107,7 @@ extension InputType {
         switch self {
         case .list(let element): 1 + element.listDepth
         case .nonNull(let inner): inner.listDepth
-        default: 0
+        case .scalar, .key, .data, .relative, .duration, .generated, .orderDirection, .searchFormat: 0
         }
     }
 
@@ -116,7 +116,7 @@ extension InputType {
         switch self {
         case .data(let type): type
         case .list(let inner), .nonNull(let inner): inner.dataType
-        default: nil
+        case .scalar, .key, .relative, .duration, .generated, .orderDirection, .searchFormat: nil
         }
     }
 }

@@ -37,15 +37,24 @@ package enum Aggregate: Sendable {
     }
 
     static func isOffered(_ function: Aggregate.Function, _ type: ColumnType) -> Bool {
-        switch (function, type.scalar) {
-        case (.count, .vector): false
-        case (.count, _): true
-        case (_, _) where type.isList: false
-        case (.sum, .int), (.sum, .int64), (.sum, .float), (.avg, .int), (.avg, .int64), (.avg, .float): true
-        case (.min, .uuid), (.max, .uuid), (.min, .boolean), (.max, .boolean), (.min, .any), (.max, .any): false
-        case (.min, .vector), (.max, .vector): false
-        case (.min, _), (.max, _): true
-        default: false
+        switch function {
+        case .count: type.scalar != .vector
+        case .sum, .avg: !type.isList && isNumber(type.scalar)
+        case .min, .max: !type.isList && isOrdered(type.scalar)
+        }
+    }
+
+    private static func isNumber(_ scalar: ScalarType) -> Bool {
+        switch scalar {
+        case .int, .int64, .float: true
+        case .uuid, .string, .boolean, .date, .timestamp, .any, .vector, .enumeration: false
+        }
+    }
+
+    private static func isOrdered(_ scalar: ScalarType) -> Bool {
+        switch scalar {
+        case .string, .int, .int64, .float, .date, .timestamp, .enumeration: true
+        case .uuid, .boolean, .any, .vector: false
         }
     }
 }

@@ -11,7 +11,7 @@ package struct VariableSpec: Sendable {
     package var hasDefault: Bool { defaultValue != nil }
 
     package let type: InputType
-    /// In canonical form; JSON null if the default is null.
+    /// The default in canonical form; JSON null if it is null.
     package let defaultValue: JSONValue?
     package let plan: CoercionPlan
     /// The fields that a `_Data` variable may set; nil for other types.
@@ -101,7 +101,8 @@ package indirect enum CoercionPlan: Sendable {
                 switch element.nullable {
                 case .generated(.change): 1
                 case .generated: Self.orderCountMax
-                default: allowlist?.countMax ?? Self.listCountMax
+                case .scalar, .key, .data, .relative, .duration, .orderDirection, .searchFormat, .list, .nonNull:
+                    allowlist?.countMax ?? Self.listCountMax
                 }
             self = .list(CoercionPlan(element, schema: schema, allowlist: allowlist), countMax: countMax)
         case .nonNull(let inner):

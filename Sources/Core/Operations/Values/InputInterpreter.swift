@@ -256,7 +256,7 @@ package struct InputInterpreter: Sendable {
             switch member.plan {
             case .list(.nonNull(.object), _): return "\(member.name):\(form(of: inner, member.plan))"
             case .relative, .change: return "\(member.name):\(form(of: inner))"
-            default: return member.name
+            case .scalar, .word, .list, .object, .generated, .nonNull: return member.name
             }
         }
         return "{\(fields.joined(separator: ","))}"

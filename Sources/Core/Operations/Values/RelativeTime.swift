@@ -120,7 +120,8 @@ package struct RelativeTime: Sendable {
             switch amount.unit {
             case .months: months += count
             case .years: months += count * 12
-            default: milliseconds += count * (amount.unit.milliseconds ?? 0)
+            case .milliseconds, .seconds, .minutes, .hours, .days, .weeks:
+                milliseconds += count * (amount.unit.milliseconds ?? 0)
             }
         }
         guard let moved = time.adding(months: sign * months, milliseconds: sign * milliseconds) else {

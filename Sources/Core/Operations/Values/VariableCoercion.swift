@@ -108,19 +108,30 @@ package struct VariableCoercion: Sendable {
         case .object(let typeName, let members):
             guard let object = value.objectValue else { throw path.expected("an object of type \(typeName)") }
             return .object(try coerce(object, typeName, members, path))
-        case .generated, .relative, .change:
-            var inputs = InputCoercion(schema: schema, scalars: scalars)
-            do throws(InputCoercion.Mismatch) {
-                switch plan {
-                case .generated(let input): return try inputs.coerce(value, to: input)
-                case .relative(let isDate): return try inputs.relative(value, isDate: isDate, "")
-                case .change(let type): return try inputs.change(value, type)
-                default: return .null
-                }
-            } catch {
-                // Field names are the client's; truncated to limit the size of the response.
-                throw Path(variable: path.variable, rest: path.rest + error.path.prefix(200)).expected(error.expected)
+        case .generated(let input):
+            return try coerceInput(path) { inputs throws(InputCoercion.Mismatch) in
+                try inputs.coerce(value, to: input)
             }
+        case .relative(let isDate):
+            return try coerceInput(path) { inputs throws(InputCoercion.Mismatch) in
+                try inputs.relative(value, isDate: isDate, "")
+            }
+        case .change(let type):
+            return try coerceInput(path) { inputs throws(InputCoercion.Mismatch) in
+                try inputs.change(value, type)
+            }
+        }
+    }
+
+    private func coerceInput(
+        _ path: Path, _ coerce: (inout InputCoercion) throws(InputCoercion.Mismatch) -> JSONValue
+    ) throws(RequestError) -> JSONValue {
+        var inputs = InputCoercion(schema: schema, scalars: scalars)
+        do throws(InputCoercion.Mismatch) {
+            return try coerce(&inputs)
+        } catch {
+            // Field names are the client's; truncated to limit the size of the response.
+            throw Path(variable: path.variable, rest: path.rest + error.path.prefix(200)).expected(error.expected)
         }
     }
 

@@ -147,11 +147,8 @@ package struct RefreshMachine: Sendable {
     }
 
     /// Sends a gateway the results again after a message failed to reach its inbox, because its state is unknown.
-    package mutating func sendFailed(
-        _ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64
-    ) -> [RefreshAction] {
+    package mutating func sendFailed(_ gateway: NodeID, _ keys: [LiveQueryKey], nowMs: Int64) {
         for shard in ownedShards { inShard(shard) { $0.sendFailed(gateway, keys, &$1, nowMs: nowMs) } }
-        return []
     }
 
     // MARK: Runs

@@ -3,9 +3,9 @@ enum LiveQueryPhase: Sendable {
     case idle
     /// Triggered, but waiting for the end of the minimum gap or a back-off.
     case waiting(untilMs: Int64)
-    /// In the due queue.
+    /// Waits in the due queue.
     case queued
-    /// In the queue of paced runs, which no event caused.
+    /// Waits in the queue of paced runs, which no event caused.
     case paced
     /// Waiting for a replay of older events to decide whether its subscribers' result is still fresh.
     case awaitingReplay

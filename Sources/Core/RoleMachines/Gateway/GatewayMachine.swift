@@ -63,7 +63,13 @@ package struct GatewayMachine: Sendable {
         case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
         /// Log that messages named an epoch that is not the recorded one.
         case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
-        /// For the metrics.
+        /// Log that messages may be missing, and that all interest is announced again.
+        case reportLoss(InboxLoss)
+        /// Count a probe of the node for its readiness.
+        case reportProbe
+        /// Log and measure a result that arrived.
+        case reportResult(LiveResult)
+        /// Record the counts in the metrics.
         case sample(Counts)
     }
 
@@ -154,13 +160,18 @@ package struct GatewayMachine: Sendable {
 
     // MARK: The inbox
 
-    package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Effect] {
-        effects(of: interest.inboxArrived(message, nowMs: nowMs))
+    /// Handles a message, or a loss: then everything is announced again.
+    /// - Parameter fact: from `StreamBatch.forEachInboxFact`.
+    package mutating func inboxRead(_ fact: InboxFact, nowMs: Int64) -> [Effect] {
+        switch fact {
+        case .message(let message):
+            let effects = effects(of: interest.inboxArrived(message, nowMs: nowMs))
+            guard case .result(_, _, let result, _) = message else { return effects }
+            return [.reportResult(result)] + effects
+        case .probe: return [.reportProbe]
+        case .lost(let loss): return [.reportLoss(loss)] + effects(of: interest.inboxLost(nowMs: nowMs))
+        }
     }
-
-    /// Announces everything again: the inbox lost entries, another server answers, or an entry is unreadable, so owners
-    /// may believe that this gateway holds results that it does not.
-    package mutating func inboxLost(nowMs: Int64) -> [Effect] { effects(of: interest.inboxLost(nowMs: nowMs)) }
 
     /// - Parameter recorded: the newest recorded epoch of the shard; nil if the database did not answer.
     package mutating func epochRead(_ shard: ShardID, call: UInt64, recorded: UInt64?, nowMs: Int64) -> [Effect] {

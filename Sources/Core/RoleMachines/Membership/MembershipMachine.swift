@@ -49,16 +49,16 @@ package struct MembershipMachine: Sendable {
         /// entries, each under its epoch, remove the entries, and wake all workers. No answer is awaited; what fails
         /// is repeated in the next round.
         case clear([NodeRecordPayload])
-        /// For the worker of this node: `WorkerMachine.nodesListed`.
+        /// Call `WorkerMachine.nodesListed` of this node's worker.
         case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
-        /// For the gateway of this node: the overrides changed placements.
+        /// Make this node's gateway follow the changed placements.
         case updateRoutes
         /// An operator drains this node: ask its sessions to reconnect elsewhere. The announcement makes its shards
         /// move.
         case drainSessions
         /// Every request for a round up to this number is served, or its round failed.
         case endRound(UInt64)
-        /// For the log.
+        /// Log.
         case report(Report)
     }
 

@@ -8,7 +8,7 @@ package import Sharding
 /// rows' commits. If the splits or the catalogs changed since an event's shards were chosen, the event is also
 /// published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses the removal
 /// while a deployment exists that this node had not loaded.
-/// An answer to a call that is not in flight is counted and ignored.
+/// An answer to a call that is not in flight is ignored.
 /// Bounds: `inFlightMax` events in flight (further events are left to the sweepers) and as many rows awaiting removal.
 package struct PublisherMachine: Sendable {
     package struct Settings: Sendable {
@@ -52,7 +52,7 @@ package struct PublisherMachine: Sendable {
         case confirmOverrides(CallID)
         /// Remove the rows unless a deployment after `catalogGeneration` exists, then call `removed`.
         case remove(CallID, ids: [String], catalogGeneration: Int64)
-        /// For the log and the metrics.
+        /// Log and measure.
         case report(Report)
     }
 
@@ -83,8 +83,6 @@ package struct PublisherMachine: Sendable {
     private var lastCall: CallID = 0
     private var published: [Committed] = []
     private var removal = Removal.idle
-    /// The number of answers to calls that were not in flight.
-    package private(set) var answersIgnored = 0
     /// Whether any event was sent to the broker.
     package private(set) var hasPublished = false
 
@@ -146,7 +144,7 @@ package struct PublisherMachine: Sendable {
     package mutating func overridesConfirmed(
         _ call: CallID, _ answer: Result<ClusterOverrides, StepFailure>, rules: some PublishingRules, nowMs: Int64
     ) -> [Effect] {
-        guard case .confirming(let batch, call) = removal else { return ignore() }
+        guard case .confirming(let batch, call) = removal else { return [] }
         let overrides: ClusterOverrides
         switch answer {
         case .success(let confirmed): overrides = confirmed
@@ -178,7 +176,7 @@ package struct PublisherMachine: Sendable {
 
     private mutating func republished(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
         guard case .republishing(let batch, let catalogGeneration, let remaining, call) = removal else {
-            return ignore()
+            return []
         }
         if case .failure(let failure) = answer { return leave(batch.count, failure) }
         return [.report(.republished(remaining.first?.count ?? 0))]
@@ -187,7 +185,7 @@ package struct PublisherMachine: Sendable {
 
     /// - Parameter answer: success also if the database refused because a deployment is not loaded here.
     package mutating func removed(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
-        guard case .removing(let count, call) = removal else { return ignore() }
+        guard case .removing(let count, call) = removal else { return [] }
         switch answer {
         case .success: return nextBatch()
         case .failure(let failure): return leave(count, failure)
@@ -209,10 +207,5 @@ package struct PublisherMachine: Sendable {
     private mutating func newCall() -> CallID {
         lastCall += 1
         return lastCall
-    }
-
-    private mutating func ignore() -> [Effect] {
-        answersIgnored += 1
-        return []
     }
 }

@@ -16,7 +16,7 @@ package import Sharding
 /// changed". Publishing that row re-runs every live query, which covers every folded event.
 ///
 /// At most one effect at a time awaits an answer, so the performer is a simple loop. An answer to a call that is not in
-/// flight is counted and ignored.
+/// flight is ignored.
 package struct SweeperMachine: Sendable {
     package struct Settings: Sendable {
         package var sweepMs: Int64 = 1_000
@@ -83,7 +83,7 @@ package struct SweeperMachine: Sendable {
         case measure(CallID, countMax: Int)
         /// Fold the oldest rows into one, `foldedEvent` with a new id and no shards, then call `folded`.
         case fold(CallID, limit: Int)
-        /// For the log and the metrics.
+        /// Log and measure.
         case report(Report)
     }
 
@@ -95,7 +95,7 @@ package struct SweeperMachine: Sendable {
         case backlog(Backlog, isAlarming: Bool)
     }
 
-    private struct Folding: Sendable {
+    struct Folding: Sendable {
         /// Row counts before the folding and now.
         let before: Int
         var rows: Int
@@ -105,7 +105,7 @@ package struct SweeperMachine: Sendable {
         var folded = 0
     }
 
-    private enum State: Sendable {
+    enum State: Sendable {
         case idle
         case resyncing(serverChanges: Int)
         case taking
@@ -122,17 +122,15 @@ package struct SweeperMachine: Sendable {
 
     package let settings: Settings
     private let routing: EventRouting
-    private var state = State.idle
+    var state = State.idle
     private var lastCall: CallID = 0
     /// The call in flight; nil between rounds.
     private var call: CallID?
-    /// The number of answers to calls that were not in flight.
-    package private(set) var answersIgnored = 0
     /// The number of server changes for which all shards have resync markers.
     private var serverChangesKnown = 0
     /// Whether any event was sent to the broker, by this machine or by the node's publisher.
     package private(set) var hasPublished = false
-    package private(set) var backlog = Backlog()
+    package internal(set) var backlog = Backlog()
 
     package init(settings: Settings, shardCount: Int) {
         self.settings = settings
@@ -244,69 +242,17 @@ package struct SweeperMachine: Sendable {
         }
     }
 
-    // MARK: The bound of the outbox
-
-    /// Measures the outbox, even if nothing could be published: the bound matters most then.
-    private mutating func measure(problem: String) -> [Effect] {
-        state = .measuring(problem: problem)
-        return [.measure(newCall(), countMax: settings.rowsMax + settings.foldMax)]
-    }
-
-    /// - Parameter answer: the row count, up to `countMax`, and the age of the oldest row; nil if the query failed.
-    package mutating func measured(_ call: CallID, _ answer: (rows: Int, oldestMs: Int64)?) -> [Effect] {
-        guard end(call) else { return [] }
-        guard case .measuring(let problem) = state else { preconditionFailure("measured while \(state)") }
-        guard let answer else { return pause() }
-        guard answer.rows > settings.rowsMax else { return end(answer.rows, answer.oldestMs, problem) }
-        state = .folding(
-            Folding(before: answer.rows, rows: answer.rows, oldestMs: answer.oldestMs, problem: problem))
-        return [.fold(newCall(), limit: settings.foldMax)]
-    }
-
-    /// - Parameter count: the number of rows folded into one; nil if the statement failed.
-    package mutating func folded(_ call: CallID, _ count: Int?) -> [Effect] {
-        guard end(call) else { return [] }
-        guard case .folding(var folding) = state else { preconditionFailure("rows were folded while \(state)") }
-        // With fewer than two, a sweeper has locked the others.
-        if let count, count >= 2 {
-            folding.folded += count
-            folding.rows -= count - 1
-            if folding.rows > settings.rowsMax / 2 {
-                state = .folding(folding)
-                return [.fold(newCall(), limit: settings.foldMax)]
-            }
-        }
-        backlog.folded += folding.folded
-        let report: [Effect] =
-            folding.folded > 0 ? [.report(.folded(rows: folding.folded, of: folding.before))] : []
-        return report + (count == nil ? pause() : end(folding.rows, folding.oldestMs, folding.problem))
-    }
-
-    private mutating func end(_ rows: Int, _ oldestMs: Int64, _ problem: String) -> [Effect] {
-        (backlog.rows, backlog.oldestMs, backlog.problem) = (rows, oldestMs, problem)
-        let isAlarming = rows > settings.alarmRows || oldestMs > settings.alarmAgeMs
-        return [.report(.backlog(backlog, isAlarming: isAlarming))] + pause()
-    }
-
-    private mutating func pause() -> [Effect] {
-        state = .idle
-        return [.wait(ms: settings.sweepMs)]
-    }
-
     // MARK: Calls
 
-    private mutating func newCall() -> CallID {
+    mutating func newCall() -> CallID {
         lastCall += 1
         call = lastCall
         return lastCall
     }
 
     /// Ends the call; false if it is not in flight.
-    private mutating func end(_ call: CallID) -> Bool {
-        guard call == self.call else {
-            answersIgnored += 1
-            return false
-        }
+    mutating func end(_ call: CallID) -> Bool {
+        guard call == self.call else { return false }
         self.call = nil
         return true
     }

@@ -31,7 +31,7 @@ extension WorkerMachine {
         case .begin: return true
         case .queued: return false
         case .full:
-            performRefresh(refresh.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: nowMs), nowMs: nowMs)
+            refresh.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: nowMs)
             return false
         }
     }
@@ -48,7 +48,7 @@ extension WorkerMachine {
             log(.warning, "results not sent", ["count": "\(batch.count)", "error": problem])
             let byGateway = Dictionary(grouping: batch, by: \.gateway)
             for (gateway, items) in byGateway.sorted(by: { $0.key < $1.key }) {
-                performRefresh(refresh.sendFailed(gateway, items.compactMap(\.key), nowMs: nowMs), nowMs: nowMs)
+                refresh.sendFailed(gateway, items.compactMap(\.key), nowMs: nowMs)
             }
         }
         beginBatch()

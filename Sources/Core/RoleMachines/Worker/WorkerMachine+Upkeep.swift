@@ -3,18 +3,22 @@ import Refresh
 import Streams
 
 /// The periodic work on the streams of owned shards: it records applied positions, for operators and the next owner,
-/// and trims old entries. One call at a time, so that lease renewals never queue behind it.
+/// each `checkpointMs`, and trims old entries. One call at a time, so that lease renewals never queue behind it.
 extension WorkerMachine {
     enum UpkeepStep: Sendable {
         case checkpoint(ShardID)
         case trim(ShardID, stream: String, minimumID: StreamID)
     }
 
-    /// Begins a round, unless one is in progress.
+    /// Begins a round of what is due, unless one is in progress.
     mutating func beginUpkeep(nowMs: Int64) {
         guard !isUpkeepUnderWay else { return }
         isUpkeepUnderWay = true
-        var steps = refresh.ownedShards.map { UpkeepStep.checkpoint($0) }
+        var steps: [UpkeepStep] = []
+        if nowMs >= nextCheckpointMs {
+            nextCheckpointMs = nowMs + settings.checkpointMs
+            steps = refresh.ownedShards.map { .checkpoint($0) }
+        }
         if nowMs >= lastTrimMs + settings.trimMs, nowMs > settings.eventsAgeMaxMs {
             lastTrimMs = nowMs
             let oldest = StreamID(ms: UInt64(nowMs - settings.eventsAgeMaxMs), sequence: 0)

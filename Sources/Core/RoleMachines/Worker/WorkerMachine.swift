@@ -10,11 +10,12 @@ package import Streams
 /// perform. Two performers exist: `FanoutWorker`, and the simulator, which delays, drops, repeats and reorders.
 ///
 /// The performer answers every call, at least with `failed`. An answer to a call that is not in flight (a duplicate, or
-/// one meant for another machine) is counted and ignored; one that arrives after its shard was given up ends the call.
+/// one meant for another machine) is ignored; one that arrives after its shard was given up ends the call.
 package struct WorkerMachine: Sendable {
     package struct Settings: Sendable {
         package var refresh = RefreshSettings()
         package var lease = LeaseMachine.Settings()
+        /// Time between two rounds of checkpoints; a round begins with the first tick after it.
         package var checkpointMs: Int64 = 1_000
         /// Events older than this are trimmed from the owned streams.
         package var eventsAgeMaxMs: Int64 = 3_600_000
@@ -49,8 +50,6 @@ package struct WorkerMachine: Sendable {
     var streams: [String: (shard: ShardID, kind: StreamKind)] = [:]
     var calls: [CallID: PendingCall] = [:]
     private var lastCall: UInt64 = 0
-    /// The number of answers to calls that were not in flight.
-    package internal(set) var answersIgnored = 0
     /// The broker's grant for the lease of each shard.
     var grants: [ShardID: LeaseGrant] = [:]
     /// When `leases` needs a tick before the regular one.
@@ -68,6 +67,7 @@ package struct WorkerMachine: Sendable {
     /// owned shard.
     var upkeep: [UpkeepStep] = []
     var isUpkeepUnderWay = false
+    var nextCheckpointMs: Int64 = 0
     var lastTrimMs: Int64 = 0
     /// Bound: `outgoingBytesMax`.
     var outgoing: BatchQueue<OutgoingMessage>
@@ -247,11 +247,7 @@ package struct WorkerMachine: Sendable {
     }
 
     /// Removes a call and returns its purpose; nil if it is not in flight.
-    mutating func endCall(_ id: CallID) -> PendingCall? {
-        let pending = calls.removeValue(forKey: id)
-        if pending == nil { answersIgnored += 1 }
-        return pending
-    }
+    mutating func endCall(_ id: CallID) -> PendingCall? { calls.removeValue(forKey: id) }
 
     mutating func request(_ call: BrokerCall, for pending: PendingCall) {
         effects.append(.broker(newCall(for: pending), call))

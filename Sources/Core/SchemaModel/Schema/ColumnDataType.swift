@@ -52,7 +52,7 @@ package struct ColumnDataType {
         switch type.scalar {
         case .string: self.init("varchar(\(size))", for: type)
         case .vector: self.init("vector(\(size))", for: type)
-        default: return nil
+        case .uuid, .int, .int64, .float, .boolean, .date, .timestamp, .any, .enumeration: return nil
         }
     }
 

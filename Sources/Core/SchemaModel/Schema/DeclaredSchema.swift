@@ -1,7 +1,7 @@
 /// The result of the first stage: all declarations, with extensions merged, names unique and directives checked. Types
 /// are not yet resolved against each other.
 struct DeclaredSchema {
-    /// In the order of files and definitions.
+    /// The types in the order of files and definitions.
     var types: [DeclaredType] = []
     var enums: [String: EnumType] = [:]
     /// The range of each enum's name, for later diagnostics.

@@ -19,7 +19,7 @@ struct SchemaReader {
     private typealias Part<Node> = (node: Node, file: SourceFile)
 
     private var schema = DeclaredSchema()
-    /// For each type its definition, followed by its extensions in file order.
+    /// The definition of each type, followed by its extensions in file order.
     private var objects: [[Part<ObjectTypeDefinition>]] = []
     private var enums: [[Part<EnumTypeDefinition>]] = []
     private var extensions: [Part<Definition>] = []

@@ -154,7 +154,8 @@ package struct TableBuilder {
             if !(1...10_485_760).contains(size) {
                 report(.dataType, at: range, &sink, "\"size\" must be from 1 to 10485760")
             }
-        default: report(.dataType, at: range, &sink, "\"size\" is only allowed for columns of type String and Vector")
+        case .uuid, .int, .int64, .float, .boolean, .date, .timestamp, .any, .enumeration:
+            report(.dataType, at: range, &sink, "\"size\" is only allowed for columns of type String and Vector")
         }
     }
 

@@ -2,7 +2,7 @@ package import LiveModel
 
 /// The holder of a quota: everything that one user, or one address, does on a node counts towards it.
 package enum QuotaSubject: Hashable, Sendable {
-    /// By `auth.uid`.
+    /// A user by `auth.uid`.
     case user(String)
     /// The client's network address, without the port.
     case address(String)
@@ -37,9 +37,9 @@ package struct QuotaLimits: Sendable, Hashable {
         var isNone: Bool { perUser == 0 && perAddress == 0 }
     }
 
-    package var sessions = Limit()
-    package var subscriptions = Limit()
-    package var requests = Limit()
+    package var sessions = Limit(perUser: 1_000)
+    package var subscriptions = Limit(perUser: 10_000)
+    package var requests = Limit(perUser: 256)
     /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
     package var uncounted = TrustedProxies()
 

@@ -30,7 +30,7 @@ package struct SessionAdmission: Sendable {
     /// Slots are given away up to here.
     private var slotMs: Double = 0
 
-    package init(perSecond: Int, burst: Int) {
+    package init(perSecond: Int = 1_000, burst: Int = 2_000) {
         self.perSecond = perSecond
         self.burst = max(1, burst)
         bucket = TokenBucket(perSecond: perSecond, burst: burst)

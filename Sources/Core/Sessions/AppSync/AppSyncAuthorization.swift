@@ -23,7 +23,7 @@ package enum AppSyncAuthorization: Sendable, Hashable {
         self = .bearer(BearerToken.inHeader(authorization) ?? authorization)
     }
 
-    /// From the headers of the upgrade, as amplify-swift sends them. The scheme is optional.
+    /// Reads the headers of the upgrade, as amplify-swift sends them. The scheme is optional.
     package init(header: (String) -> String?) {
         self.init(authorization: header("authorization"))
         if self == .signedOut { self.init(Credentials(header: header)) }
@@ -49,7 +49,7 @@ package enum AppSyncAuthorization: Sendable, Hashable {
         }
     }
 
-    /// From the query item `header`, decoded as a form: base64, in which `+` became a space if the client did not
+    /// Reads the query item `header`, decoded as a form: base64, in which `+` became a space if the client did not
     /// escape it; or from a subprotocol `header-…`, base64url without padding.
     package init(base64: some StringProtocol) {
         guard let bytes = Base64.decode(base64), let object = SessionMessage.object(bytes) else {

@@ -14,7 +14,8 @@ package struct SubscriptionTable<Session> {
         var position: Position?
         /// The first announcement whose answers the subscription accepts (`InterestMachine.Start`).
         var fromAnnouncement: UInt64
-        /// The first announcement whose answers the client's claim does not fence (`InterestMachine.Start`); `.max`: none.
+        /// The first announcement whose answers the client's claim does not fence (`InterestMachine.Start`); `.max`:
+        /// none.
         var claimUntil: UInt64
         /// Whether the subscription gets timer runs that change nothing.
         var reportsTimerRuns = false

@@ -3,7 +3,7 @@ package import LiveModel
 
 /// Reads the token from the places where clients put it.
 package enum BearerToken {
-    /// From an `Authorization` header's value; nil for other schemes. Firebase's SDKs for Android and iOS name the
+    /// Reads an `Authorization` header's value; nil for other schemes. Firebase's SDKs for Android and iOS name the
     /// scheme `Firebase`.
     package static func inHeader(_ value: String) -> String? {
         let parts = value.split(separator: " ", maxSplits: 1)
@@ -13,8 +13,9 @@ package enum BearerToken {
 }
 
 extension Credentials {
-    /// From the payload of `connection_init`, at the top or below `headers`, names in any case: `Authorization` with or
-    /// without `Bearer`, `authToken`, `token` or `x-firebase-auth-token`; `x-api-key`, `x-goog-api-key` or `apiKey`.
+    /// Reads the payload of `connection_init`, at the top or below `headers`, names in any case: `Authorization` with
+    /// or without `Bearer`, `authToken`, `token` or `x-firebase-auth-token`; `x-api-key`, `x-goog-api-key` or
+    /// `apiKey`.
     package init(payload: JSONObject?) {
         self.init()
         guard let payload else { return }
@@ -37,7 +38,7 @@ extension Credentials {
     /// Names of headers and metadata that carry an API key: AppSync's, and Google's.
     package static let apiKeyHeaders = ["x-api-key", "x-goog-api-key"]
 
-    /// From headers or metadata by name, and a query item if there is one. The bare token of Firebase's SDKs takes
+    /// Reads headers or metadata by name, and a query item if there is one. The bare token of Firebase's SDKs takes
     /// precedence over `Authorization`.
     package init(header: (String) -> String?, query: (String) -> String? = { _ in nil }) {
         let bearer = header("x-firebase-auth-token") ?? header("authorization").flatMap(BearerToken.inHeader)

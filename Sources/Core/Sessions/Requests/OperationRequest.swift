@@ -29,10 +29,10 @@ package struct OperationRequest: Sendable, Hashable {
         self.variables = variables
     }
 
-    /// From a GraphQL request's parameters (GraphQL over HTTP §5.1): `{query?, operationName?, variables?, extensions?,
-    /// documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the connector,
-    /// `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with the value
-    /// `json-patch` asks for patches.
+    /// Reads the parameters of a GraphQL request (GraphQL over HTTP §5.1), `{query?, operationName?, variables?,
+    /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
+    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with the
+    /// value `json-patch` asks for patches.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }
@@ -53,7 +53,7 @@ package struct OperationRequest: Sendable, Hashable {
         self.resume = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }
     }
 
-    /// From the body of a SQL Connect call: `{name?, operationName, variables?}`; null counts as absent.
+    /// Reads the body of a SQL Connect call: `{name?, operationName, variables?}`; null counts as absent.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(sqlConnect object: JSONObject, of connector: String) throws(RequestError) {
         let name = try Self.field("operationName", of: object, "a string") { $0.stringValue }

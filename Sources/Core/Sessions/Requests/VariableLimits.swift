@@ -36,7 +36,7 @@ package struct VariableLimits: Sendable {
         case .array(let values): values.reduce(2) { $0 + bytesAtMost($1) + 1 }
         case .object(let object):
             object.entries.reduce(2) { $0 + 6 * $1.key.utf8.count + bytesAtMost($1.value) + 4 }
-        default: 25
+        case .null, .bool, .int, .double: 25
         }
     }
 
@@ -44,7 +44,7 @@ package struct VariableLimits: Sendable {
         switch value {
         case .array(let values): limit > 0 && values.allSatisfy { depth(of: $0, within: limit - 1) }
         case .object(let object): limit > 0 && object.entries.allSatisfy { depth(of: $0.value, within: limit - 1) }
-        default: true
+        case .null, .bool, .int, .double, .string: true
         }
     }
 }

@@ -26,7 +26,7 @@ package struct StreamRequest: Sendable, Hashable {
     package var name: String
     /// Returned byte for byte.
     package var requestID: String
-    /// By lower-case name; of several headers with the same name, the last.
+    /// The headers by lower-case name; the last of several with the same name.
     package var headers: [String: String]
     /// Nil if only the name and the headers matter.
     package var kind: Kind?

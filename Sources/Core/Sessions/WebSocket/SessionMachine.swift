@@ -34,7 +34,7 @@ package enum StartMode: Sendable, Hashable {
 
 /// The data that a client sent while it connected.
 package struct SessionOpening: Sendable, Hashable {
-    /// From the headers or the query of the upgrade.
+    /// The credentials in the headers or the query of the upgrade.
     package var credentials: Credentials
     /// The maximum of concurrent operations of a session; one more is refused.
     package var operationsMax: Int
@@ -170,7 +170,7 @@ extension RequestError {
     package static let tokenExpired = RequestError(.unauthenticated, "the token has expired")
     package static let credentialsRevoked = RequestError(.unauthenticated, "the token or API key has been revoked")
 
-    /// For a close frame.
+    /// The reason in a close frame.
     var closeReason: String { self == .tokenExpired ? "Token expired" : "Forbidden: \(message)" }
 
     static let tooMuchWaits = RequestError(.limitExceeded, "too many messages are waiting for the token to be verified")

@@ -26,7 +26,8 @@ package struct ClusterOverrides: Sendable, Hashable {
             self.version = version
         }
 
-        package func heard(nowMs: Int64) -> Int { nowMs < untilMs ? max(splits, formerSplits) : splits }
+        /// The number of splits whose shards receive events.
+        package func receivingSplits(nowMs: Int64) -> Int { nowMs < untilMs ? max(splits, formerSplits) : splits }
     }
 
     package struct Move: Sendable, Hashable {
@@ -61,7 +62,7 @@ package struct ClusterOverrides: Sendable, Hashable {
 
     /// The change that sets an operation to `count` splits.
     package func settingSplits(of operation: OperationReference, to count: Int, nowMs: Int64) -> OverrideChange {
-        let former = splits[operation]?.heard(nowMs: nowMs) ?? 1
+        let former = splits[operation]?.receivingSplits(nowMs: nowMs) ?? 1
         return OverrideChange(
             field: "splits:\(operation)", value: "\(count) \(former) \(nowMs + Self.formerSplitsMs)")
     }

@@ -47,7 +47,7 @@ package enum ShardRouting {
         var found: [ShardID] = []
         func add(_ shard: ShardID) { if !found.contains(shard) { found.append(shard) } }
         for query in queries {
-            let splits = overrides.splits.isEmpty ? 1 : overrides.splits[query]?.heard(nowMs: nowMs) ?? 1
+            let splits = overrides.splits.isEmpty ? 1 : overrides.splits[query]?.receivingSplits(nowMs: nowMs) ?? 1
             if splits <= 1 {
                 add(shard(of: query, shardCount: shardCount))
             } else {

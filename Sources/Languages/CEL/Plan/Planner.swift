@@ -7,7 +7,7 @@ struct Planner {
     var builder = PlanBuilder()
     /// Variables of the enclosing macros, innermost last.
     var locals: [Local] = []
-    /// Per node, how deeply lists and maps in its value can be nested by the expression itself.
+    /// How deeply the expression itself can nest lists and maps in the value of each node.
     var nestings: [NodeIndex: Int] = [:]
 
     struct Local {

@@ -5,7 +5,7 @@ package struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     package let line: Int
     /// 1-based, in Unicode code points.
     package let column: Int
-    /// In UTF-8 bytes from the start of the source.
+    /// UTF-8 bytes from the start of the source.
     package let offset: Int
 
     package var description: String { "\(line):\(column): \(message)" }

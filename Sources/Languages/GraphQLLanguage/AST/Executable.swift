@@ -109,7 +109,7 @@ package struct OperationDefinition: Sendable {
 
 /// A variable that an operation declares.
 package struct VariableDefinition: Sendable {
-    /// Without `$`; the range includes it.
+    /// The name without `$`; the range includes it.
     package var name: Name
     package var description: Description?
     package var type: TypeReference
@@ -258,7 +258,7 @@ package struct Argument: Sendable {
 
 /// An applied directive: `@name(argument: value)`.
 package struct Directive: Sendable {
-    /// Without `@`.
+    /// The name without `@`.
     package var name: Name
     package var arguments: [Argument]
     package var range: SourceRange

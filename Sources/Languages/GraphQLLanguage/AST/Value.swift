@@ -39,9 +39,9 @@ package struct Value: Sendable {
 package indirect enum ValueKind: Sendable {
     /// The name, without `$`.
     case variable(String)
-    /// As written; may exceed any machine integer.
+    /// The digits as written; they may exceed any machine integer.
     case int(String)
-    /// As written.
+    /// The text as written.
     case float(String)
     /// The decoded text; `block` marks a block string.
     case string(String, block: Bool)
@@ -49,7 +49,7 @@ package indirect enum ValueKind: Sendable {
     case null
     case `enum`(String)
     case list([Value])
-    /// In source order; duplicate names are kept and rejected by validation.
+    /// The fields in source order; duplicate names are kept and rejected by validation.
     case object([ObjectField])
 }
 

@@ -119,7 +119,7 @@ extension Parser {
         return items
     }
 
-    /// Like `many`, but returns an empty array if the opening punctuator is missing.
+    /// Parses what `many` parses, but returns an empty array if the opening punctuator is missing.
     mutating func optionalMany<Item>(
         _ open: Token.Kind, _ close: Token.Kind, _ item: (inout Parser) throws(SyntaxError) -> Item
     ) throws(SyntaxError) -> [Item] {

@@ -51,8 +51,8 @@ package struct ParserLimits: Sendable, Hashable {
         self.bytesMax = bytesMax
     }
 
-    /// For schemas and connectors, which come from the service's own files.
+    /// The limits of schemas and connectors, which come from the service's own files.
     package static let `default` = ParserLimits()
-    /// For documents sent by clients.
+    /// The limits of documents sent by clients.
     package static let request = ParserLimits(depthMax: 64, tokensMax: 20_000, bytesMax: 1 << 20)
 }

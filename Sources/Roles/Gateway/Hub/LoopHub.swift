@@ -2,16 +2,16 @@ package import LiveModel
 package import NIOCore
 package import Sessions
 
-/// The live subscriptions of one event loop.
+/// The shell of a `Hub` on its event loop.
 ///
 /// `@unchecked Sendable`: everything is touched on `eventLoop` only.
 package final class LoopHub: @unchecked Sendable {
-    package typealias Handle = SubscriptionTable<any LiveSession>.Handle
+    package typealias Handle = Hub<any LiveSession>.Handle
 
     package let eventLoop: any EventLoop
     private let index: Int
     private unowned let service: GatewayService
-    private var table = SubscriptionTable<any LiveSession>()
+    private var hub = Hub<any LiveSession>()
     private var recent = RecentResults()
     /// The cache of patches, for clients that requested deltas.
     package var deltas: DeltaCache
@@ -33,50 +33,44 @@ package final class LoopHub: @unchecked Sendable {
     ) throws(RequestError) -> (handle: Handle, immediate: SessionDelivery?) {
         eventLoop.assertInEventLoop()
         let start = try service.subscribed(hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns)
-        let handle = table.insert(
-            session, id: id, key: query.key, known: known, fromAnnouncement: start.fromAnnouncement,
-            claimUntil: start.claimUntil, reportsTimerRuns: reportsTimerRuns)
-        guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
-        return (handle, sessionDelivery(immediate, of: query.key))
+        let (handle, immediate) = hub.subscribed(
+            session, id: id, query.key, known: known, reportsTimerRuns: reportsTimerRuns, start: start)
+        return (handle, immediate.map { sessionDelivery($0, of: query.key) })
     }
 
     package func unsubscribe(_ handle: Handle) {
         eventLoop.assertInEventLoop()
-        if table.remove(handle) { service.unsubscribed(hub: index, handle.key) }
+        if hub.unsubscribed(handle) { service.unsubscribed(hub: index, handle.key) }
     }
 
     /// Runs the live query again for this subscription and delivers the result even if it is unchanged.
     /// - Returns: false if the first result, which will do, has not arrived yet.
     package func rerun(_ handle: Handle) -> Bool {
         eventLoop.assertInEventLoop()
-        guard table.isServed(handle), let announcement = service.rerun(handle.key) else { return false }
-        table.owe(handle, from: announcement)
+        guard hub.acceptsRerun(handle), let announcement = service.rerun(handle.key) else { return false }
+        hub.rerunRequested(handle, announcement: announcement)
         return true
     }
 
-    /// Converts a delivery; nil if there is nothing to send to the client.
-    private func sessionDelivery(_ delivery: InterestMachine.Delivery, of key: LiveQueryKey) -> SessionDelivery? {
-        switch delivery {
-        case .result(let result), .unchangedTick(let result): .result(recent.shared(result, of: key))
-        case .failed(let error), .unanswered(let error): .failed(error)
-        case .unchanged: nil
+    private func sessionDelivery(_ update: Hub<any LiveSession>.Update, of key: LiveQueryKey) -> SessionDelivery {
+        switch update {
+        case .result(let result): .result(recent.shared(result, of: key))
+        case .failed(let error): .failed(error)
         }
     }
 
-    package var subscriptionCount: Int { table.count }
+    package var subscriptionCount: Int { hub.subscriptionCount }
 
     func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
         eventLoop.assertInEventLoop()
-        table.forgetPositions(key, from: announcement)
+        hub.forgetPositions(key, from: announcement)
     }
 
     func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64) {
         eventLoop.assertInEventLoop()
-        let shared = sessionDelivery(delivery, of: key)
-        let due = table.take(delivery, key: key, answers: answers)
-        guard let shared else { return }
-        // Delivering to a session may have ended others.
-        for (subscription, handle) in due where table.contains(handle) {
+        guard let (update, due) = hub.take(delivery, key: key, answers: answers) else { return }
+        let shared = sessionDelivery(update, of: key)
+        for (subscription, handle) in due where hub.contains(handle) {
             subscription.session.deliver(shared, id: subscription.id)
         }
     }

@@ -44,7 +44,7 @@ package final class SessionRegistry: Sendable {
     private let metrics = SessionMetrics()
 
     package init(
-        admission: SessionAdmission = SessionAdmission(perSecond: 0, burst: 1),
+        admission: SessionAdmission = SessionAdmission(),
         nowMs: @escaping @Sendable () -> Int64 = { 0 }
     ) {
         self.admission = Mutex(admission)

@@ -246,6 +246,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
+                session.lastUse = .now()
                 let isAwaited = session.operations.oneShots.finished(run)
                 if isAwaited {
                     switch outcome {

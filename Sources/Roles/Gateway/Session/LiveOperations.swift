@@ -31,7 +31,7 @@ struct LiveOperations {
     var followedCount: Int { followed.count }
     var followedIDs: [String] { followed.keys.sorted() }
 
-    /// Follows a live query.
+    /// Follows a live query, instead of the one that was followed under this id, if any.
     /// - Parameters:
     ///   - takesNewTokens: whether the operation may be authorized again with another token.
     ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
@@ -47,8 +47,12 @@ struct LiveOperations {
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
                 session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns)
-            followed[id] = FollowedOperation(
+            let operation = FollowedOperation(
                 resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
+            if let former = followed.updateValue(operation, forKey: id) {
+                outbox.discard(id: id)
+                end(former)
+            }
             return immediate
         } catch {
             executor.quotas.release(.subscription, for: subjects)

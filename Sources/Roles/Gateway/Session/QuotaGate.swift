@@ -30,33 +30,33 @@ package final class QuotaGate: Sendable {
         ledger.withLock { $0.release(resource, for: subjects) }
     }
 
-    /// Counts a request in flight, before any work is done for it. `leaveRequest` ends it.
+    /// Counts a request in flight, before any work is done for it. `endRequest` ends it.
     /// - Throws: `.unavailable` if there are too many.
-    package func enterRequest() throws(RequestError) {
+    package func beginRequest() throws(RequestError) {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= requestsMax else {
-            leaveRequest()
+            endRequest()
             metrics.refused.increment()
             throw RequestError(.unavailable, "too many requests in flight on this node")
         }
     }
 
-    package func leaveRequest() { requests.wrappingSubtract(1, ordering: .relaxed) }
+    package func endRequest() { requests.wrappingSubtract(1, ordering: .relaxed) }
 
     /// Counts a request in flight and against its subjects' quotas. `releaseRequest` ends it.
     /// - Throws: `.unavailable` or `.limitExceeded`.
     package func acquireRequest(for subjects: [QuotaSubject]) throws(RequestError) {
-        try enterRequest()
+        try beginRequest()
         do throws(RequestError) {
             try acquire(.request, for: subjects)
         } catch {
-            leaveRequest()
+            endRequest()
             throw error
         }
     }
 
     package func releaseRequest(for subjects: [QuotaSubject]) {
         release(.request, for: subjects)
-        leaveRequest()
+        endRequest()
     }
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {

@@ -183,7 +183,8 @@ extension PublicRouter {
         try stream(call, resolved, identity, as: .resource, known: known, wantsDelta: wantsDelta)
     }
 
-    /// Follows a live query in a response that stays open. The caller has already been admitted.
+    /// Follows a live query in a response that stays open. The caller has already been admitted; the node may have
+    /// filled up since.
     func stream(
         _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?,
         wantsDelta: Bool
@@ -191,6 +192,7 @@ extension PublicRouter {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
+        try requireRoomForSession()
         let session = try session(call, hub, resolved, identity)
         call.exchange.eventLoop.execute {
             ResultStream.start(

@@ -21,7 +21,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     /// The parser's position within a request.
     private enum Phase {
-        /// Between requests; `begun` after the first byte of the next one.
+        /// Nothing is in progress; `begun` after the first byte of the next request.
         case awaitingHead(begun: Bool)
         case body(PartialRequest)
         /// An error response is queued or sent; nothing more is parsed.
@@ -34,7 +34,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private enum Item {
         case request(PartialRequest)
-        /// With the `Origin` of the request, if its header was read.
+        /// A failure, with the `Origin` of the request if its header was read.
         case failure(HTTPFailure, origin: String?)
     }
 

@@ -63,7 +63,7 @@ struct PartialRequest {
 private struct KnownFields {
     /// The number of values, including several in one field separated by commas.
     private(set) var hosts = 0
-    /// Without blanks around it (RFC 9110 section 5.5).
+    /// The header's value without blanks around it (RFC 9110 section 5.5).
     private(set) var contentLength: Substring.UTF8View?
     /// Whether a transfer coding other than `chunked` is applied (RFC 9112 section 6.1).
     private(set) var hasOtherTransferCoding = false

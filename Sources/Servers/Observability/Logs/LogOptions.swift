@@ -11,7 +11,7 @@ package import Logging
 /// Form and level of log lines.
 package struct LogOptions: Sendable {
     package enum Format: String, Sendable, CaseIterable {
-        /// For people: `2026-01-31T12:00:00.000Z info gateway: started port=9399 node=a`.
+        /// Lines for people: `2026-01-31T12:00:00.000Z info gateway: started port=9399 node=a`.
         case text
         /// One JSON object per line: `time`, `level`, `logger`, `message`, `error`, and all metadata as further
         /// members.

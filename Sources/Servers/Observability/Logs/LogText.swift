@@ -74,14 +74,14 @@ enum LogText {
 }
 
 /// UTC in the form of RFC 3339 with milliseconds.
-enum UTCTime {
-    static func text(epochMs: Int64) -> String {
+package enum UTCTime {
+    package static func text(epochMs: Int64) -> String {
         let days = (Double(epochMs) / 86_400_000).rounded(.down)
         let dayMs = epochMs - Int64(days) * 86_400_000
         let (year, month, day) = civil(days: Int64(days))
-        return
-            "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T\(pad(dayMs / 3_600_000, 2)):\(pad(dayMs / 60_000 % 60, 2)):"
-            + "\(pad(dayMs / 1000 % 60, 2)).\(pad(dayMs % 1000, 3))Z"
+        let date = "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))"
+        let time = "\(pad(dayMs / 3_600_000, 2)):\(pad(dayMs / 60_000 % 60, 2)):\(pad(dayMs / 1000 % 60, 2))"
+        return "\(date)T\(time).\(pad(dayMs % 1000, 3))Z"
     }
 
     private static func pad(_ number: Int64, _ width: Int) -> String {

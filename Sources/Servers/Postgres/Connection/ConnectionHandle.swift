@@ -32,7 +32,7 @@ final class ConnectionHandle: Sendable {
         var isClosed = false
     }
 
-    private struct Life {
+    private struct Lifecycle {
         enum Stage {
             case new, running, over
         }
@@ -53,7 +53,7 @@ final class ConnectionHandle: Sendable {
     /// Called on the connection's thread after each turn, with the monotonic time.
     let onTurn: (@Sendable (Int) -> Void)?
     private let inbox = Mutex(Inbox())
-    private let life = Mutex(Life())
+    private let lifecycle = Mutex(Lifecycle())
 
     init(
         role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
@@ -72,9 +72,9 @@ final class ConnectionHandle: Sendable {
 
     /// - Returns: false when the system has no thread or descriptor left, or the connection was started before.
     func start() -> Bool {
-        let isNew = life.withLock { life in
-            defer { if life.stage == .new { life.stage = .running } }
-            return life.stage == .new
+        let isNew = lifecycle.withLock { lifecycle in
+            defer { if lifecycle.stage == .new { lifecycle.stage = .running } }
+            return lifecycle.stage == .new
         }
         guard isNew else { return false }
         let isStarted = thread.serve(self)
@@ -83,10 +83,10 @@ final class ConnectionHandle: Sendable {
     }
 
     func endLife() {
-        let waiters = life.withLock { life in
-            life.stage = .over
-            defer { life.waiters = [] }
-            return life.waiters
+        let waiters = lifecycle.withLock { lifecycle in
+            lifecycle.stage = .over
+            defer { lifecycle.waiters = [] }
+            return lifecycle.waiters
         }
         refuse(close())
         for waiter in waiters { waiter.resume() }
@@ -122,15 +122,15 @@ final class ConnectionHandle: Sendable {
     /// Closes the connection once the jobs in flight have finished or `stopTimeoutMs` have passed.
     func stop() async {
         _ = post(.stop)
-        let isNew = life.withLock { life in
-            defer { if life.stage == .new { life.stage = .over } }
-            return life.stage == .new
+        let isNew = lifecycle.withLock { lifecycle in
+            defer { if lifecycle.stage == .new { lifecycle.stage = .over } }
+            return lifecycle.stage == .new
         }
         if isNew { return endLife() }
         await withCheckedContinuation { continuation in
-            let isOver = life.withLock { life in
-                if life.stage != .over { life.waiters.append(continuation) }
-                return life.stage == .over
+            let isOver = lifecycle.withLock { lifecycle in
+                if lifecycle.stage != .over { lifecycle.waiters.append(continuation) }
+                return lifecycle.stage == .over
             }
             if isOver { continuation.resume() }
         }

@@ -6,7 +6,7 @@ package struct GatewaySection: SettingSection {
         "gateway.sessionsMax", 20_000, in: 1...1_000_000, "Sessions on this node; more are refused.")
     package let acceptPerSecond = Setting.int(
         "gateway.acceptPerSecond", 1000, in: 0...1_000_000,
-        "New sessions per second on this node; more are told when to retry. 0: no limit.")
+        "New sessions per second on this node; more get a Retry-After. 0: no limit.")
     package let acceptBurst = Setting.int(
         "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
     package let subscriptionsPerSessionMax = Setting.int(

@@ -13,7 +13,7 @@ package struct WorkerSection: SettingSection {
     package let liveQueriesMax = Setting.int(
         "worker.liveQueriesMax", 1_000_000, in: 1...100_000_000, "Live queries on this node; more are refused.")
     package let checkpointMs = Setting.duration(
-        "worker.checkpointMs", 1000, in: 10...10 * minute, "Stream positions are stored at least this often.")
+        "worker.checkpointMs", 1000, in: 10...10 * minute, "Time between two checkpoints of a shard.")
     package let everyMinimumMs = Setting.duration(
         "worker.everyMinimumMs", 10_000, dev: 1000, in: 10...hour, "Shortest interval of an `every` rule.")
     package let pacedRunsPerSecond = Setting.int(

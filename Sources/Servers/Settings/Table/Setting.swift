@@ -29,7 +29,7 @@ extension Setting where Value == Int {
         number(SettingKey(path, kind: .int, unit: .bytes, standard: .int(standard), allowed: .ints(range), doc: doc))
     }
 
-    /// In milliseconds.
+    /// A duration in milliseconds.
     static func duration(
         _ path: String, _ standard: Int, dev: Int? = nil, in range: ClosedRange<Int>, _ doc: String
     ) -> Setting {

@@ -29,7 +29,7 @@ package struct SettingKey: Sendable {
     package enum Allowed: Sendable, Hashable {
         case anything
         case ints(ClosedRange<Int>)
-        /// For a string its value, for a list every element.
+        /// The allowed values of a string, or of every element of a list.
         case choices([String])
     }
 

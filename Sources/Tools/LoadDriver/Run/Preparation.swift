@@ -9,7 +9,7 @@ struct Preparation: Sendable {
     var rows: [JSONValue] = []
     /// The distinct live queries.
     var targets: [LiveQueryTarget] = []
-    /// For each subscriber the index of its live query in `targets`, and its transport.
+    /// The index of each subscriber's live query in `targets`, and its transport.
     var subscribers: [(query: Int, transport: LoadTransport)] = []
 
     /// Prepares a run.

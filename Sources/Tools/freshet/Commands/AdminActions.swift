@@ -25,7 +25,11 @@ extension AdminCommand {
 
         func run() async {
             await connection.show(
-                "/admin/orders", rows: "orders", columns: ["order", "of", "value", "shards", "heard", "expiresInMs"])
+                "/admin/orders", rows: "orders",
+                columns: [
+                    .init("override", "order"), .init("target", "of"), "value", "shards", .init("receiving", "heard"),
+                    .init("expires", "expiresInMs", .timeFromNow),
+                ])
         }
     }
 

@@ -89,7 +89,7 @@ struct AdminCommand: AsyncParsableCommand {
             }
         }
 
-        func show(_ path: String, rows: String, columns: [String]) async {
+        func show(_ path: String, rows: String, columns: [TextTable.Column]) async {
             let answer = await get(path)
             if json {
                 Terminal.out(answer.description)
@@ -163,44 +163,8 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var connection: Connection
 
         func run() async {
-            Terminal.out(await connection.get("/admin/status").description)
+            let answer = await connection.get("/admin/status")
+            Terminal.out(connection.json ? answer.description : TextTable(members: answer).text)
         }
-    }
-}
-
-/// Formats rows of JSON objects as a table for people.
-struct TextTable {
-    let columns: [String]
-    let rows: [JSONValue]
-
-    var text: String {
-        // The last column need not be cut off.
-        let cells = rows.map { row in columns.map { Self.cell(row[$0], isCut: $0 != columns.last) } }
-        let widths = columns.indices.map { column in
-            ([columns[column]] + cells.map { $0[column] }).map(\.count).max() ?? 0
-        }
-        let lines = [columns] + cells
-        return lines.map { line in
-            zip(line, widths).map { text, width in
-                text + String(repeating: " ", count: width - text.count)
-            }.joined(separator: "  ").trimmingSuffix(" ")
-        }.joined(separator: "\n")
-    }
-
-    private static func cell(_ value: JSONValue?, isCut: Bool) -> String {
-        switch value {
-        case nil, .null?: "-"
-        case .string(let text)?: isCut && text.count > 40 ? String(text.prefix(12)) + "…" : text
-        case .array(let values)?: values.map { cell($0, isCut: isCut) }.joined(separator: isCut ? "," : "; ")
-        case .some(let value): value.description
-        }
-    }
-}
-
-extension String {
-    fileprivate func trimmingSuffix(_ character: Character) -> String {
-        var text = Substring(self)
-        while text.last == character { text = text.dropLast() }
-        return String(text)
     }
 }

@@ -13,7 +13,10 @@ extension AdminCommand {
         func run() async {
             await connection.show(
                 "/admin/revocations?limit=\(limit)", rows: "revocations",
-                columns: ["subject", "tokens", "atMs", "expiresInMs"])
+                columns: [
+                    "subject", "tokens", .init("revoked", "atMs", .time),
+                    .init("expires", "expiresInMs", .timeFromNow),
+                ])
         }
     }
 

@@ -81,7 +81,7 @@ struct Deploy: AsyncParsableCommand {
             for row in rows { Terminal.out(Self.line(row)) }
             if rows.isEmpty { Terminal.out("nothing deployed, and no node has run yet") }
         } else if rollback {
-            try await rollout.goBack(by: NSUserName(), dryRun: dryRun)
+            try await rollout.rollBack(by: NSUserName(), dryRun: dryRun)
         } else if let project {
             let project = ProjectLoading.project(at: project)
             let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: settings.worker.everyMinimumMs)

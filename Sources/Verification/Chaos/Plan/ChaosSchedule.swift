@@ -10,7 +10,7 @@ package struct ChaosSchedule: Sendable {
         package let number: Int
         /// The faults and when they begin, since the round's start.
         package let faults: [Timed]
-        /// In a quiet round, when the load ends, since the round's start: before the first fault or while it lasts. No
+        /// When the load of a quiet round ends, since the round's start: before the first fault or while it lasts. No
         /// later event can then hide that one was lost. Nil if the load continues until `afterMs`.
         package let quietFromMs: Int?
         /// Time from recovery to the verdict.

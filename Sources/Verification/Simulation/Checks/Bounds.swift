@@ -22,7 +22,7 @@ extension Process {
 extension SimulatedWorker {
     fileprivate func checkMachine() {
         // Each live query may be at two shards while it moves.
-        let liveQueriesMax = 2 * Workload.wishes.count * Workload.shardCount
+        let liveQueriesMax = 2 * Workload.clientQueries.count * Workload.shardCount
         let refresh = machine.refresh
         check(refresh.runsInFlightCount <= refresh.settings.runsMax, "runs in flight")
         check(refresh.liveQueryCount <= liveQueriesMax, "live queries")
@@ -37,9 +37,9 @@ extension SimulatedWorker {
 extension SimulatedGateway {
     fileprivate func checkMachine() {
         let counts = machine.counts
-        check(counts.liveQueries <= 2 * Workload.wishes.count, "live queries")
+        check(counts.liveQueries <= 2 * Workload.clientQueries.count, "live queries")
         check(machine.outgoingCount <= World.outgoingMax, "messages to shards")
-        check(counts.subscriptions == tables.reduce(0) { $0 + $1.count }, "two counts")
+        check(counts.subscriptions == hubs.reduce(0) { $0 + $1.subscriptionCount }, "two counts")
         for connection in connections.values {
             check(connection.pendingCount <= 1, "pending results of one subscription")
         }

@@ -30,6 +30,9 @@ extension GatewayMachine.Effect {
         switch self {
         case .send: "send"
         case .sample: "sample"
+        case .reportLoss(let loss): "lost: \(loss)"
+        case .reportProbe: "probe"
+        case .reportResult(let result): "result \(result.position)"
         case .readEpoch(let shard, let call): "read epoch of \(shard) #\(call)"
         case .forgetPositions(let hubs, let key, let from): "\(hubs) \(key.short) begins again from \(from)"
         case .reportEpoch(let shard, let named, let recorded): "\(shard) named \(named), recorded \(recorded)"

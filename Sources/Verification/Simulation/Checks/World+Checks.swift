@@ -43,7 +43,7 @@ extension World {
     // MARK: When peace has lasted
 
     func checkConvergence() {
-        for client in clients where client.wish.isServed(by: release) {
+        for client in clients where client.query.isServed(by: release) {
             guard let connection = client.connection, connection.gateway.isUp else {
                 violated("convergence: client \(client.number) is not connected")
                 continue
@@ -82,7 +82,7 @@ extension World {
             if counts.liveQueries + counts.subscriptions + counts.awaiting > 0 {
                 violated("left over: live queries at \(gateway.name)")
             }
-            if gateway.tables.contains(where: { $0.count > 0 }) || !gateway.connections.isEmpty {
+            if gateway.hubs.contains(where: { $0.subscriptionCount > 0 }) || !gateway.connections.isEmpty {
                 violated("left over: subscriptions at \(gateway.name)")
             }
         }

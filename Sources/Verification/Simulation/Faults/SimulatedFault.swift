@@ -67,7 +67,7 @@ extension World {
         }
     }
 
-    /// Under every tenth seed, writes entries with epochs that no owner has into the inboxes: plausible and impossible
+    /// Writes entries with epochs that no owner has into the inboxes, under every tenth seed: plausible and impossible
     /// ones. Draws from a source of its own, so that the other seeds keep their course.
     func forgeOwners() {
         guard seed % 10 == 0 else { return }

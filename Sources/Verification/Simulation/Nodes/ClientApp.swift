@@ -8,7 +8,7 @@ final class ClientApp {
 
     private unowned let world: World
     let number: Int
-    private(set) var wish: Workload.Wish
+    private(set) var query: Workload.ClientQuery
     private let style: Style
     private(set) var connection: Connection?
     private var connectionCount = 0
@@ -23,10 +23,10 @@ final class ClientApp {
     /// The number of results received.
     private(set) var answers = 0
 
-    init(_ number: Int, wish: Workload.Wish, style: Style, _ world: World) {
+    init(_ number: Int, query: Workload.ClientQuery, style: Style, _ world: World) {
         self.world = world
         self.number = number
-        self.wish = wish
+        self.query = query
         self.style = style
     }
 
@@ -45,14 +45,14 @@ final class ClientApp {
             // The client knows only the content, so the result it gets must be read after it connected.
             if let held = tag { tag = String(held.prefix(while: { $0 != "@" })) }
         case 2, 3:
-            guard wish.uid != nil else { break }
+            guard query.uid != nil else { break }
             // Another user signs in, and the stored result remains.
-            wish.uid = Workload.users.randomElement(using: &timeline.random)
+            query.uid = Workload.users.randomElement(using: &timeline.random)
             seen = [:]
         default: break
         }
-        guard wish.isServed(by: gateway.release) else { return connectSoon(3_000) }
-        let query = wish.query(release: gateway.release)
+        guard query.isServed(by: gateway.release) else { return connectSoon(3_000) }
+        let query = query.liveQuery(release: gateway.release)
         connectionCount += 1
         let connection = Connection(self, gateway, query, number: connectionCount)
         self.connection = connection

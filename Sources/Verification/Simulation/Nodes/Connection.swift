@@ -16,7 +16,7 @@ final class Connection {
     /// Whether the client gets a message for each timer run, even if nothing changed.
     let reportsTimerRuns: Bool
     private let timeline: Timeline
-    var handle: SubscriptionTable<Connection>.Handle?
+    var handle: Hub<Connection>.Handle?
     private var outbox = DeliveryOutbox<LiveResult>(bytesMax: World.sessionBytesMax)
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
@@ -46,14 +46,13 @@ final class Connection {
 
     // MARK: The gateway's side
 
-    func deliver(_ delivery: InterestMachine.Delivery) {
+    func deliver(_ update: Hub<Connection>.Update) {
         guard !isOver else { return }
-        switch delivery {
-        case .unchanged: break
-        case .failed, .unanswered:
+        switch update {
+        case .failed:
             outbox.discard(id: "1")
             transmit { client, connection in client.failed(through: connection) }
-        case .result(let result), .unchangedTick(let result):
+        case .result(let result):
             if gateway.world.sabotage == .oldestPendingWins, !outbox.isEmpty { return }
             switch outbox.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
             case .write: write(result)

@@ -11,7 +11,7 @@ final class SimulatedGateway: Process {
     private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), firstAnnouncement: 0) { _ in
         ShardRoute(ShardID(0))
     }
-    private(set) var tables: [SubscriptionTable<Connection>] = []
+    private(set) var hubs: [Hub<Connection>] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
     private var overrides = KnownOverrides()
@@ -41,7 +41,7 @@ final class SimulatedGateway: Process {
             let route = Workload.route(of: $0, by: overrides.value.withLock { $0 })
             return isBlind ? ShardRoute(route.shard) : route
         }
-        tables = Array(repeating: SubscriptionTable(), count: World.hubCount)
+        hubs = Array(repeating: Hub(), count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         membership = newMembership()
@@ -106,34 +106,27 @@ final class SimulatedGateway: Process {
         else {
             return close(connection)
         }
-        let handle = tables[hub].insert(
-            connection, id: "1", key: query.key, known: known, fromAnnouncement: start.fromAnnouncement,
-            claimUntil: start.claimUntil, reportsTimerRuns: connection.reportsTimerRuns)
+        let (handle, immediate) = hubs[hub].subscribed(
+            connection, id: "1", query.key, known: known, reportsTimerRuns: connection.reportsTimerRuns, start: start)
         connection.handle = handle
-        if let immediate = start.immediate, tables[hub].deliver(immediate, to: handle) {
-            connection.deliver(immediate)
-        }
+        if let immediate { connection.deliver(immediate) }
         perform(effects)
     }
 
     func close(_ connection: Connection) {
         connection.end()
         connections[ObjectIdentifier(connection)] = nil
-        guard let handle = connection.handle, tables[connection.hub].remove(handle) else { return }
+        guard let handle = connection.handle, hubs[connection.hub].unsubscribed(handle) else { return }
         perform(machine.unsubscribed(hub: connection.hub, handle.key, nowMs: nowMs))
     }
 
     // MARK: Inbox
 
     private func arrived(_ batch: StreamBatch) {
-        if batch.signal != nil { perform(machine.inboxLost(nowMs: nowMs)) }
-        for entry in batch.entries {
-            guard let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) }) else {
-                perform(machine.inboxLost(nowMs: nowMs))
-                continue
-            }
-            guard let heard = message.tampered(by: world.sabotage, forgedRun: &forgedRun) else { continue }
-            let effects = machine.inboxArrived(heard, nowMs: nowMs)
+        batch.forEachInboxFact { fact in
+            guard case .message(let message) = fact else { return perform(machine.inboxRead(fact, nowMs: nowMs)) }
+            guard let tampered = message.tampered(by: world.sabotage, forgedRun: &forgedRun) else { return }
+            let effects = machine.inboxRead(.message(tampered), nowMs: nowMs)
             world.note("\(me) <- \(message.short) => \(effects.map(\.short))")
             check(effects, message.sender)
             perform(effects)
@@ -158,21 +151,24 @@ final class SimulatedGateway: Process {
         for effect in effects {
             switch effect {
             case .send: later(0) { [self] in send() }
-            case .deliver(let hubs, let key, let delivery, let answers):
-                for hub in hubs {
-                    let due = tables[hub].take(delivery, key: key, answers: answers)
-                    for (subscription, _) in due.sorted(by: { $0.0.session.isBefore($1.0.session) }) {
-                        subscription.session.deliver(delivery)
-                    }
-                }
+            case .deliver(let indices, let key, let delivery, let answers):
+                for hub in indices { deliver(delivery, key, answers: answers, hub: hub) }
             case .readEpoch(let shard, let call): readEpoch(of: shard, call: call)
-            case .forgetPositions(let hubs, let key, let from):
-                for hub in hubs { tables[hub].forgetPositions(key, from: from) }
+            case .forgetPositions(let indices, let key, let from):
+                for hub in indices { hubs[hub].forgetPositions(key, from: from) }
             case .reportEpoch(let shard, _, let recorded):
                 // Postgres may have lost the epochs of owners that this gateway met.
                 epochs[shard] = min(epochs[shard] ?? 0, recorded)
-            case .sample: break
+            case .reportLoss, .reportProbe, .reportResult, .sample: break
             }
+        }
+    }
+
+    private func deliver(_ delivery: InterestMachine.Delivery, _ key: LiveQueryKey, answers: UInt64, hub: Int) {
+        guard let (update, due) = hubs[hub].take(delivery, key: key, answers: answers) else { return }
+        for (subscription, handle) in due.sorted(by: { $0.0.session.isBefore($1.0.session) })
+        where hubs[hub].contains(handle) {
+            subscription.session.deliver(update)
         }
     }
 

@@ -144,7 +144,8 @@ package final class World {
         gateways = (0..<3).map { SimulatedGateway("gateway\($0)", keepsName: $0 == 0, self) }
         clients = (0..<20).map { number in
             ClientApp(
-                number, wish: Workload.wishes[number % Workload.wishes.count], style: number % 5 == 4 ? .poll : .stream,
+                number, query: Workload.clientQueries[number % Workload.clientQueries.count],
+                style: number % 5 == 4 ? .poll : .stream,
                 self)
         }
         redis.changed = { [unowned self] stream in

@@ -44,14 +44,14 @@ struct Workload: Sendable {
     }
 
     /// A client's query, the same for every release.
-    struct Wish: Hashable {
+    struct ClientQuery: Hashable {
         var operation: String
         var variables: JSONObject = [:]
         var uid: String?
 
         func isServed(by release: Int) -> Bool { release > 1 || operation != "Late" }
 
-        func query(release: Int) -> LiveQuery {
+        func liveQuery(release: Int) -> LiveQuery {
             LiveQuery(
                 operation: operation == "Late" ? Workload.late(release) : Workload.operation(operation),
                 version: Workload.version(release), variables: variables,
@@ -61,11 +61,11 @@ struct Workload: Sendable {
 
     static let users = ["u0", "u1", "u2", "u3"]
 
-    static let wishes: [Wish] =
-        ["e0", "e1", "e2"].map { Wish(operation: "Lookup", variables: ["id": .string($0)]) }
-        + ["a", "b"].map { Wish(operation: "Group", variables: ["group": .string($0)]) }
-        + users.map { Wish(operation: "Mine", uid: $0) }
-        + ["All", "Doubt", "Timer", "Late"].map { Wish(operation: $0) }
+    static let clientQueries: [ClientQuery] =
+        ["e0", "e1", "e2"].map { ClientQuery(operation: "Lookup", variables: ["id": .string($0)]) }
+        + ["a", "b"].map { ClientQuery(operation: "Group", variables: ["group": .string($0)]) }
+        + users.map { ClientQuery(operation: "Mine", uid: $0) }
+        + ["All", "Doubt", "Timer", "Late"].map { ClientQuery(operation: $0) }
 
     static func route(of query: LiveQuery, by overrides: ClusterOverrides) -> ShardRoute {
         ShardRouting.route(of: query, shardCount: shardCount, overrides: overrides)

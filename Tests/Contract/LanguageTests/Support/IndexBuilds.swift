@@ -7,7 +7,7 @@ enum IndexBuilds {
         let reason: String
     }
 
-    /// In one transaction, the way `freshet migrate` does it.
+    /// Runs the steps in one transaction, as `freshet migrate` does.
     static func runTogether(_ steps: [SQLStatement], _ pool: PostgresPool) async throws {
         try await pool.script(SQLStatement.together(steps).joined(separator: ";\n"))
     }

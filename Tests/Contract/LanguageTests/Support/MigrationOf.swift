@@ -5,7 +5,7 @@ import Postgres
 import SchemaMigration
 import SchemaModel
 
-/// From the types of a schema to what a database lacks of it.
+/// What a database lacks of a schema's types.
 enum MigrationOf {
     static func schema(_ types: String) throws -> Schema {
         try Catalog.compile(

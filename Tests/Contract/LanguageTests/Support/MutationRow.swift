@@ -6,7 +6,7 @@ import Postgres
 import QuerySQL
 import Testing
 
-/// One row of the language: a mutation, what it answers, and what is in the database afterwards.
+/// One row of the language: a mutation, its result, and the database afterwards.
 struct MutationRow: Sendable, CustomTestStringConvertible {
     let name: String
     let operation: String

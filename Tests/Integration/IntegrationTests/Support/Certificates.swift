@@ -14,7 +14,7 @@ struct Certificates {
 
     var caFile: String { folder + "/ca.crt" }
 
-    /// For a node that is to believe these servers.
+    /// The environment of a node that trusts these servers.
     var environment: [String: String] {
         [
             "FRESHET_REDIS_URL": "rediss://localhost", "FRESHET_REDIS_TLS_CA_FILE": caFile,

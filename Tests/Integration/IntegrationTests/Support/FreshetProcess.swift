@@ -168,7 +168,7 @@ final class FreshetProcess: Sendable {
     /// SIGKILL, as a crash.
     func crash() async {
         signal(SIGKILL)
-        // Also when the test's time is over: nothing of it may be left.
+        // Nothing may be left, even when the test's time limit ends it.
         _ = await exitCode(nextID(), isCancellable: false)
     }
 

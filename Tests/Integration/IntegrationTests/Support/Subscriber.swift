@@ -33,7 +33,7 @@ final class Subscriber: Sendable {
         return subscriber
     }
 
-    /// Without `connection_init`.
+    /// Opens a connection without sending `connection_init`.
     static func open(_ address: ServerAddress, path: String = "/graphql") async throws -> Subscriber {
         let box = StateBox()
         let socket = try await GraphQLSocket.connect(

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func sharedStructureIsNotComparedWithoutEnd() throws {
-        // Each step doubles what a comparison sees, not what is in memory.
+        // Each step doubles the size that a comparison sees, not the memory in use.
         let doubling = "[1]" + String(repeating: ".map(a, [a, a])", count: 60)
         #expect(try errorCode("\(doubling) == \(doubling)") == .costExceeded)
     }

@@ -221,7 +221,7 @@ import Testing
         #expect(tooMany.message.contains("cs_on_b\": expected at most 2"), "\(tooMany.message)")
     }
 
-    /// With no test of the number left, it asks for some row.
+    /// A count without a test asks for some row.
     @Test func countsWithoutATestAskForSomeRow() throws {
         let operation = try CatalogHarness.operation(
             "query Q($n: Int) { novels(where: {remarks_on_novel: {exist: {stars: {ge: 3}}, count: {ge: $n}}}) { id } }")

@@ -176,7 +176,7 @@ import Testing
             }
         }
         #expect(rules([sound, broken]) == ["syntax main1.gql"])
-        // Other mistakes of the sound file are still told.
+        // Other mistakes of the sound file are still reported.
         #expect(
             rules([sound + " query R { novels { titel } }", broken]) == ["unknown-field main0.gql", "syntax main1.gql"])
         #expect(

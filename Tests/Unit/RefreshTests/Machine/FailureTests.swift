@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refresh
 
-/// Runs that fail, shards that go, and what is left afterwards.
+/// Runs that fail, shards that are lost, and the state afterwards.
 @Suite struct FailureTests {
     private static let unavailable = RunOutcome.failed(RequestError(.unavailable, "away"))
     private static let broken = RunOutcome.failed(RequestError(.databaseError, "no such function"))
@@ -57,7 +57,7 @@ import Testing
         let pauseMs = RefreshSettings().failedRetryMs
         #expect(bench.advance(pauseMs - 1).isNothing)
         let retry = try #require(bench.advance(1).runs.first)
-        #expect(bench.finish(retry, Self.broken).isNothing, "who was told is not told again")
+        #expect(bench.finish(retry, Self.broken).isNothing, "the same error is not sent again")
         // But for the gap between two runs, an event does not wait.
         let next = try #require(bench.event().runs.first ?? bench.advance(RefreshSettings().coalesceGapMs).runs.first)
         #expect(next.items[0].knownDigest == nil, "the next result brings its body")

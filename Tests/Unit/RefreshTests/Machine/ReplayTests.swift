@@ -165,7 +165,8 @@ import Testing
         let rest = Asked(
             bench.machine.replayRead(asked.pages[0], Self.read(asked.pages[0], first: 1), nowMs: bench.nowMs))
         #expect(rest.summary == ["g:unchanged", "h:unchanged"])
-        #expect(rest.positions.allSatisfy { $0.run == 9 }, "who has the later reading is not told of the earlier")
+        #expect(
+            rest.positions.allSatisfy { $0.run == 9 }, "a gateway with the later reading does not get the earlier one")
     }
 
     @Test func anotherGatewayWithoutItMakesItRun() {
@@ -237,7 +238,7 @@ import Testing
         #expect(bench.machine.historyCountMax == 1)
     }
 
-    /// Beside a model that looks at every event.
+    /// Compares with a model that looks at every event.
     @Test(arguments: 0..<40) func exactlyTheTouchedLiveQueriesRun(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let first = UInt64.random(in: 30...75, using: &random)

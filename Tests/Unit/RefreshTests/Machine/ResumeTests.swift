@@ -77,7 +77,7 @@ import Testing
         var bench = try owner()
         let asked = bench.announce(known: known(position(RefreshFixture.id(95), run: 4)))
         #expect(asked.positions[0] < position(RefreshFixture.id(95), run: 5))
-        // The same content, read later: who holds it is not told of the earlier reading.
+        // The same content, read later: a gateway that holds it gets no message about the earlier reading.
         let later = bench.announce(from: "h", known: known(position(RefreshFixture.id(95), run: 6)))
         #expect(later.positions == [position(RefreshFixture.id(100), run: 6)])
     }

@@ -65,7 +65,7 @@ import Testing
         bench.nowMs += 60_000
         let again = Asked(bench.machine.timeReached(nowMs: bench.nowMs)).runs[0]
         _ = bench.finish(again, RefreshFixture.result(2))
-        _ = bench.machine.sendFailed(Self.gateway, [query.key], nowMs: bench.nowMs)
+        bench.machine.sendFailed(Self.gateway, [query.key], nowMs: bench.nowMs)
         _ = bench.event(Self.other)
         #expect(bench.tell(summary([query, quiet])).summary == ["g:settled \(bench.lastID) except 1"])
     }

@@ -2,6 +2,7 @@ import JSON
 import LiveModel
 import RoleMachines
 import Sessions
+import Streams
 import Testing
 
 @Suite struct GatewayMachineTests {
@@ -56,7 +57,7 @@ import Testing
         var machine = machine()
         _ = try subscribe(1, &machine)
         _ = machine.nextBatch()
-        _ = machine.inboxArrived(result(1, answers: 101), nowMs: 1)
+        _ = machine.inboxRead(.message(result(1, answers: 101)), nowMs: 1)
         #expect(machine.nextBatch().isEmpty && machine.isIdle)
         return machine
     }
@@ -123,12 +124,12 @@ import Testing
         var machine = machine()
         _ = try subscribe(1, &machine)
         _ = try machine.subscribed(hub: 3, query(1), known: nil, reportsTimerRuns: false, nowMs: 0)
-        let effects = machine.inboxArrived(result(1, answers: 101), nowMs: 1)
-        guard case .deliver(let hubs, let key, .result, let answers)? = effects.first else {
+        let effects = machine.inboxRead(.message(result(1, answers: 101)), nowMs: 1)
+        guard case .deliver(let hubs, let key, .result, let answers)? = effects.last else {
             Issue.record("nothing is delivered")
             return
         }
-        #expect(effects.count == 1 && hubs == [0, 3] && key == query(1).key && answers == 101)
+        #expect(effects.count == 2 && hubs == [0, 3] && key == query(1).key && answers == 101)
     }
 
     // MARK: Losses
@@ -136,7 +137,29 @@ import Testing
     /// The inbox's reader signals another server; owners may believe that this gateway holds what was lost.
     @Test func everythingIsAnnouncedAgainAfterALoss() throws {
         var machine = try served()
-        #expect(sends(machine.inboxLost(nowMs: 2)))
+        let effects = machine.inboxRead(.lost(.signal(.serverChanged)), nowMs: 2)
+        #expect(sends(effects))
+        guard case .reportLoss(.signal(.serverChanged))? = effects.first else {
+            Issue.record("the loss is not reported")
+            return
+        }
+        #expect(announced(&machine) == 1)
+    }
+
+    @Test func aBatchIsItsSignalItsMessagesAndWhatIsUnreadable() throws {
+        let message = InboxMessage.announceAll(shard: ShardID(1), epoch: 7)
+        let entries = [StreamEntry(id: StreamID(ms: 1, sequence: 0), fields: message.fields.map { ($0.0, $0.1) })]
+        let damaged = StreamEntry(id: StreamID(ms: 2, sequence: 0), fields: [("m", [1])])
+        let batch = StreamBatch(stream: "inbox", signal: .trimmed(firstID: nil), entries: entries + [damaged])
+        var facts: [InboxFact] = []
+        batch.forEachInboxFact { facts.append($0) }
+        #expect(
+            facts == [.lost(.signal(.trimmed(firstID: nil))), .message(message), .lost(.unreadable(damaged.id))])
+    }
+
+    @Test func anUnreadableEntryIsALoss() throws {
+        var machine = try served()
+        #expect(sends(machine.inboxRead(.lost(.unreadable(.zero)), nowMs: 2)))
         #expect(announced(&machine) == 1)
     }
 

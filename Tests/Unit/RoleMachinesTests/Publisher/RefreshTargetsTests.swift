@@ -39,7 +39,7 @@ import Testing
         #expect(audiences.known(other, by: present, overrides(2)) == nil)
     }
 
-    /// After a change of splits, the shards of the former splits receive events for a while.
+    /// The shards of the former splits receive events for a while after a change of splits.
     @Test func whatDependsOnTheTimeIsFoundEachTime() {
         let catalogs = Catalogs()
         var overrides = overrides(1)

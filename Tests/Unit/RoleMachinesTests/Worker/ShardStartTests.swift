@@ -4,7 +4,7 @@ import RoleMachines
 import Streams
 import Testing
 
-/// From the grant of a lease to the first announcement, with everything that can go wrong in between.
+/// The start of a shard, from the grant of a lease to the first announcement, with everything that can go wrong.
 @Suite struct ShardStartTests {
     private static let steps = WorkerBench.startCalls.count
 

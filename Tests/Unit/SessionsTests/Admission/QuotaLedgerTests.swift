@@ -10,6 +10,7 @@ import Testing
 
     private func ledger(_ change: (inout QuotaLimits) -> Void) -> QuotaLedger {
         var limits = QuotaLimits()
+        (limits.sessions, limits.subscriptions, limits.requests) = (.init(), .init(), .init())
         change(&limits)
         return QuotaLedger(limits)
     }

@@ -55,7 +55,7 @@ import Testing
         #expect((bySecond[1] ?? 0) + (bySecond[9] ?? 0) < 600)
     }
 
-    /// Clients that follow the advice, each at some instant of the second it was told, are all in after about as long
+    /// Clients that follow the advice, each at some instant of the second it was given, are all in after about as long
     /// as the rate needs; hardly any is refused three times.
     @Test func clientsThatFollowTheAdviceAreAdmitted() {
         var admission = SessionAdmission(perSecond: 200, burst: 100)

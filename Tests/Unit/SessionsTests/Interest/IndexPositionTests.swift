@@ -128,7 +128,7 @@ import Testing
                 start.immediate == nil && announcement.requiresFreshRun && start.fromAnnouncement == announcement.number
             )
         }
-        // Without anything seen, what is here is handed over at once, also meanwhile.
+        // A reader that has seen nothing gets the present entries at once.
         #expect(try machine.subscribed(hub: 1, SessionFixture.query(), known: nil, nowMs: 3).immediate != nil)
         // The first tag of a live query without followers here travels without its position, and requires a run.
         var other = self.machine()
@@ -146,7 +146,7 @@ import Testing
         #expect(
             start.immediate == nil && later.requiresFreshRun && later.number > announcement
                 && start.fromAnnouncement == later.number)
-        // Who saw less gets what is held; whatever the new place sends was read after that.
+        // A subscriber that saw less gets the held result; results of the new placement were read after that.
         let behind = SessionFixture.known(0, SessionFixture.position(49, epoch: 9))
         let second = try machine.subscribed(hub: 1, SessionFixture.query(), known: behind, nowMs: 4)
         #expect(second.immediate != nil && second.fromAnnouncement == 0)

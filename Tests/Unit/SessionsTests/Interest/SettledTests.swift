@@ -27,7 +27,7 @@ import Testing
             })
     }
 
-    /// Up to where each result is fresh, as told to a new owner.
+    /// The event up to which each result is fresh, as announced to a new owner.
     private func freshness(_ machine: inout InterestMachine) -> [Int: StreamID] {
         var found: [Int: StreamID] = [:]
         for action in machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 9), nowMs: 2) {

@@ -34,11 +34,11 @@ import Testing
     @Test func eventsGoToTheMostSplitsInRecentUse() {
         let four = stored([ClusterOverrides().settingSplits(of: operation, to: 4, nowMs: 1_000)])
         let one = stored([four.settingSplits(of: operation, to: 1, nowMs: 2_000)])
-        #expect(one.splits[operation]?.heard(nowMs: 2_000 + ClusterOverrides.formerSplitsMs - 1) == 4)
-        #expect(one.splits[operation]?.heard(nowMs: 2_000 + ClusterOverrides.formerSplitsMs) == 1)
+        #expect(one.splits[operation]?.receivingSplits(nowMs: 2_000 + ClusterOverrides.formerSplitsMs - 1) == 4)
+        #expect(one.splits[operation]?.receivingSplits(nowMs: 2_000 + ClusterOverrides.formerSplitsMs) == 1)
         // Changed again before that is over: still heard.
         let two = stored([one.settingSplits(of: operation, to: 2, nowMs: 3_000)])
-        #expect(two.splits[operation]?.heard(nowMs: 3_000) == 4)
+        #expect(two.splits[operation]?.receivingSplits(nowMs: 3_000) == 4)
     }
 
     @Test(arguments: [

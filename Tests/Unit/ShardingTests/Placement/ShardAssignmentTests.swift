@@ -67,14 +67,14 @@ import Testing
         #expect(ShardRouting.shards(of: operation, splits: 4, shardCount: 256).map(\.number) == splits)
     }
 
-    /// Likewise; the keys are SHA-256 of the texts.
+    /// The keys are SHA-256 of the texts. A change is a change of format, too.
     @Test(arguments: [("0", [0, 3, 3, 33]), ("1", [1, 2, 4, 63]), ("7", [1, 1, 4, 4])])
     func theSplitsOfALiveQueryAreTheseNumbers(text: String, splits: [Int]) {
         let key = LiveQueryKey(digest: Digest(of: text.utf8))
         #expect([2, 4, 8, 64].map { ShardRouting.split(of: key, splits: $0) } == splits)
     }
 
-    /// Likewise.
+    /// A change is a change of format, too.
     @Test(arguments: [(0, "worker-2"), (1, "worker-5"), (200, "worker-0")])
     func theOwnerOfAShardIsThisWorker(shard: Int, worker: String) {
         #expect(ShardAssignment.owner(of: ShardID(shard), among: workers(7)) == NodeID(worker))

@@ -74,7 +74,7 @@ final class SentinelWatch: Sendable {
         while !thread.isClosed {
             let isHinted = thread.takeHint()
             if isHinted {
-                if askAll(&asking) { pause.reset() }
+                if queryAll(&asking) { pause.reset() }
                 if listening == nil { listening = listen(asking) }
             }
             // Further hints wait for the pause, unless a sentinel announces something.
@@ -98,7 +98,7 @@ final class SentinelWatch: Sendable {
     }
 
     /// Queries all sentinels. Returns whether the master changed.
-    private func askAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
+    private func queryAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
         var best: (epoch: Int, master: Endpoint)?
         var failure = RedisConnection.Failure(reason: "")
         var answers = 0

@@ -3,7 +3,7 @@ import LiveModel
 import SchemaModel
 
 /// An operation in which every name is bound: the result of `OperationScope.resolve`.
-struct ResolvedOperation {
+struct BoundOperation {
     /// Whether errors were reported; the other values are then incomplete.
     let hasErrors: Bool
     /// The declared variables with a usable type, in order.
@@ -68,7 +68,7 @@ struct OperationFindings {
     var values: [ExpressionProgram] = []
     /// The expressions of `@check`.
     var checks: [ExpressionProgram] = []
-    /// Without duplicates.
+    /// The embeddings without duplicates.
     var embeddings: [EmbeddingSource] = []
     /// The number of fields that custom resolvers provide.
     var remoteFieldCount = 0

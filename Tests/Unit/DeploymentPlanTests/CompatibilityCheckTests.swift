@@ -1,5 +1,6 @@
 import Catalog
 import DeploymentPlan
+import LibrarySchema
 import SchemaModel
 import Testing
 
@@ -22,12 +23,13 @@ struct CompatibilityCheckTests {
     ) throws -> [String] {
         let operations = Self.old.replacingFirst(text, by: other)
         #expect(operations != Self.old || schema != nil, "the text to replace is not there")
-        let newSchema = schema.map { CatalogHarness.schema.replacingFirst($0.0, by: $0.1) } ?? CatalogHarness.schema
+        let newSchema = schema.map { LibrarySchema.compiled.replacingFirst($0.0, by: $0.1) } ?? LibrarySchema.compiled
         let project = Project(
             serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: newSchema)],
             connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: operations)])])
         return CompatibilityCheck.findings(
-            from: try CatalogHarness.compile(Self.old), to: try Catalog.compile(project), project: project
+            from: try LibrarySchema.compile(["main": Self.old], schema: LibrarySchema.compiled),
+            to: try Catalog.compile(project), project: project
         ).map { "\($0.severity) \($0.rule) \($0.file):\($0.line):\($0.column)" }
     }
 
@@ -131,9 +133,9 @@ struct CompatibilityCheckTests {
     }
 
     @Test func connectorsAndService() throws {
-        let old = try CatalogHarness.compile(["main": Self.old, "second": Self.old], schema: CatalogHarness.schema)
+        let old = try LibrarySchema.compile(["main": Self.old, "second": Self.old], schema: LibrarySchema.compiled)
         let project = Project(
-            serviceID: "other", schemaFiles: [SourceFile(path: "schema.gql", text: CatalogHarness.schema)],
+            serviceID: "other", schemaFiles: [SourceFile(path: "schema.gql", text: LibrarySchema.compiled)],
             connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: Self.old)])])
         let findings = CompatibilityCheck.findings(
             from: old, to: try Catalog.compile(project), project: project)

@@ -1,0 +1,35 @@
+package import LiveModel
+package import Streams
+
+/// A fact that a gateway reads from its inbox.
+package enum InboxFact: Sendable, Hashable {
+    case message(InboxMessage)
+    /// The node wrote the entry to find out whether its inbox can be used.
+    case probe
+    /// Messages may be missing, so owners may believe that this gateway holds results that it does not.
+    case lost(InboxLoss)
+}
+
+/// The reason why messages may be missing.
+package enum InboxLoss: Sendable, Hashable {
+    /// The stream lost entries, or another server answers.
+    case signal(StreamSignal)
+    /// The entry is no message of this format. The owner assumes that the gateway has it.
+    case unreadable(StreamID)
+}
+
+extension StreamBatch {
+    /// Decodes the batch of an inbox. Facts come one by one, so that the first message need not wait for the decoding
+    /// of the others.
+    package func forEachInboxFact(_ body: (InboxFact) -> Void) {
+        if let signal { body(.lost(.signal(signal))) }
+        for entry in entries {
+            if entry.isProbe {
+                body(.probe)
+                continue
+            }
+            let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) })
+            body(message.map { .message($0) } ?? .lost(.unreadable(entry.id)))
+        }
+    }
+}

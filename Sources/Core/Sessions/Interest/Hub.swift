@@ -1,0 +1,71 @@
+package import LiveModel
+
+/// The subscriptions of one event loop, from their start to their end: which of them get a delivery, and what it tells
+/// their clients.
+///
+/// Generic over the session, which it never touches; the performer delivers. Two performers exist: `LoopHub`, and the
+/// simulator.
+package struct Hub<Session> {
+    package typealias Handle = SubscriptionTable<Session>.Handle
+
+    /// What a session sends to its client.
+    package enum Update: Sendable {
+        case result(LiveResult)
+        case failed(RequestError)
+    }
+
+    private var table = SubscriptionTable<Session>()
+
+    package init() {}
+
+    package var subscriptionCount: Int { table.count }
+
+    /// Adds a subscription that `GatewayMachine.subscribed` has accepted.
+    /// - Returns: the subscription, and what its session sends at once, after storing the handle.
+    package mutating func subscribed(
+        _ session: Session, id: String, _ key: LiveQueryKey, known: KnownResult?, reportsTimerRuns: Bool,
+        start: InterestMachine.Start
+    ) -> (handle: Handle, immediate: Update?) {
+        let handle = table.insert(
+            session, id: id, key: key, known: known, fromAnnouncement: start.fromAnnouncement,
+            claimUntil: start.claimUntil, reportsTimerRuns: reportsTimerRuns)
+        guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
+        return (handle, Self.update(immediate))
+    }
+
+    /// - Returns: whether the subscription existed; then pass its end to `GatewayMachine.unsubscribed`.
+    package mutating func unsubscribed(_ handle: Handle) -> Bool { table.remove(handle) }
+
+    package func contains(_ handle: Handle) -> Bool { table.contains(handle) }
+
+    /// Whether a requested run makes sense: before the first result, that will do.
+    package func acceptsRerun(_ handle: Handle) -> Bool { table.isServed(handle) }
+
+    /// Makes the answer to this announcement, or a later one, due to the subscription even if it is unchanged.
+    package mutating func rerunRequested(_ handle: Handle, announcement: UInt64) {
+        table.owe(handle, from: announcement)
+    }
+
+    package mutating func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
+        table.forgetPositions(key, from: announcement)
+    }
+
+    /// Takes a delivery for the live query's subscriptions.
+    /// - Returns: what to send, and to which subscriptions; nil: nothing. Sending to one session may end others, so
+    ///   check `contains` before each.
+    package mutating func take(
+        _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64
+    ) -> (update: Update, due: [(subscription: SubscriptionTable<Session>.Subscription, handle: Handle)])? {
+        let due = table.take(delivery, key: key, answers: answers)
+        guard !due.isEmpty, let update = Self.update(delivery) else { return nil }
+        return (update, due)
+    }
+
+    private static func update(_ delivery: InterestMachine.Delivery) -> Update? {
+        switch delivery {
+        case .result(let result), .unchangedTick(let result): .result(result)
+        case .failed(let error), .unanswered(let error): .failed(error)
+        case .unchanged: nil
+        }
+    }
+}
