@@ -37,11 +37,11 @@ package struct QuotaLimits: Sendable, Hashable {
         var isNone: Bool { perUser == 0 && perAddress == 0 }
     }
 
-    package var sessions = Limit(perUser: 1_000)
-    package var subscriptions = Limit(perUser: 10_000)
-    package var requests = Limit(perUser: 256)
+    package var sessions = Limit(perUser: 1_000, perAddress: 5_000)
+    package var subscriptions = Limit(perUser: 10_000, perAddress: 50_000)
+    package var requests = Limit(perUser: 256, perAddress: 512)
     /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
-    package var uncounted = TrustedProxies()
+    package var uncounted = TrustedProxies(["127.0.0.0/8", "::1"]) ?? TrustedProxies()
 
     package init() {}
 
