@@ -37,9 +37,14 @@ final class SimulatedWorker: Process {
         }
     }
 
+    /// Time between two ticks.
+    private static let tickMs: Int64 = 500
+
     private static func settings(_ world: World) -> WorkerMachine.Settings {
         var settings = WorkerMachine.Settings()
         settings.refresh = world.refreshSettings
+        // A round with each tick: more calls for faults to hit.
+        settings.checkpointMs = 1
         settings.eventsAgeMaxMs = 20_000
         settings.trimMs = 5_000
         settings.inboxLengthMax = World.inboxLengthMax
@@ -59,7 +64,7 @@ final class SimulatedWorker: Process {
         membership = newMembership()
         perform(machine.started())
         membership.start()
-        every(Self.settings(world).tickMs) { [self] in
+        every(Self.tickMs) { [self] in
             connectToPostgres()
             let changes = (world.noticesServers ? serverChanges : 0) + databaseChanges
             perform(machine.ticked(serverChanges: changes, nowMs: nowMs))
