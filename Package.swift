@@ -417,8 +417,9 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "OutboundHTTP",
-                "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "TestSupport", "Tokens", nioPosix, logging,
+                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "Operations",
+                "OutboundHTTP", "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "TestSupport", "Tokens", nioPosix,
+                logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

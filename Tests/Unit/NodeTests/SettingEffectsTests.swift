@@ -5,8 +5,8 @@ import FanoutWorker
 import Foundation
 import Logging
 import NIOPosix
-import Operations
 import Observability
+import Operations
 import OutboundHTTP
 import RemoteServices
 import RoleMachines

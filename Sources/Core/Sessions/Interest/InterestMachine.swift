@@ -19,7 +19,8 @@ package struct InterestMachine: Sendable {
         package var lingerMs: Int64 = 30_000
         /// Time between two summaries to each shard (anti-entropy).
         package var summaryMs: Int64 = 10_000
-        /// The limit on live queries of this gateway; a further subscription is refused.
+        /// The limit on live queries of this gateway. Those without subscriptions make room; otherwise a further
+        /// subscription is refused.
         package var liveQueriesMax = 200_000
         /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
         package var answerMaxMs: Int64 = 30_000
@@ -113,16 +114,14 @@ package struct InterestMachine: Sendable {
     ) throws(RequestError) -> Start {
         let (key, next) = (query.key, lastAnnouncement + 1)
         guard table[key] != nil else {
-            guard table.count < settings.liveQueriesMax else {
-                throw RequestError(.limitExceeded, "too many live queries on this gateway")
-            }
+            let ended = try makeRoom()
             table.insert(
                 InterestEntry(
                     query, route(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     nextAnnouncement: next)
             )
             expectAnswer(key, nowMs: nowMs)
-            return Start(claimUntil: next, actions: announce(key, nowMs: nowMs))
+            return Start(claimUntil: next, actions: ended + announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
@@ -161,7 +160,7 @@ package struct InterestMachine: Sendable {
         return isOver ? end(key) : []
     }
 
-    private mutating func end(_ key: LiveQueryKey) -> [Action] {
+    mutating func end(_ key: LiveQueryKey) -> [Action] {
         let entry = table.remove(key)
         return [.tell(entry.route.shard, .withdraw(gateway: gateway, key: key))]
     }
@@ -254,11 +253,6 @@ package struct InterestMachine: Sendable {
         return []
     }
 
-    /// Handles a loss of inbox entries: announces everything again.
-    package mutating func inboxLost(nowMs: Int64) -> [Action] {
-        table.keys().flatMap { announce($0, nowMs: nowMs) }
-    }
-
     // MARK: Time
 
     /// The interval at which to call `timeReached`.
@@ -288,15 +282,6 @@ package struct InterestMachine: Sendable {
             actions.append(.tell(shard, summary))
         }
         return actions
-    }
-
-    /// Handles a new connection to the broker. Earlier announcements may not have reached the broker, so all unanswered
-    /// ones are repeated now instead of after their back-off.
-    package mutating func brokerReconnected(nowMs: Int64) -> [Action] {
-        table.keys(where: \.isAwaiting).flatMap { key in
-            table.update(key) { $0.forgetRetries() }
-            return announce(key, nowMs: nowMs)
-        }
     }
 
     /// Withdraws all interest from every shard that may remember it.

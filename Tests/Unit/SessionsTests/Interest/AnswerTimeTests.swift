@@ -121,6 +121,30 @@ import Testing
         }
     }
 
+    /// Otherwise a client could fill the gateway with live queries that nobody follows any more.
+    @Test func liveQueriesWithoutSubscriptionsMakeRoom() throws {
+        var settings = InterestMachine.Settings()
+        settings.liveQueriesMax = 3
+        var machine = InterestMachine(gateway: NodeID("g"), settings: settings) { _ in
+            ShardRoute(SessionFixture.shard)
+        }
+        func subscribe(_ number: Int, nowMs: Int64) throws -> [LiveQueryKey] {
+            try machine.subscribed(hub: 0, SessionFixture.query(number), known: nil, nowMs: nowMs).actions.compactMap {
+                if case .tell(_, .withdraw(_, let key)) = $0 { key } else { nil }
+            }
+        }
+        for number in 0..<3 { #expect(try subscribe(number, nowMs: 0).isEmpty) }
+        #expect(throws: RequestError.self) { try subscribe(3, nowMs: 1) }
+        for number in [1, 0] {
+            #expect(machine.unsubscribed(hub: 0, SessionFixture.query(number).key, nowMs: 10 - Int64(number)).isEmpty)
+        }
+        // The second is followed again.
+        #expect(try subscribe(1, nowMs: 20).isEmpty)
+        #expect(try subscribe(3, nowMs: 21) == [SessionFixture.query(0).key])
+        #expect(throws: RequestError.self) { try subscribe(4, nowMs: 22) }
+        #expect(machine.liveQueryCount == 3)
+    }
+
     @Test func aRunNumberBeyondAnyOwnersIsNoPosition() {
         #expect(Position("1.\(Position.runMax).2-0") != nil)
         #expect(Position("1.\(Position.runMax + 1).2-0") == nil)
