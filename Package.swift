@@ -418,7 +418,8 @@ let package = Package(
             .unit, "NodeTests",
             [
                 "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Node", "Observability", "Operations",
-                "OutboundHTTP", "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "TestSupport", "Tokens", nioPosix,
+                "OutboundHTTP", "RemoteServices", "RoleMachines", "SchemaModel", "Settings", "TestSupport", "Tokens",
+                nioPosix,
                 logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),

@@ -149,9 +149,12 @@ package struct InterestMachine: Sendable {
     }
 
     /// Removes a subscription. Its live query may not exist any more, because the gateway left.
-    package mutating func unsubscribed(hub: Int, _ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+    /// - Parameter lingers: whether the client may be back soon; false if it ended the subscription itself.
+    package mutating func unsubscribed(
+        hub: Int, _ key: LiveQueryKey, lingers: Bool = true, nowMs: Int64
+    ) -> [Action] {
         guard table[key] != nil else { return [] }
-        let lingerMs = settings.lingerMs
+        let lingerMs = lingers ? settings.lingerMs : 0
         let isOver = table.update(key) { entry in
             guard entry.leave(hub: hub), !entry.hasSubscriptions else { return false }
             if lingerMs > 0 { entry.linger(untilMs: nowMs + lingerMs) }

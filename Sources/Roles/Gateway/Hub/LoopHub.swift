@@ -40,9 +40,10 @@ package final class LoopHub: @unchecked Sendable {
         return (handle, sessionDelivery(immediate, of: query.key))
     }
 
-    package func unsubscribe(_ handle: Handle) {
+    /// - Parameter lingers: whether the client may be back soon; false if it ended the subscription itself.
+    package func unsubscribe(_ handle: Handle, lingers: Bool = true) {
         eventLoop.assertInEventLoop()
-        if table.remove(handle) { service.unsubscribed(hub: index, handle.key) }
+        if table.remove(handle) { service.unsubscribed(hub: index, handle.key, lingers: lingers) }
     }
 
     /// Runs the live query again for this subscription and delivers the result even if it is unchanged.

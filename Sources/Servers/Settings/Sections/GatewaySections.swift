@@ -38,7 +38,7 @@ package struct GatewaySection: SettingSection {
         "gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node.")
     package let sessionBytesMax = Setting.bytes(
         "gateway.sessionBytesMax", 4 * mib, in: kib...kib * mib,
-        "Pending output past which a session is closed; up to 1 MiB of it limits messages held until a token is verified.")
+        "Pending output past which a session is closed; also, to 1 MiB, messages held while a token is verified.")
     package let resultBytesMax = Setting.bytes(
         "gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result.")
     package let webSocketFrameBytesMax = Setting.bytes(

@@ -117,7 +117,8 @@ import Testing
             for run in [40, 41] as [UInt64] {
                 #expect(machine.inboxArrived(SessionFixture.result(2, run), nowMs: nowMs).isEmpty)
             }
-            #expect(delivers(machine.inboxArrived(SessionFixture.result(100 + round, 51 + UInt64(round)), nowMs: nowMs)))
+            let newer = SessionFixture.result(100 + round, 51 + UInt64(round))
+            #expect(delivers(machine.inboxArrived(newer, nowMs: nowMs)))
         }
     }
 
@@ -143,6 +144,16 @@ import Testing
         #expect(try subscribe(3, nowMs: 21) == [SessionFixture.query(0).key])
         #expect(throws: RequestError.self) { try subscribe(4, nowMs: 22) }
         #expect(machine.liveQueryCount == 3)
+    }
+
+    @Test func aLiveQueryWhoseLastClientEndedItEndsAtOnce() throws {
+        var machine = machine()
+        let query = SessionFixture.query()
+        for hub in 0..<3 { _ = try machine.subscribed(hub: hub, query, known: nil, nowMs: 0) }
+        #expect(machine.unsubscribed(hub: 0, query.key, lingers: false, nowMs: 1).isEmpty, "others follow it")
+        #expect(machine.unsubscribed(hub: 1, query.key, lingers: true, nowMs: 1).isEmpty)
+        #expect(machine.unsubscribed(hub: 2, query.key, lingers: false, nowMs: 2).count == 1)
+        #expect(machine.liveQueryCount == 0)
     }
 
     @Test func aRunNumberBeyondAnyOwnersIsNoPosition() {
