@@ -127,9 +127,9 @@ package final class GatewayService: Sendable {
         return announcement
     }
 
-    func unsubscribed(hub: Int, _ key: LiveQueryKey) {
+    func unsubscribed(hub: Int, _ key: LiveQueryKey, lingers: Bool) {
         let nowMs = clock.nowMs()
-        change { $0.unsubscribed(hub: hub, key, nowMs: nowMs) }
+        change { $0.unsubscribed(hub: hub, key, lingers: lingers, nowMs: nowMs) }
     }
 
     // MARK: Inbox

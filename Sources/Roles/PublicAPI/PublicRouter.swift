@@ -175,7 +175,8 @@ package final class PublicRouter: HTTPHandler {
         let executor = self.executor
         let limits = settings.session
         let opening = SessionOpening(
-            credentials: Credentials(request), operationsMax: limits.operationsMax, waitingBytesMax: limits.bytesMax)
+            credentials: Credentials(request), operationsMax: limits.operationsMax,
+            waitingBytesMax: limits.waitingBytesMax)
         let peer = request.remoteAddress
         return .accept(subprotocol: spoken.subprotocol) { connection in
             guard let hub = gateway.hub(of: connection.eventLoop) else {

@@ -51,7 +51,7 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Set from a frame to the end of its read, when NIO flushes.
     private var isReading = false
     private var isGathering = false
-    /// Of frames that cost work without asking for any.
+    /// The rate of frames that cost work without asking for any.
     private var controlRate: InputRate
     /// Set while the peer has sent more of them than its rate: nothing is read until it fires.
     private var throttle: Scheduled<Void>?

@@ -77,9 +77,9 @@ package struct GRPCConfiguration: Sendable {
     /// not read for a while. 0: no limit.
     package var messagesPerSecond = 0
     package var messagesBurst = 1
-    /// PING, SETTINGS and PRIORITY frames per second of one peer, and twice as many at once. Beyond that nothing is read
-    /// from it for a while; a read with far more ends the connection with ENHANCE_YOUR_CALM. 0: 200 in 30 s, without
-    /// slowing first.
+    /// PING, SETTINGS and PRIORITY frames per second of one peer, and twice as many at once. Beyond that nothing is
+    /// read from it for a while; a read with far more ends the connection with ENHANCE_YOUR_CALM. 0: 200 in 30 s,
+    /// without slowing first.
     package var controlFramesPerSecond = 0
     /// Calls that a peer may cancel within 2 s; more end the connection with ENHANCE_YOUR_CALM. A proxy's connection
     /// carries the calls of many clients: all may be cancelled, and as many again.

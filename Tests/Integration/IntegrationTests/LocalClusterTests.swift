@@ -137,7 +137,8 @@ struct LocalClusterTests {
     @Test func limitsPerAddressCountClientsBehindTheProxy() async throws {
         try await withFolder { folder in
             let cluster = try start(
-                folder, further: ["gateway.sessionsPerAddressMax=2", "http.uncountedAddresses="], counts: ["--gateways", "1", "--workers", "1"])
+                folder, further: ["gateway.sessionsPerAddressMax=2", "http.uncountedAddresses="],
+                counts: ["--gateways", "1", "--workers", "1"])
             let line = try await cluster.line(containing: "Freshet cluster serves")
             let proxy = try ServerAddress(String(line.split(separator: " ").last ?? ""))
             try await PythonClients.run("address_client.py", ["\(proxy.host):\(proxy.port)"])

@@ -22,7 +22,7 @@ SUBSCRIPTIONS, EXECUTES, SECONDS = 250, 200, 60
 
 
 def variables(number):
-    return {"limit": number % SUBSCRIPTIONS + 1}
+    return {"limit": number % 60 + 1}
 
 
 def ids():

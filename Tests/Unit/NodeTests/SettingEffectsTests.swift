@@ -6,8 +6,8 @@ import Foundation
 import Gateway
 import Logging
 import NIOPosix
-import Operations
 import Observability
+import Operations
 import OutboundHTTP
 import PublicAPI
 import RemoteServices

@@ -147,8 +147,11 @@ package struct GatewayMachine: Sendable {
         return (start, effects(of: start.actions))
     }
 
-    package mutating func unsubscribed(hub: Int, _ key: LiveQueryKey, nowMs: Int64) -> [Effect] {
-        effects(of: interest.unsubscribed(hub: hub, key, nowMs: nowMs))
+    /// - Parameter lingers: whether the client may be back soon; false if it ended the subscription itself.
+    package mutating func unsubscribed(
+        hub: Int, _ key: LiveQueryKey, lingers: Bool = true, nowMs: Int64
+    ) -> [Effect] {
+        effects(of: interest.unsubscribed(hub: hub, key, lingers: lingers, nowMs: nowMs))
     }
 
     /// Makes the owner run the live query again, even if its result is known to be fresh.

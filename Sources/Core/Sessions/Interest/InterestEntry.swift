@@ -46,22 +46,6 @@ struct InterestEntry: Sendable {
         case restart
     }
 
-    /// Messages in a row that were older than the held result. A few are duplicates of what was read before.
-    private struct Older {
-        static let countMax = 3
-        static let spanMs: Int64 = 1_000
-
-        var count = 0
-        var sinceMs: Int64 = 0
-
-        /// - Returns: whether they are too many, over too long a time, for duplicates.
-        mutating func arrived(nowMs: Int64) -> Bool {
-            if count == 0 { sinceMs = nowMs }
-            count = min(count + 1, Self.countMax)
-            return count == Self.countMax && nowMs - sinceMs >= Self.spanMs
-        }
-    }
-
     let query: LiveQuery
     private(set) var route: ShardRoute
     /// Subscriptions per hub; hubs without any are absent.
@@ -72,7 +56,7 @@ struct InterestEntry: Sendable {
     private var retries = 0
     /// When subscribers without an answer get an error; nil: none waits.
     private(set) var answerByMs: Int64?
-    private var older = Older()
+    private var older = OlderMessages()
     /// When the live query ends unless it gets a subscription again.
     private(set) var lingerUntilMs: Int64?
     /// The first announcement on this route. Answers to earlier ones belong to another registration.
@@ -204,7 +188,7 @@ struct InterestEntry: Sendable {
         firstAnnouncement = nextAnnouncement
         freshAnnouncement = nextAnnouncement
         retries = 0
-        older = Older()
+        older = OlderMessages()
     }
 
     mutating func repeated() { retries += 1 }
@@ -270,7 +254,7 @@ struct InterestEntry: Sendable {
         let position = position.at(placement: route.version)
         if isOlder(position) { return refused(nowMs: nowMs) }
         guard case .result(var result) = held, result.digest == digest else { return .outdated }
-        older = Older()
+        older = OlderMessages()
         result.position = position
         held = .result(result)
         return .deliver(.unchangedTick(result))
@@ -306,7 +290,7 @@ struct InterestEntry: Sendable {
     }
 
     private mutating func answered(_ number: UInt64, isRun: Bool) {
-        older = Older()
+        older = OlderMessages()
         // A message sent before the announcement that requires a run does not answer it.
         if let freshAnnouncement, number < freshAnnouncement { return }
         repeatAtMs = nil

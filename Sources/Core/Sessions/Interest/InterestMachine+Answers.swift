@@ -1,6 +1,6 @@
 import LiveModel
 
-// What happens while the owner of a shard does not answer, or its answers are refused.
+// What happens while the owner of a shard does not answer, its answers are lost or refused, or there is no room.
 
 extension InterestMachine {
     /// Gives the owner time to answer a new subscription.
@@ -29,5 +29,29 @@ extension InterestMachine {
         }
         return (hubs.isEmpty ? [] : [.forgetPositions(hubs: hubs, key: key, from: next)])
             + announce(key, nowMs: nowMs)
+    }
+
+    /// Handles a loss of inbox entries: announces everything again.
+    package mutating func inboxLost(nowMs: Int64) -> [Action] {
+        table.keys().flatMap { announce($0, nowMs: nowMs) }
+    }
+
+    /// Handles a new connection to the broker. Earlier announcements may not have reached the broker, so all unanswered
+    /// ones are repeated now instead of after their back-off.
+    package mutating func brokerReconnected(nowMs: Int64) -> [Action] {
+        table.keys(where: \.isAwaiting).flatMap { key in
+            table.update(key) { $0.forgetRetries() }
+            return announce(key, nowMs: nowMs)
+        }
+    }
+
+    /// Makes room for another live query: one without subscriptions ends, however long it would have been kept.
+    /// - Throws: `.limitExceeded` if all have subscriptions.
+    mutating func makeRoom() throws(RequestError) -> [Action] {
+        if table.count < settings.liveQueriesMax { return [] }
+        guard let lingering = table.takeLingering() else {
+            throw RequestError(.limitExceeded, "too many live queries on this gateway")
+        }
+        return end(lingering)
     }
 }

@@ -19,7 +19,8 @@ package struct InterestMachine: Sendable {
         package var lingerMs: Int64 = 30_000
         /// Time between two summaries to each shard (anti-entropy).
         package var summaryMs: Int64 = 10_000
-        /// The limit on live queries of this gateway; a further subscription is refused.
+        /// The limit on live queries of this gateway. Those without subscriptions make room; otherwise a further
+        /// subscription is refused.
         package var liveQueriesMax = 200_000
         /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
         package var answerMaxMs: Int64 = 30_000
@@ -113,16 +114,14 @@ package struct InterestMachine: Sendable {
     ) throws(RequestError) -> Start {
         let (key, next) = (query.key, lastAnnouncement + 1)
         guard table[key] != nil else {
-            guard table.count < settings.liveQueriesMax else {
-                throw RequestError(.limitExceeded, "too many live queries on this gateway")
-            }
+            let ended = try makeRoom()
             table.insert(
                 InterestEntry(
                     query, route(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     nextAnnouncement: next)
             )
             expectAnswer(key, nowMs: nowMs)
-            return Start(claimUntil: next, actions: announce(key, nowMs: nowMs))
+            return Start(claimUntil: next, actions: ended + announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
@@ -150,9 +149,12 @@ package struct InterestMachine: Sendable {
     }
 
     /// Removes a subscription. Its live query may not exist any more, because the gateway left.
-    package mutating func unsubscribed(hub: Int, _ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+    /// - Parameter lingers: whether the client may be back soon; false if it ended the subscription itself.
+    package mutating func unsubscribed(
+        hub: Int, _ key: LiveQueryKey, lingers: Bool = true, nowMs: Int64
+    ) -> [Action] {
         guard table[key] != nil else { return [] }
-        let lingerMs = settings.lingerMs
+        let lingerMs = lingers ? settings.lingerMs : 0
         let isOver = table.update(key) { entry in
             guard entry.leave(hub: hub), !entry.hasSubscriptions else { return false }
             if lingerMs > 0 { entry.linger(untilMs: nowMs + lingerMs) }
@@ -161,7 +163,7 @@ package struct InterestMachine: Sendable {
         return isOver ? end(key) : []
     }
 
-    private mutating func end(_ key: LiveQueryKey) -> [Action] {
+    mutating func end(_ key: LiveQueryKey) -> [Action] {
         let entry = table.remove(key)
         return [.tell(entry.route.shard, .withdraw(gateway: gateway, key: key))]
     }
@@ -254,11 +256,6 @@ package struct InterestMachine: Sendable {
         return []
     }
 
-    /// Handles a loss of inbox entries: announces everything again.
-    package mutating func inboxLost(nowMs: Int64) -> [Action] {
-        table.keys().flatMap { announce($0, nowMs: nowMs) }
-    }
-
     // MARK: Time
 
     /// The interval at which to call `timeReached`.
@@ -288,15 +285,6 @@ package struct InterestMachine: Sendable {
             actions.append(.tell(shard, summary))
         }
         return actions
-    }
-
-    /// Handles a new connection to the broker. Earlier announcements may not have reached the broker, so all unanswered
-    /// ones are repeated now instead of after their back-off.
-    package mutating func brokerReconnected(nowMs: Int64) -> [Action] {
-        table.keys(where: \.isAwaiting).flatMap { key in
-            table.update(key) { $0.forgetRetries() }
-            return announce(key, nowMs: nowMs)
-        }
     }
 
     /// Withdraws all interest from every shard that may remember it.

@@ -31,6 +31,8 @@ struct InterestTable: Sendable {
     private var entries: [LiveQueryKey: InterestEntry] = [:]
     private var shards: [ShardID: ShardInterest] = [:]
     private var deadlines = Heap<Deadline>()
+    /// The ends of live queries without subscriptions, some of them outdated; bounded like `deadlines`.
+    private var lingering = Heap<Deadline>()
     private(set) var totals = Totals()
 
     var count: Int { entries.count }
@@ -77,7 +79,7 @@ struct InterestTable: Sendable {
 
     mutating func removeAll() {
         entries = [:]
-        (deadlines, totals) = (Heap(), Totals())
+        (deadlines, lingering, totals) = (Heap(), Heap(), Totals())
         for shard in shards.keys { shards[shard]?.leave() }
     }
 
@@ -148,6 +150,14 @@ struct InterestTable: Sendable {
         return nil
     }
 
+    /// Returns the live query without subscriptions that would end first; nil if all have subscriptions.
+    mutating func takeLingering() -> LiveQueryKey? {
+        while let first = lingering.popMin() {
+            if entries[first.key]?.lingerUntilMs == first.atMs { return first.key }
+        }
+        return nil
+    }
+
     /// Whether a deadline is still current and its live query still exists.
     private func holds(_ deadline: Deadline) -> Bool {
         guard let entry = entries[deadline.key] else { return false }
@@ -163,7 +173,13 @@ struct InterestTable: Sendable {
 
     private mutating func setDeadlines(_ entry: InterestEntry, before: Deadlines) {
         let key = entry.query.key
-        if let atMs = entry.lingerUntilMs, atMs != before.lingerUntilMs { wait(until: atMs, key) }
+        if let atMs = entry.lingerUntilMs, atMs != before.lingerUntilMs {
+            wait(until: atMs, key)
+            if lingering.count > entries.count + Self.leftoversMax {
+                lingering = Heap(lingering.unordered.filter { entries[$0.key]?.lingerUntilMs == $0.atMs })
+            }
+            lingering.insert(Deadline(atMs: atMs, key: key))
+        }
         if let atMs = entry.repeatAtMs, atMs != before.repeatAtMs { wait(until: atMs, key) }
         if let atMs = entry.answerByMs, atMs != before.answerByMs { wait(until: atMs, key) }
     }

@@ -38,9 +38,10 @@ package final class LoopHub: @unchecked Sendable {
         return (handle, immediate.map { sessionDelivery($0, of: query.key) })
     }
 
-    package func unsubscribe(_ handle: Handle) {
+    /// - Parameter lingers: whether the client may be back soon; false if it ended the subscription itself.
+    package func unsubscribe(_ handle: Handle, lingers: Bool = true) {
         eventLoop.assertInEventLoop()
-        if hub.unsubscribed(handle) { service.unsubscribed(hub: index, handle.key) }
+        if hub.unsubscribed(handle) { service.unsubscribed(hub: index, handle.key, lingers: lingers) }
     }
 
     /// Runs the live query again for this subscription and delivers the result even if it is unchanged.

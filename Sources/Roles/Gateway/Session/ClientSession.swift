@@ -185,7 +185,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 refusals.removeValue(forKey: id)?.timer.cancel()
                 start(id, request, mode)
             case .refuse(let id, let bytes): refuse(id, bytes)
-            case .stop(let id): stop(id)
+            case .stop(let id): stop(id, lingers: false)
             case .rerun(let id): rerun(id)
             case .end(let error): connection.end(error)
             }
@@ -273,10 +273,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         }
     }
 
-    func stop(_ id: String) {
+    func stop(_ id: String, lingers: Bool = true) {
         reruns.removeValue(forKey: id)?.timer.cancel()
         suspended[id] = nil
-        if operations.stop(id) { lastUse = .now() }
+        if operations.stop(id, lingers: lingers) { lastUse = .now() }
     }
 
     /// Runs `work` in a task and passes its outcome to `then` on the event loop, unless the session has closed.

@@ -89,27 +89,28 @@ struct LiveOperations {
 
     /// Stops following an operation and drops the response of a one-shot operation, which runs on: a mutation is not
     /// undone.
+    /// - Parameter lingers: whether the client may be back soon; false if it ended the operation itself.
     /// - Returns: whether it was followed.
     @discardableResult
-    mutating func stop(_ id: String) -> Bool {
+    mutating func stop(_ id: String, lingers: Bool = true) -> Bool {
         waiting.giveUp(id)
         oneShots.giveUp(id)
         outbox.discard(id: id)
         guard let operation = followed.removeValue(forKey: id) else { return false }
-        end(operation)
+        end(operation, lingers: lingers)
         return true
     }
 
     /// Stops everything, because the session ends.
     mutating func stopAll() {
-        for operation in followed.values { end(operation) }
+        for operation in followed.values { end(operation, lingers: true) }
         followed = [:]
         waiting.removeAll()
         for task in oneShots.giveUpAll() { task.cancel() }
     }
 
-    private func end(_ operation: FollowedOperation) {
-        hub.unsubscribe(operation.handle)
+    private func end(_ operation: FollowedOperation, lingers: Bool) {
+        hub.unsubscribe(operation.handle, lingers: lingers)
         executor.quotas.release(.subscription, for: operation.subjects)
     }
 }

@@ -43,7 +43,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         self.executor = executor
         self.limits = limits
         self.machine = SharedStreamMachine(operationsMax: limits.operationsMax, bytesMax: limits.bytesMax)
-        self.operations = LiveOperations(hub: hub, executor: executor, limits: limits, executesMax: limits.operationsMax)
+        self.operations = LiveOperations(
+            hub: hub, executor: executor, limits: limits, executesMax: limits.operationsMax)
         self.permit = permit
         self.onClosed = onClosed
         timers.opening = hub.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) { self.close() }

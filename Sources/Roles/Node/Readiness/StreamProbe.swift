@@ -5,8 +5,8 @@ import Streams
 
 /// Checks that Redis serves a node's own streams: writes an entry that readers drop, and expects to read it.
 ///
-/// A gateway uses its inbox, and its reader must bring the entry. Any other node has a stream of its own for this, which
-/// expires. Bound: one entry in each round, trimmed with the rest.
+/// A gateway uses its inbox, and its reader must bring the entry. Any other node has a stream of its own for this,
+/// which expires. Bound: one entry in each round, trimmed with the rest.
 struct StreamProbe: Sendable {
     enum Outcome: Sendable {
         /// The node can write and read its streams.

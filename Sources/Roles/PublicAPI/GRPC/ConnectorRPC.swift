@@ -93,7 +93,7 @@ extension PublicRouter: GRPCHandler {
         let machine = ConnectorStreamMachine<StreamProtobuf>(
             SessionOpening(
                 credentials: Self.credentials(head), operationsMax: settings.session.operationsMax,
-                waitingBytesMax: settings.session.bytesMax),
+                waitingBytesMax: settings.session.waitingBytesMax),
             service: executor.serviceIdentity)
         return .stream { [self] call in
             let pinned = executor.forSession { permit.uses($0) }

@@ -37,8 +37,8 @@ package struct GatewaySection: SettingSection {
     package let liveQueriesMax = Setting.int(
         "gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node.")
     package let sessionBytesMax = Setting.bytes(
-        "gateway.sessionBytesMax", mib, in: kib...kib * mib,
-        "Pending output past which a session is closed; also limits messages held while a token is verified.")
+        "gateway.sessionBytesMax", 4 * mib, in: kib...kib * mib,
+        "Pending output past which a session is closed; also, to 1 MiB, messages held while a token is verified.")
     package let resultBytesMax = Setting.bytes(
         "gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result.")
     package let webSocketFrameBytesMax = Setting.bytes(

@@ -27,6 +27,8 @@ SETTINGS = ["http.uncountedAddresses=127.0.0.1", "http.port=0", "admin.port=0", 
 
 def main(freshet, *arguments):
     with tempfile.TemporaryDirectory() as folder:
+        # Postgres does not run as root; its user must reach its data.
+        os.chmod(folder, 0o755)
         project = shutil.copytree(SAMPLE, folder + "/auctions")
         with open(project + "/connector/queries.gql", "a") as file:
             file.write(OPERATIONS)
@@ -35,12 +37,14 @@ def main(freshet, *arguments):
             command += ["--set", setting]
         node = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
+            said = []
             for line in node.stdout:
+                said.append(line)
                 found = re.search(r"^Freshet serves .* at (http://\S+)", line)
                 if found:
                     break
             else:
-                raise SystemExit("the node did not start")
+                raise SystemExit("the node did not start:\n" + "".join(said))
             url = found.group(1)
             # Nobody reads what the node says from here on.
             drain = subprocess.Popen(["cat"], stdin=node.stdout, stdout=subprocess.DEVNULL)

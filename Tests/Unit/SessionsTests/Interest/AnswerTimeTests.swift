@@ -117,8 +117,43 @@ import Testing
             for run in [40, 41] as [UInt64] {
                 #expect(machine.inboxArrived(SessionFixture.result(2, run), nowMs: nowMs).isEmpty)
             }
-            #expect(delivers(machine.inboxArrived(SessionFixture.result(100 + round, 51 + UInt64(round)), nowMs: nowMs)))
+            let newer = SessionFixture.result(100 + round, 51 + UInt64(round))
+            #expect(delivers(machine.inboxArrived(newer, nowMs: nowMs)))
         }
+    }
+
+    /// Otherwise a client could fill the gateway with live queries that nobody follows any more.
+    @Test func liveQueriesWithoutSubscriptionsMakeRoom() throws {
+        var settings = InterestMachine.Settings()
+        settings.liveQueriesMax = 3
+        var machine = InterestMachine(gateway: NodeID("g"), settings: settings) { _ in
+            ShardRoute(SessionFixture.shard)
+        }
+        func subscribe(_ number: Int, nowMs: Int64) throws -> [LiveQueryKey] {
+            try machine.subscribed(hub: 0, SessionFixture.query(number), known: nil, nowMs: nowMs).actions.compactMap {
+                if case .tell(_, .withdraw(_, let key)) = $0 { key } else { nil }
+            }
+        }
+        for number in 0..<3 { #expect(try subscribe(number, nowMs: 0).isEmpty) }
+        #expect(throws: RequestError.self) { try subscribe(3, nowMs: 1) }
+        for number in [1, 0] {
+            #expect(machine.unsubscribed(hub: 0, SessionFixture.query(number).key, nowMs: 10 - Int64(number)).isEmpty)
+        }
+        // The second is followed again.
+        #expect(try subscribe(1, nowMs: 20).isEmpty)
+        #expect(try subscribe(3, nowMs: 21) == [SessionFixture.query(0).key])
+        #expect(throws: RequestError.self) { try subscribe(4, nowMs: 22) }
+        #expect(machine.liveQueryCount == 3)
+    }
+
+    @Test func aLiveQueryWhoseLastClientEndedItEndsAtOnce() throws {
+        var machine = machine()
+        let query = SessionFixture.query()
+        for hub in 0..<3 { _ = try machine.subscribed(hub: hub, query, known: nil, nowMs: 0) }
+        #expect(machine.unsubscribed(hub: 0, query.key, lingers: false, nowMs: 1).isEmpty, "others follow it")
+        #expect(machine.unsubscribed(hub: 1, query.key, lingers: true, nowMs: 1).isEmpty)
+        #expect(machine.unsubscribed(hub: 2, query.key, lingers: false, nowMs: 2).count == 1)
+        #expect(machine.liveQueryCount == 0)
     }
 
     @Test func aRunNumberBeyondAnyOwnersIsNoPosition() {

@@ -125,7 +125,10 @@ import Testing
     }
 
     @Test func announcementsAreRepeatedWithDoublingDelays() throws {
-        var machine = machine { $0.summaryMs = 1_000_000_000 }
+        var machine = machine {
+            $0.summaryMs = 1_000_000_000
+            $0.answerMaxMs = 0
+        }
         _ = machine.timeReached(nowMs: 0)
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
         var at: [Int64] = []
