@@ -342,7 +342,7 @@ let package = Package(
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations", "Postgres",
                 "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
-            exclude: ["Golden"]),
+            exclude: ["Golden", "Projects"]),
         tests(.unit, "RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests(
             .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),

@@ -25,7 +25,7 @@ struct GraphQLCoreTests {
         try expectValid(schema, queries + mutations)
     }
 
-    @Test(arguments: Language.Compatibility.rows) func smallProjects(_ row: SchemaRow) async throws {
+    @Test(arguments: Language.Compatibility.rows + ProjectFile.rows) func smallProjects(_ row: SchemaRow) async throws {
         try expectValid(
             GraphQLSchema(try MigrationOf.schema(row.sdl)),
             row.steps.enumerated().map { Text(name: "\(row.name) \($0.offset)", text: $0.element.operation) })

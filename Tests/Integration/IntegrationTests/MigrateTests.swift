@@ -128,6 +128,35 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
+    @Test func rowsThatDoNotFitAndWhatLeftTheSchemaAreNamed() async throws {
+        try await withDatabase { project, url, pool in
+            let schema = project + "/schema/schema.gql"
+            let sample = try String(contentsOfFile: schema, encoding: .utf8)
+            func migrate(_ fields: String, code: Int32 = 0) async throws -> String {
+                let type = "\ntype Note @table(key: \"no\") { no: Int! \(fields) }\n"
+                try (sample + type).write(toFile: schema, atomically: true, encoding: .utf8)
+                return try await output(["migrate", project, "--database", url], code: code)
+            }
+            #expect(try await migrate("text: String author: String").contains("create table note"))
+            try await pool.script(
+                "INSERT INTO note VALUES (1, 'twice', NULL), (2, 'twice', 'a'), (3, 'once', NULL), (4, NULL, 'b')")
+            let alike = try await migrate("text: String @unique author: String", code: 1)
+            #expect(alike.contains("text twice in 2 rows") && !alike.contains("once"), "\(alike)")
+            let missing = try await migrate("text: String author: String!", code: 1)
+            for row in ["no 1", "no 3"] {
+                #expect(missing.contains("note.author is null in the row \(row)"), "\(missing)")
+            }
+            #expect(!missing.contains("no 2"), "\(missing)")
+
+            let renamed = try await migrate("text: String writer: String")
+            #expect(renamed.contains(#"RENAME COLUMN "author" TO "writer""#), "\(renamed)")
+            for _ in 0..<2 {
+                let again = try await migrate("text: String writer: String")
+                #expect(again.contains("author") && again.contains("nothing to do"), "\(again)")
+            }
+        }
+    }
+
     /// A transaction of changes that Postgres breaks off in a deadlock is made once more.
     @Test func deadlocksAreTriedAgain() async throws {
         try await withDatabase { project, url, pool in

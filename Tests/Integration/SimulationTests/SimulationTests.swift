@@ -31,7 +31,7 @@ import Testing
         .leaseFenceSkipped: (2, ["one owner"]),
         .serveAfterExpiry: (9, ["one owner"]),
         .formerOwnersForgotten: (3, ["one owner"]),
-        .lateResultsUsed: (22, ["one owner"]),
+        .lateResultsUsed: (3, ["one owner"]),
         .publishBeforeCommit: (4, ["convergence"]),
         .removeBeforePublish: (39, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]),

@@ -271,6 +271,11 @@ extension Language {
                     """)),
         ]
 
+        @Test("Every project in Projects", arguments: ProjectFile.rows)
+        func projectFile(_ row: SchemaRow) async throws { try await row.check(in: nil) }
+
+        @Test func theFolderHasProjects() { #expect(ProjectFile.rows.count >= 40) }
+
         @Test(arguments: rows) func project(_ row: SchemaRow) async throws { try await row.check(in: "compatibility") }
     }
 }
