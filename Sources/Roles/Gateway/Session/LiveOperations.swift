@@ -51,7 +51,7 @@ struct LiveOperations {
                 resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
             if let former = followed.updateValue(operation, forKey: id) {
                 outbox.discard(id: id)
-                end(former)
+                end(former, lingers: true)
             }
             return immediate
         } catch {
