@@ -208,7 +208,8 @@ let package = Package(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
-                "LiveModel", "Observability", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging, metrics,
+                "JSON", "LiveModel", "Observability", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP, logging,
+                metrics,
             ]),
         module(
             .roles, "PublicAPI",
@@ -423,8 +424,8 @@ let package = Package(
             .unit, "NodeTests",
             [
                 "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Gateway", "LiveModel", "Node", "Observability",
-                "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions", "Settings",
-                "Sharding", "TestSupport", "Tokens", nioPosix, logging,
+                "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
+                "Settings", "Sharding", "TestSupport", "Tokens", nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

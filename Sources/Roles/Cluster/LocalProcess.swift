@@ -36,7 +36,7 @@ package enum LocalProcess {
     /// The fields of `/proc/PID/stat` that matter here (proc_pid_stat(5)).
     private struct Stat {
         let startTicks: UInt64
-        /// Whether the process has ended and only its parent has not been told yet.
+        /// Whether the process has ended but its parent has not collected its status yet.
         let isZombie: Bool
 
         init?(of processID: Int32) {

@@ -34,7 +34,7 @@ extension Language {
 
         struct Row: Sendable, CustomTestStringConvertible {
             let mutation: String
-            /// After the general sentence, for developers and administrators.
+            /// What developers and administrators learn after the general sentence.
             let everything: String
             /// The fields that others learn.
             let own: [String]

@@ -18,7 +18,7 @@ extension Language {
             type Mix @table(key: ["jar", "spice"]) { jar: Jar! spice: Spice! }
             """
 
-        /// Keys in neither direction; one row is changed, which stores it anew at the end.
+        /// Keys in neither direction; one row is changed, which stores a new version at the end.
         private static let rows = """
             INSERT INTO shelf VALUES ('low'), ('high');
             INSERT INTO jar (label, shelf_name, filled) VALUES

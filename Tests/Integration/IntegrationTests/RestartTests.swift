@@ -3,8 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Nodes that are killed and come back. Leases and node entries last ten minutes, longer than any test: whoever waits
-/// for one to expire fails.
+/// Nodes that are killed and come back. Leases and node entries last ten minutes, longer than any test: a node
+/// that waits for one to expire fails.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct RestartTests {
     private let patient = ["cluster.leaseTtlMs=600000", "cluster.nodeTtlMs=600000"]

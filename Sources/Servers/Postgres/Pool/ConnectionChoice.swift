@@ -14,10 +14,10 @@ struct ConnectionChoice: Sendable {
         var progressMs = 0
     }
 
-    /// For callers' queries: 128 in flight keep a server process busy, and queries by key are answered within 5 ms even
-    /// on a busy machine.
+    /// Suits callers' queries: 128 in flight keep a server process busy, and queries by key are answered within 5 ms
+    /// even on a busy machine.
     static let packed = ConnectionChoice(fullAt: 128, stalledAfterMs: 5)
-    /// For transactions, which a connection commits one after the other, and for runs of many live queries in one
+    /// Suits transactions, which a connection commits one after the other, and runs of many live queries in one
     /// statement: the lowest load.
     static let spread = ConnectionChoice(fullAt: 1, stalledAfterMs: nil)
 
