@@ -188,8 +188,8 @@ package final class MemoryBroker: Broker {
         try serve { store, nowMs in store.announceNode(id, payload: payload, ttlMs: ttlMs, nowMs: nowMs) }
     }
 
-    package func withdrawNode(_ id: String) async throws(BrokerError) {
-        try serve { store, _ in store.withdrawNode(id) }
+    package func withdrawNode(_ id: String, payload: [UInt8]?) async throws(BrokerError) {
+        try serve { store, _ in store.withdrawNode(id, payload: payload) }
     }
 
     package func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord] {

@@ -8,17 +8,20 @@ package enum LocalProcess {
 
     /// Identifies a process of this machine; nil if there is none or the system does not tell.
     package static func identity(of processID: Int32) -> ProcessIdentity? {
-        guard let machine, let stat = Stat(of: processID) else { return nil }
+        guard let machine, isOwnProc, let stat = Stat(of: processID) else { return nil }
         return ProcessIdentity(machine: machine, processID: processID, startTicks: stat.startTicks)
     }
 
     /// Whether the process certainly has ended. False for a process of another machine, and when in doubt.
     @Sendable package static func hasEnded(_ process: ProcessIdentity) -> Bool {
-        guard process.machine == machine else { return false }
+        guard process.machine == machine, isOwnProc else { return false }
         if kill(process.processID, 0) != 0, errno == ESRCH { return true }
         guard let stat = Stat(of: process.processID) else { return false }
         return stat.startTicks != process.startTicks || stat.isZombie
     }
+
+    /// Whether `/proc` counts processes as this one does; it may be that of another namespace.
+    private static let isOwnProc = link(at: "/proc/self") == "\(getpid())"
 
     /// Names the running system (a new name after each boot), the namespaces in which process ids and start times
     /// count, and the host, because a copied virtual machine has the same boot. A number of a namespace that is used

@@ -38,6 +38,8 @@ package final class Membership: Sendable {
         /// Whether `run` has not returned yet. An announcement may be under way until then.
         var isRunning = false
         var hasEnded = false
+        /// Whether what ended processes held is being freed.
+        var isClearing = false
         /// The tasks that wait for the return of `run`. Bound: the calls of `close`.
         var closers: [CheckedContinuation<Void, Never>] = []
     }
@@ -46,20 +48,20 @@ package final class Membership: Sendable {
     private let broker: any Broker
     private let directory: ClusterDirectory
     private let logger: Logger
-    private let hasEnded: @Sendable (ProcessIdentity) -> Bool
+    private let processHasEnded: @Sendable (ProcessIdentity) -> Bool
     private let state: Mutex<State>
     private let wakeUp = AsyncNotify()
 
-    /// - Parameter hasEnded: whether a node's process is known to have ended.
+    /// - Parameter processHasEnded: whether a node's process is known to have ended.
     package init(
         node: NodeID, broker: any Broker, directory: ClusterDirectory, settings: MembershipMachine.Settings,
-        hasEnded: @escaping @Sendable (ProcessIdentity) -> Bool = LocalProcess.hasEnded, logger: Logger
+        processHasEnded: @escaping @Sendable (ProcessIdentity) -> Bool = LocalProcess.hasEnded, logger: Logger
     ) {
         self.node = node
         self.broker = broker
         self.directory = directory
         self.logger = logger
-        self.hasEnded = hasEnded
+        self.processHasEnded = processHasEnded
         state = Mutex(State(machine: MembershipMachine(node: node, settings: settings)))
     }
 
@@ -192,13 +194,19 @@ package final class Membership: Sendable {
                 try await broker.nodes(livingAtMost: Int(livingAtMostMs))
             }
             let ended = ((try? answer.get()) ?? [])
-                .compactMap { NodeRecordPayload(payload: $0.payload)?.process }.filter(hasEnded)
+                .compactMap { NodeRecordPayload(payload: $0.payload)?.process }.filter(processHasEnded)
             change { [directory] in
                 $0.nodesListed(call, answer, ended: Set(ended), nowMs: directory.nowMs())
             }
         case .wakeWorkers: await broker.wakeWorkers(of: node.name)
         case .withdraw: try? await broker.withdrawNode(node.name)
-        case .clear(let nodes): await clear(nodes)
+        case .clear(let nodes):
+            // Heartbeats do not wait for it.
+            let begins = state.withLock { state in
+                defer { state.isClearing = true }
+                return !state.isClearing
+            }
+            if begins { Task { await clear(nodes) } }
         case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
         case .updateRoutes: roles.updateRoutes()
         case .drainSessions: roles.drainSessions()
@@ -213,20 +221,24 @@ package final class Membership: Sendable {
     /// Only leases under the epochs that the ended process announced are released, and only its own entry is removed: a
     /// process of the same name may have started since.
     private func clear(_ nodes: [NodeRecordPayload]) async {
+        defer { state.withLock { $0.isClearing = false } }
         for gone in nodes {
             let answer = await attempt { () async throws(BrokerError) in
                 for from in stride(from: 0, to: gone.shards.count, by: Self.releasesMax) {
                     try await release(gone.shards.dropFirst(from).prefix(Self.releasesMax), of: gone.id)
                 }
                 let current = try await broker.nodes().first { $0.id == gone.id.name }
-                if current.flatMap({ NodeRecordPayload(payload: $0.payload) })?.process == gone.process {
-                    try await broker.withdrawNode(gone.id.name)
+                if let current, NodeRecordPayload(payload: current.payload)?.process == gone.process {
+                    try await broker.withdrawNode(gone.id.name, payload: current.payload)
                 }
             }
             switch answer {
             case .success:
                 logger.info("the process of a node has ended; its shards are free", metadata: ["ended": "\(gone.id)"])
-            case .failure(let failure): log(.heartbeatFailed(reason: failure.reason))
+            case .failure(let failure):
+                logger.warning(
+                    "freeing what a node held whose process has ended failed; repeated with the next heartbeat",
+                    metadata: ["ended": "\(gone.id)", "reason": "\(failure.reason)"])
             }
         }
         await broker.wakeWorkers(of: node.name)

@@ -1,42 +1,64 @@
+import Clocks
+import Synchronization
 import Testing
 
 @testable import Postgres
 
 @Suite struct ConnectionChoiceTests {
-    private func packed(_ loads: ConnectionChoice.Load..., nowMs: Int = 1_000) -> Int {
-        ConnectionChoice.packed.best(of: loads.count, nowMs: nowMs) { loads[$0] }
+    private func packed(_ loads: ConnectionChoice.Load..., nowUs: Int = 1_000_000) -> Int {
+        ConnectionChoice.packed.best(of: loads.count, nowUs: nowUs) { loads[$0] }
     }
 
-    private func spread(_ loads: ConnectionChoice.Load..., nowMs: Int = 1_000) -> Int {
-        ConnectionChoice.spread.best(of: loads.count, nowMs: nowMs) { loads[$0] }
+    private func spread(_ loads: ConnectionChoice.Load..., nowUs: Int = 1_000_000) -> Int {
+        ConnectionChoice.spread.best(of: loads.count, nowUs: nowUs) { loads[$0] }
     }
 
     @Test func queriesShareAConnectionThatKeepsAnswering() {
         #expect(packed(.init(jobs: 0), .init(jobs: 0)) == 0)
-        #expect(packed(.init(jobs: 64, progressMs: 996), .init(jobs: 0)) == 0)
+        #expect(packed(.init(jobs: 64, progressUs: 996_000), .init(jobs: 0)) == 0)
     }
 
     @Test func queriesLeaveAConnectionThatStoppedAnswering() {
-        #expect(packed(.init(jobs: 1, progressMs: 995), .init(jobs: 0)) == 1)
-        #expect(packed(.init(jobs: 1, progressMs: 995), .init(jobs: 64, progressMs: 999)) == 1)
+        #expect(packed(.init(jobs: 1, progressUs: 995_000), .init(jobs: 0)) == 1)
+        #expect(packed(.init(jobs: 1, progressUs: 995_000), .init(jobs: 64, progressUs: 999_000)) == 1)
         // Nothing is in flight, so nothing is late.
-        #expect(packed(.init(jobs: 0, progressMs: 1), .init(jobs: 0)) == 0)
+        #expect(packed(.init(jobs: 0, progressUs: 1_000), .init(jobs: 0)) == 0)
+    }
+
+    @Test func queriesDoNotQueueBehindLongerOnes() {
+        // Twenty answers of 40 µs are soon there, two of 4 ms are not.
+        #expect(packed(.init(jobs: 20, progressUs: 999_000, answerUs: 40), .init(jobs: 0)) == 0)
+        #expect(packed(.init(jobs: 1, progressUs: 999_000, answerUs: 4_000), .init(jobs: 0)) == 0)
+        #expect(packed(.init(jobs: 2, progressUs: 999_000, answerUs: 4_000), .init(jobs: 0)) == 1)
+        let busy = ConnectionChoice.Load(jobs: 3, progressUs: 999_000, answerUs: 4_000)
+        #expect(packed(busy, .init(jobs: 2, progressUs: 999_000, answerUs: 4_000)) == 1)
+    }
+
+    @Test func theAverageFollowsTheAnswers() {
+        let counters = ConnectionCounters()
+        counters.progressUs.store(MonotonicClock.nowUs - 80_000, ordering: .relaxed)
+        counters.answered(0)
+        #expect(counters.answerUs.load(ordering: .relaxed) == 0)
+        counters.answered(10)
+        // An eighth of 8 ms an answer, and of what the test itself takes.
+        #expect(counters.answerUs.load(ordering: .relaxed) >= 1_000)
+        #expect(MonotonicClock.nowUs - counters.progressUs.load(ordering: .relaxed) < 80_000)
     }
 
     @Test func aFullConnectionSharesWithTheOthers() {
-        #expect(packed(.init(jobs: 128, progressMs: 1_000), .init(jobs: 0)) == 1)
-        #expect(packed(.init(jobs: 128, progressMs: 1_000), .init(jobs: 129, progressMs: 1_000)) == 0)
+        #expect(packed(.init(jobs: 128, progressUs: 1_000_000), .init(jobs: 0)) == 1)
+        #expect(packed(.init(jobs: 128, progressUs: 1_000_000), .init(jobs: 129, progressUs: 1_000_000)) == 0)
     }
 
     @Test func connectionsThatAreHeldUpOrDownComeLast() {
-        #expect(packed(.init(jobs: 1, isHeldUp: true, progressMs: 999), .init(jobs: 9, progressMs: 1)) == 1)
-        #expect(packed(.init(jobs: 0, isConnected: false), .init(jobs: 9, isHeldUp: true, progressMs: 999)) == 1)
+        #expect(packed(.init(jobs: 1, isHeldUp: true, progressUs: 999_000), .init(jobs: 9, progressUs: 1_000)) == 1)
+        #expect(packed(.init(jobs: 0, isConnected: false), .init(jobs: 9, isHeldUp: true, progressUs: 999_000)) == 1)
         #expect(packed(.init(jobs: 0, isConnected: false), .init(jobs: 0, isConnected: false)) == 0)
     }
 
     @Test func transactionsGoWhereTheLoadIsLowest() {
-        #expect(spread(.init(jobs: 1, progressMs: 1_000), .init(jobs: 0)) == 1)
-        #expect(spread(.init(jobs: 1, progressMs: 1), .init(jobs: 3, progressMs: 1_000)) == 0)
+        #expect(spread(.init(jobs: 1, progressUs: 1_000_000), .init(jobs: 0)) == 1)
+        #expect(spread(.init(jobs: 1, progressUs: 1_000), .init(jobs: 3, progressUs: 1_000_000)) == 0)
         #expect(spread(.init(jobs: 2), .init(jobs: 2)) == 0)
     }
 }

@@ -20,8 +20,9 @@ package enum InboxLoss: Sendable, Hashable {
 
 extension StreamBatch {
     /// Decodes the batch of an inbox. Facts come one by one, so that the first message need not wait for the decoding
-    /// of the others.
+    /// of the others. At most one is a loss: the announcements that follow it cover the whole batch.
     package func forEachInboxFact(_ body: (InboxFact) -> Void) {
+        var isLost = signal != nil
         if let signal { body(.lost(.signal(signal))) }
         for entry in entries {
             if entry.isProbe {
@@ -29,7 +30,12 @@ extension StreamBatch {
                 continue
             }
             let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) })
-            body(message.map { .message($0) } ?? .lost(.unreadable(entry.id)))
+            if let message {
+                body(.message(message))
+            } else if !isLost {
+                isLost = true
+                body(.lost(.unreadable(entry.id)))
+            }
         }
     }
 }

@@ -162,11 +162,18 @@ struct InterestEntry: Sendable {
         return true
     }
 
-    mutating func linger(untilMs: Int64) { lingerUntilMs = untilMs }
+    mutating func linger(untilMs: Int64) {
+        lingerUntilMs = untilMs
+        answerByMs = nil
+    }
 
     /// Starts the time for an answer, unless an earlier subscriber waits already.
     mutating func expectAnswer(byMs: Int64) { answerByMs = answerByMs ?? byMs }
-    mutating func answerIsOverdue() { answerByMs = nil }
+    /// The claim of a client that gets an error is over: the answer must include the result.
+    mutating func answerIsOverdue() {
+        answerByMs = nil
+        if case .claim = held { held = .nothing }
+    }
 
     // MARK: Announcements
 

@@ -16,7 +16,7 @@ extension InterestMachine {
             entry.answerIsOverdue()
             return entry.sortedHubs
         }
-        let error = RequestError(.unavailable, "no worker answers for this query, try again later")
+        let error = RequestError(.unavailable, "no worker has answered for this query in time, try again later")
         return hubs.isEmpty ? [] : [.deliver(hubs: hubs, key: key, .unanswered(error), answers: .max)]
     }
 

@@ -120,8 +120,11 @@ package struct SubscriptionTable<Session> {
         _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, _ answers: UInt64
     ) -> Bool {
         if case .unanswered = delivery {
-            defer { (subscription.isServed, subscription.isAnswered) = (true, true) }
-            return !subscription.isAnswered
+            if subscription.isAnswered { return false }
+            subscription.isAnswered = true
+            // The next delivery is new to the client.
+            subscription.digest = nil
+            return true
         }
         if answers >= subscription.claimUntil, subscription.claimUntil < .max {
             (subscription.position, subscription.claimUntil) = (nil, .max)

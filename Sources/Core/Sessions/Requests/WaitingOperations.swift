@@ -31,13 +31,11 @@ package struct WaitingOperations<Operation> {
         self.bytes += bytes
     }
 
-    /// Removes and returns the operation that has waited longest; nil if none waits.
-    package mutating func next() -> (id: String, operation: Operation)? {
-        guard !entries.isEmpty else { return nil }
-        let first = entries.removeFirst()
-        bytes -= first.bytes
-        return (first.id, first.operation)
-    }
+    /// The operation that has waited longest; nil if none waits.
+    package var first: (id: String, operation: Operation)? { entries.first.map { ($0.id, $0.operation) } }
+
+    /// Removes the operation that has waited longest.
+    package mutating func removeFirst() { bytes -= entries.removeFirst().bytes }
 
     /// Removes an operation that its client gave up.
     package mutating func giveUp(_ id: String) {

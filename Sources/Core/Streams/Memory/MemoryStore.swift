@@ -156,7 +156,10 @@ package struct MemoryStore: Sendable {
         return isNew
     }
 
-    package mutating func withdrawNode(_ id: String) { nodes[id] = nil }
+    /// - Parameter payload: only if this is what the node announced last; nil: in any case.
+    package mutating func withdrawNode(_ id: String, payload: [UInt8]? = nil) {
+        if payload == nil || nodes[id]?.payload == payload { nodes[id] = nil }
+    }
 
     package mutating func listNodes(livingAtMost ttlMs: Int? = nil, nowMs: UInt64) -> [NodeRecord] {
         nodes = nodes.filter { $0.value.untilMs > nowMs }

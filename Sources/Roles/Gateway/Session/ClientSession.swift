@@ -259,16 +259,25 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         operations.oneShots.attach(task, to: run)
     }
 
-    /// Runs the operations that waited for others to finish.
+    /// Runs the operations that waited for others to finish. While others use up the quota, the next end of an operation
+    /// of this session tries again.
     private func runWaiting() {
         while !isClosed, let (id, resolved) = operations.nextWaiting() {
-            do throws(RequestError) {
-                if let refusal = identityRefusal ?? resolved.refusal(nowMs: executor.clock.nowMs()) { throw refusal }
-                let subjects = self.subjects
-                try executor.quotas.acquireRequest(for: subjects)
+            let subjects = self.subjects
+            var refusal = identityRefusal ?? resolved.refusal(nowMs: executor.clock.nowMs())
+            if refusal == nil {
+                do throws(RequestError) {
+                    try executor.quotas.acquireRequest(for: subjects)
+                } catch {
+                    if operations.oneShots.runningCount > 0 { return }
+                    refusal = error
+                }
+            }
+            operations.nextWaitsNoLonger()
+            if let refusal {
+                perform(machine.failed(id: id, [refusal]))
+            } else {
                 runOnce(id, resolved, for: subjects)
-            } catch {
-                perform(machine.failed(id: id, [error]))
             }
         }
     }

@@ -84,8 +84,11 @@ struct LiveOperations {
 
     /// The waiting operation that may run now, if any.
     mutating func nextWaiting() -> (id: String, operation: ResolvedOperation)? {
-        oneShots.hasRoom ? waiting.next() : nil
+        oneShots.hasRoom ? waiting.first : nil
     }
+
+    /// Removes the operation that `nextWaiting` returned.
+    mutating func nextWaitsNoLonger() { waiting.removeFirst() }
 
     /// Stops following an operation and drops the response of a one-shot operation, which runs on: a mutation is not
     /// undone.

@@ -233,8 +233,13 @@ package final class RedisBroker: Broker {
         ).integer == 1
     }
 
-    package func withdrawNode(_ id: String) async throws(BrokerError) {
-        _ = try await routes.value(CommandBuffer("HDEL", keys.nodes, id), key: keys.nodes)
+    package func withdrawNode(_ id: String, payload: [UInt8]?) async throws(BrokerError) {
+        guard let payload else {
+            _ = try await routes.value(CommandBuffer("HDEL", keys.nodes, id), key: keys.nodes)
+            return
+        }
+        _ = try await routes.run(
+            Scripts.withdrawNode, keys: [keys.nodes], [Array(id.utf8), payload], isRepeatable: true)
     }
 
     package func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord] {

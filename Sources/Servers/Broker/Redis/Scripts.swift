@@ -174,6 +174,14 @@ enum Scripts {
             return untilMs and untilMs > now and 0 or 1
             """)
 
+    /// Arguments: id, payload. Removes the node if it announced this payload last.
+    static let withdrawNode = Script(
+        """
+        local last = redis.call('HGET', KEYS[1], ARGV[1])
+        if last and string.match(last, '^%d+:(.*)$') == ARGV[2] then return redis.call('HDEL', KEYS[1], ARGV[1]) end
+        return 0
+        """)
+
     /// Arguments: the maximum time to live in milliseconds, or ''. Returns id, payload and remaining milliseconds of
     /// each node. Removes expired nodes, and clamps those that were announced while the clock was ahead.
     static let nodes = Script(

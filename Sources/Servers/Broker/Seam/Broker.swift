@@ -93,7 +93,9 @@ package protocol Broker: Sendable {
     /// - Returns: whether the node is new, or had expired.
     @discardableResult
     func announceNode(_ id: String, payload: [UInt8], ttlMs: Int) async throws(BrokerError) -> Bool
-    func withdrawNode(_ id: String) async throws(BrokerError)
+    /// Removes a node's entry.
+    /// - Parameter payload: only if this is what the node announced last; nil: in any case.
+    func withdrawNode(_ id: String, payload: [UInt8]?) async throws(BrokerError)
     /// The nodes that have not expired, ordered by id.
     /// - Parameter ttlMs: clamps the remaining time of each node, because the broker's clock may have been ahead when
     ///   the node was announced. Nil: as announced.
@@ -128,6 +130,10 @@ package typealias AppendCompletion = @Sendable (Result<[StreamID], BrokerError>)
 package let checkpointLagMax = 1000
 
 extension Broker {
+    package func withdrawNode(_ id: String) async throws(BrokerError) {
+        try await withdrawNode(id, payload: nil)
+    }
+
     package func overrides() async throws(BrokerError) -> StoredOverrides { try await overrides(in: .cluster) }
     package func overridesGeneration() async throws(BrokerError) -> UInt64 {
         try await overridesGeneration(in: .cluster)

@@ -20,13 +20,17 @@ extension ConnectionDriver {
     }
 
     private func readAnswers(_ connection: Connection, _ nowMs: Int) {
+        var answers = 0
+        defer { counters.answered(answers) }
         while machine.expectsAnswer, !connection.isBusy {
             guard let pointer = connection.nextResult() else {
                 let goesOn = machine.commandEnded(nowMs: nowMs, lossMessage: connection.errorMessage)
                 performDecided()
                 if goesOn { continue } else { return }
             }
-            switch machine.answered(answer(pointer), nowMs: nowMs) {
+            let answer = self.answer(pointer)
+            if answer.isOfStatement { answers += 1 }
+            switch machine.answered(answer, nowMs: nowMs) {
             case .keep(let job): job.results.append(ResultSet(storage: ResultStorage(owning: pointer)))
             case .discard: PQclear(pointer)
             }
@@ -61,6 +65,16 @@ extension ConnectionDriver {
         case PGRES_FATAL_ERROR, PGRES_NONFATAL_ERROR, PGRES_BAD_RESPONSE: .failed(PostgresError(result: pointer))
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: .copy
         default: .value(PQntuples(pointer) > 0 ? PQgetvalue(pointer, 0, 0).map { String(cString: $0) } : nil)
+        }
+    }
+}
+
+extension PipelineMachine.Answer {
+    /// Whether the server has executed or refused a statement.
+    fileprivate var isOfStatement: Bool {
+        switch self {
+        case .completed, .failed, .copy: true
+        case .aborted, .sync: false
         }
     }
 }

@@ -26,8 +26,6 @@ final class ConnectionDriver {
     /// Whether libpq has output that the socket did not accept.
     var mustFlush = false
     private var messages: [ConnectionHandle.Message] = []
-    /// The jobs answered until the last turn.
-    private var answered = 0
 
     init(_ handle: ConnectionHandle) {
         self.handle = handle
@@ -51,7 +49,6 @@ final class ConnectionDriver {
         machine.timeReached(nowMs)
         let isOver = machine.endStop(nowMs: nowMs)
         performDecided()
-        noteProgress(nowMs)
         handle.onTurn?(nowMs)
         guard isOver else { return false }
         counters.isConnected.store(false, ordering: .relaxed)
@@ -188,12 +185,6 @@ final class ConnectionDriver {
         counters.isHeldUp.store(machine.isHeldUp, ordering: .relaxed)
         counters.repeated.store(machine.repeatedCount, ordering: .relaxed)
         counters.prepared.store(machine.preparedCount, ordering: .relaxed)
-    }
-
-    private func noteProgress(_ nowMs: Int) {
-        let now = counters.completed.load(ordering: .relaxed) + counters.failed.load(ordering: .relaxed)
-        if now != answered { counters.progressMs.store(nowMs, ordering: .relaxed) }
-        answered = now
     }
 
     private func disconnect(_ reason: String, _ isExpected: Bool) {

@@ -103,7 +103,7 @@ final class ConnectionHandle: Sendable {
     func submit(_ job: Job) {
         let load = counters.load.wrappingAdd(1, ordering: .relaxed).newValue
         let loadBytes = counters.loadBytes.wrappingAdd(job.bytes, ordering: .relaxed).newValue
-        if load == 1 { counters.progressMs.store(Int(MonotonicClock.nowMs()), ordering: .relaxed) }
+        if load == 1 { counters.progressUs.store(MonotonicClock.nowUs, ordering: .relaxed) }
         var problem: PostgresError?
         if load > configuration.queueMax {
             problem = PostgresError(.queueFull, "\(configuration.queueMax) calls wait for this connection")
@@ -179,7 +179,7 @@ final class ConnectionHandle: Sendable {
 }
 
 /// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `isHeldUp`,
-/// `cancelThreads`; the rest only grow.
+/// `progressUs`, `answerUs`, `cancelThreads`; the rest only grow.
 final class ConnectionCounters: Sendable {
     /// Jobs queued and in flight.
     let load = Atomic<Int>(0)
@@ -188,8 +188,10 @@ final class ConnectionCounters: Sendable {
     let isConnected = Atomic<Bool>(false)
     /// Whether the server has been busy with one statement for a while.
     let isHeldUp = Atomic<Bool>(false)
-    /// When the server last answered, or a job came while there was none.
-    let progressMs = Atomic<Int>(0)
+    /// When the server last answered, or a job came while there was none; microseconds of the monotonic clock.
+    let progressUs = Atomic<Int>(0)
+    /// The moving average of the time from one answer to the next while there were jobs; microseconds.
+    let answerUs = Atomic<Int>(0)
     /// The number of connections made so far; a session is bound to one.
     let generation = Atomic<Int>(0)
     let completed = Atomic<Int>(0)
@@ -205,10 +207,24 @@ final class ConnectionCounters: Sendable {
     let cancelThreads = Atomic<Int>(0)
     static let cancelThreadsMax = 4
 
+    /// Records that the server has answered this number of commands since the last call.
+    func answered(_ count: Int) {
+        guard count > 0 else { return }
+        let nowUs = MonotonicClock.nowUs
+        let sample = max(0, nowUs - progressUs.load(ordering: .relaxed)) / count
+        let average = answerUs.load(ordering: .relaxed)
+        answerUs.store(average + (sample - average) / 8, ordering: .relaxed)
+        progressUs.store(nowUs, ordering: .relaxed)
+    }
+
     /// Removes the job from the load.
     func vacate(_ job: Job) {
         load.wrappingSubtract(1, ordering: .relaxed)
         loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
         job.leftConnection()
     }
+}
+
+extension MonotonicClock {
+    static var nowUs: Int { Int(nowNs() / 1_000) }
 }

@@ -47,7 +47,7 @@ final class StatementLane: Sendable {
 
     func submit(_ job: Job) {
         if job.lane != nil, job.measuredStatement?.isSlow == true, enqueue(job, isRerouted: false) { return }
-        let index = choice.best(of: fast.count, nowMs: Int(MonotonicClock.nowMs())) { fast[$0].counters.choiceLoad }
+        let index = choice.best(of: fast.count, nowUs: MonotonicClock.nowUs) { fast[$0].counters.choiceLoad }
         fast[index].submit(job)
     }
 
@@ -89,6 +89,7 @@ extension ConnectionCounters {
     fileprivate var choiceLoad: ConnectionChoice.Load {
         ConnectionChoice.Load(
             jobs: load.load(ordering: .relaxed), isConnected: isConnected.load(ordering: .relaxed),
-            isHeldUp: isHeldUp.load(ordering: .relaxed), progressMs: progressMs.load(ordering: .relaxed))
+            isHeldUp: isHeldUp.load(ordering: .relaxed), progressUs: progressUs.load(ordering: .relaxed),
+            answerUs: answerUs.load(ordering: .relaxed))
     }
 }

@@ -153,8 +153,13 @@ import Testing
         let batch = StreamBatch(stream: "inbox", signal: .trimmed(firstID: nil), entries: entries + [damaged])
         var facts: [InboxFact] = []
         batch.forEachInboxFact { facts.append($0) }
-        #expect(
-            facts == [.lost(.signal(.trimmed(firstID: nil))), .message(message), .lost(.unreadable(damaged.id))])
+        // What is unreadable needs no further announcements.
+        #expect(facts == [.lost(.signal(.trimmed(firstID: nil))), .message(message)])
+        facts = []
+        StreamBatch(stream: "inbox", signal: nil, entries: [damaged] + entries + [damaged]).forEachInboxFact {
+            facts.append($0)
+        }
+        #expect(facts == [.lost(.unreadable(damaged.id)), .message(message)])
     }
 
     @Test func anUnreadableEntryIsALoss() throws {

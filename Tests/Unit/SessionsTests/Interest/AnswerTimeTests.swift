@@ -77,6 +77,33 @@ import Testing
         #expect(table.take(.result(SessionFixture.live(1, 4)), key: key).map(\.subscription.id) == ["waits"])
     }
 
+    @Test func afterTheErrorTheClientGetsTheResultThatItClaimedToHave() throws {
+        var machine = machine()
+        let known = SessionFixture.known(1, SessionFixture.position(1))
+        var table = SubscriptionTable<String>()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: known, nowMs: 0)
+        let handle = table.insert("a", id: "claims", key: key, known: known)
+        #expect(errors(machine.timeReached(nowMs: 3_500)) == [.unavailable])
+        let error = InterestMachine.Delivery.unanswered(RequestError(.unavailable, "no"))
+        #expect(table.take(error, key: key).count == 1)
+        #expect(!table.isServed(handle), "a run for this client is still to come")
+        // The next announcement claims nothing, so the owner cannot answer that nothing has changed.
+        let claims = machine.timeReached(nowMs: 60_000).compactMap { action -> Bool? in
+            if case .tell(_, .announce(_, _, let claim, _)) = action { claim != nil } else { nil }
+        }
+        #expect(claims == [false])
+        #expect(table.take(.result(SessionFixture.live(1, 1)), key: key).map(\.subscription.id) == ["claims"])
+    }
+
+    @Test func aTimeDoesNotOutlastTheSubscriber() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        _ = machine.unsubscribed(hub: 0, key, nowMs: 2_900)
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 2_950)
+        #expect(errors(machine.timeReached(nowMs: 3_500)).isEmpty)
+        #expect(errors(machine.timeReached(nowMs: 6_500)) == [.unavailable])
+    }
+
     @Test func messagesAboutShardsThatDoNotExistAreRefusedAndNotStored() {
         var machine = machine(shardCount: 4)
         for number in [-1, 4, 5, .max, .min] {

@@ -10,15 +10,21 @@ import Testing
         return refusal == nil
     }
 
+    /// Takes the operation whose turn it is.
+    private func next(_ waiting: inout WaitingOperations<Int>) -> (id: String, operation: Int)? {
+        defer { if !waiting.isEmpty { waiting.removeFirst() } }
+        return waiting.first
+    }
+
     @Test func theyRunInTheOrderInWhichTheyCame() throws {
         var waiting = WaitingOperations<Int>(countMax: 3, bytesMax: 1_000)
         for number in 1...3 { try waiting.append("\(number)", number, bytes: 1) }
         #expect(!append(&waiting, "4"), "the queue is full")
-        #expect(waiting.next()?.operation == 1)
+        #expect(next(&waiting)?.operation == 1)
         #expect(append(&waiting, "4"))
         waiting.giveUp("2")
         waiting.giveUp("none")
-        #expect([waiting.next()?.id, waiting.next()?.id, waiting.next()?.id] == ["3", "4", nil])
+        #expect([next(&waiting)?.id, next(&waiting)?.id, next(&waiting)?.id] == ["3", "4", nil])
     }
 
     @Test func theirBytesHaveABound() {
@@ -27,7 +33,7 @@ import Testing
         #expect(!append(&waiting, "more", 1))
         waiting.giveUp("large")
         #expect(append(&waiting, "1", 60) && append(&waiting, "2", 40) && !append(&waiting, "3", 1))
-        _ = waiting.next()
+        _ = next(&waiting)
         #expect(append(&waiting, "3", 60) && !append(&waiting, "4", 1))
         waiting.removeAll()
         #expect(waiting.isEmpty && append(&waiting, "5", 100))
