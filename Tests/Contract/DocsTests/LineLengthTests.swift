@@ -5,7 +5,7 @@ import Testing
 @Suite struct LineLengthTests {
     private static let columnsMax = 120
 
-    /// Overlong lines of `Sources`, comments nearly all of them. Lower this as they vanish; never raise it.
+    /// Overlong lines of `Sources`, nearly all with strings. Lower this as they vanish; never raise it.
     private static let sourceLinesMax = 35
 
     private func overlong(below folder: String) throws -> [String] {

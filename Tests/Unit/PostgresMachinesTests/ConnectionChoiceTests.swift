@@ -19,19 +19,19 @@ import Testing
     }
 
     @Test func queriesLeaveAConnectionThatStoppedAnswering() {
-        #expect(packed(.init(jobs: 1, progressUs: 995_000), .init(jobs: 0)) == 1)
-        #expect(packed(.init(jobs: 1, progressUs: 995_000), .init(jobs: 64, progressUs: 999_000)) == 1)
+        #expect(packed(.init(jobs: 1, progressUs: 990_000), .init(jobs: 0)) == 1)
+        #expect(packed(.init(jobs: 1, progressUs: 990_000), .init(jobs: 64, progressUs: 999_000)) == 1)
         // Nothing is in flight, so nothing is late.
         #expect(packed(.init(jobs: 0, progressUs: 1_000), .init(jobs: 0)) == 0)
     }
 
     @Test func queriesDoNotQueueBehindLongerOnes() {
-        // Twenty answers of 40 µs are soon there, two of 4 ms are not.
+        // Twenty answers of 40 µs are soon there, three of 4 ms are not.
         #expect(packed(.init(jobs: 20, progressUs: 999_000, answerUs: 40), .init(jobs: 0)) == 0)
         #expect(packed(.init(jobs: 1, progressUs: 999_000, answerUs: 4_000), .init(jobs: 0)) == 0)
-        #expect(packed(.init(jobs: 2, progressUs: 999_000, answerUs: 4_000), .init(jobs: 0)) == 1)
-        let busy = ConnectionChoice.Load(jobs: 3, progressUs: 999_000, answerUs: 4_000)
-        #expect(packed(busy, .init(jobs: 2, progressUs: 999_000, answerUs: 4_000)) == 1)
+        #expect(packed(.init(jobs: 3, progressUs: 999_000, answerUs: 4_000), .init(jobs: 0)) == 1)
+        let busy = ConnectionChoice.Load(jobs: 4, progressUs: 999_000, answerUs: 4_000)
+        #expect(packed(busy, .init(jobs: 3, progressUs: 999_000, answerUs: 4_000)) == 1)
     }
 
     @Test func theAverageFollowsTheAnswers() {

@@ -16,9 +16,9 @@ struct ConnectionChoice: Sendable {
         var answerUs = 0
     }
 
-    /// Suits callers' queries: 128 in flight keep a server process busy, and queries by key are answered within 5 ms
-    /// even on a busy machine.
-    static let packed = ConnectionChoice(fullAt: 128, waitMaxUs: 5_000)
+    /// Suits callers' queries: 128 in flight keep a server process busy, and queries by key are answered within 10 ms
+    /// even on a busy machine. A shorter wait would divide them just when the machine is busy, which costs more.
+    static let packed = ConnectionChoice(fullAt: 128, waitMaxUs: 10_000)
     /// Suits transactions, which a connection commits one after the other, and runs of many live queries in one
     /// statement: the lowest load.
     static let spread = ConnectionChoice(fullAt: 1, waitMaxUs: nil)

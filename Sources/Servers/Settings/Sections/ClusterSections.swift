@@ -30,7 +30,7 @@ package struct ClusterSection: SettingSection {
         "How long a starting node waits for Postgres and Redis; 0: without limit.")
     package let unreadyAfterMs = Setting.duration(
         "cluster.unreadyAfterMs", 30_000, in: 0...24 * 60 * minute,
-        "How long a server that the node's roles need may be unreachable before the node is not ready; 0: never.")
+        "How long a server may fail the node before it is not ready, and subscribers wait for an answer; 0: no limit.")
 }
 
 package struct DrainSection: SettingSection {

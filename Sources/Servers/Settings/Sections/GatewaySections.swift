@@ -35,7 +35,8 @@ package struct GatewaySection: SettingSection {
         "gateway.subscriptionsPerAddressMax", 50_000, in: 0...10_000_000,
         "Subscriptions of one address on this node; 0: no limit.")
     package let liveQueriesMax = Setting.int(
-        "gateway.liveQueriesMax", 200_000, in: 1...10_000_000, "Distinct live queries on this node.")
+        "gateway.liveQueriesMax", 200_000, in: 1...10_000_000,
+        "Distinct live queries on this node; those that linger make room.")
     package let sessionBytesMax = Setting.bytes(
         "gateway.sessionBytesMax", 4 * mib, in: kib...kib * mib,
         "Pending output past which a session is closed; also, to 1 MiB, messages held while a token is verified.")
@@ -70,7 +71,8 @@ package struct GatewaySection: SettingSection {
         "gateway.deltaResultBytesMax", 256 * kib, in: kib...64 * mib,
         "Size of a result past which no patch is computed.")
     package let lingerMs = Setting.duration(
-        "gateway.lingerMs", 30_000, in: 0...hour, "How long a live query outlives its last subscriber.")
+        "gateway.lingerMs", 30_000, in: 0...hour,
+        "How long a live query waits for a client that left without ending it.")
     package let announceRetryMs = Setting.duration(
         "gateway.announceRetryMs", 2000, in: 10...10 * minute, "Pause before unanswered interest is announced again.")
     package let summaryMs = Setting.duration(
