@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -56,11 +57,21 @@ static int next_text(const group *self, uint64_t *at, text *found) {
     return 0;
 }
 
+/* Finds the value of a header field, whose name counts without case; `name` ends with a colon and a blank. */
+static uint8_t *field(member *one, const char *name) {
+    size_t size = strlen(name);
+    uint8_t *at = one->tail, *end = at + one->have;
+    while ((at = memmem(at, (size_t)(end - at), "\r\n", 2))) {
+        at += 2;
+        if ((size_t)(end - at) > size && strncasecmp((const char *)at, name, size) == 0) return at + size;
+    }
+    return NULL;
+}
+
 /* Sends the next request of a polling client, with the tag of its current result. */
 static int poll_again(group *self, member *one) {
-    uint8_t *tag = memmem(one->tail, one->have, "\r\netag: ", 8);
+    uint8_t *tag = field(one, "etag: ");
     if (!tag) return -1;
-    tag += 8;
     uint8_t *end = memchr(tag, '\r', one->have - (size_t)(tag - one->tail));
     uint8_t request[TAIL];
     if (!end) return -1;
