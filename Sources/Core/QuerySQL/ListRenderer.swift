@@ -113,9 +113,9 @@ extension TemplateBuilder {
         }
     }
 
-    /// Renders the rows of a list that is neither ordered nor paged. They come as they are stored, which is the order of
-    /// insertion until rows are changed or deleted, whatever plan the database chooses, alone and in a batch. If there
-    /// are more than the list takes, the first by key are taken.
+    /// Renders the rows of a list that is neither ordered nor paged. They come as they are stored, which is the order
+    /// of insertion until rows are changed or deleted, whatever plan the database chooses, alone and in a batch. If
+    /// there are more than the list takes, the first by key are taken.
     /// - Parameter rows: ` FROM … WHERE …`
     private mutating func storedOrder(
         _ rows: [Piece], _ table: Table, _ alias: String, _ arguments: ListArguments

@@ -259,8 +259,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         operations.oneShots.attach(task, to: run)
     }
 
-    /// Runs the operations that waited for others to finish. While others use up the quota, the next end of an operation
-    /// of this session tries again.
+    /// Runs the operations that waited for others to finish. While others use up the quota, the next end of an
+    /// operation of this session tries again.
     private func runWaiting() {
         while !isClosed, let (id, resolved) = operations.nextWaiting() {
             let subjects = self.subjects
