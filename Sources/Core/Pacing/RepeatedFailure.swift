@@ -1,8 +1,9 @@
-/// Limits the log lines of a failure that repeats: the first is logged, then one in each interval with the number of
-/// those left out.
+/// Limits the log lines of a failure that repeats: the first with each text is logged, then one in each interval with the number
+/// of those left out.
 package struct RepeatedFailure: Sendable, Hashable {
     package let intervalMs: Int64
     private var lastMs: Int64?
+    private var lastText = ""
     private var leftOut = 0
 
     package init(intervalMs: Int64 = 10_000) {
@@ -11,13 +12,13 @@ package struct RepeatedFailure: Sendable, Hashable {
 
     /// Counts a failure.
     /// - Returns: how many failures since the last logged one were left out; nil if this one is left out too.
-    package mutating func failed(nowMs: Int64) -> Int? {
+    package mutating func failed(_ text: String, nowMs: Int64) -> Int? {
         // A clock that was set back does not silence anything.
-        if let lastMs, (lastMs..<lastMs + intervalMs).contains(nowMs) {
+        if let lastMs, text == lastText, (lastMs..<lastMs + intervalMs).contains(nowMs) {
             leftOut += 1
             return nil
         }
-        defer { (lastMs, leftOut) = (nowMs, 0) }
+        defer { (lastMs, lastText, leftOut) = (nowMs, text, 0) }
         return leftOut
     }
 }

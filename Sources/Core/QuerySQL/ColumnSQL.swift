@@ -46,8 +46,8 @@ enum ColumnSQL {
         let list = column.type.isList ? "[]" : ""
         return switch dataType.conversion {
         case nil: nil
-        case .cast(_, throughText: false): ("(", ")::\(dataType.name)\(list)")
-        case .cast(_, throughText: true): ("(", ")::text\(list)::\(dataType.name)\(list)")
+        case .cast(_, throughText: false): ("(", ")::\(dataType.castName)\(list)")
+        case .cast(_, throughText: true): ("(", ")::text\(list)::\(dataType.castName)\(list)")
         case .jsonArray: ("to_jsonb(", dataType.name == "jsonb" ? ")" : ")::json")
         }
     }
@@ -107,7 +107,7 @@ enum ColumnSQL {
         case .cast(.stored, _) where !column.type.isList:
             return ComparedSQL(
                 reference, matched: dataType.name == "citext" ? reference : "\(reference)::text",
-                operandType: dataType.name)
+                operandType: dataType.castName)
         case .cast, .jsonArray:
             return ComparedSQL("(\(standard(reference, column)))", operandType: isEnum ? "text" : nil)
         }
@@ -179,8 +179,16 @@ enum AggregateSQL {
         switch aggregate {
         case .countRows: "count(*)"
         case .function(let function, let column, let distinct):
-            "\(function.rawValue)(\(distinct ? "DISTINCT " : "")"
-                + ColumnSQL.standard(ColumnSQL.reference(column, of: alias), column) + ")"
+            "\(function.rawValue)(\(distinct ? "DISTINCT " : "")\(operand(function, column, alias)))"
+        }
+    }
+
+    /// Rows are counted as they are grouped; other functions may not exist for a converted type.
+    private static func operand(_ function: Aggregate.Function, _ column: Column, _ alias: String) -> String {
+        let reference = ColumnSQL.reference(column, of: alias)
+        return switch function {
+        case .count: ColumnSQL.ordered(column, of: alias)
+        case .sum, .avg, .min, .max: ColumnSQL.standard(reference, column)
         }
     }
 }

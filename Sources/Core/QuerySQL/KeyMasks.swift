@@ -7,7 +7,7 @@ struct KeyMasks: Sendable {
     private let isMasked: [Bool]
 
     init(_ table: Table) {
-        let masks = table.keyColumns.map { $0.dataType?.hasEqualTexts == true }
+        let masks = table.keyColumns.map { !$0.isIdentifiedByText }
         isMasked = masks.contains(true) ? masks : []
     }
 

@@ -123,10 +123,9 @@ extension TemplateBuilder {
     private mutating func storedOrder(
         _ rows: [Piece], _ table: Table, _ alias: String, _ arguments: ListArguments
     ) -> [Piece] {
-        let columns = table.columns.map { ColumnSQL.reference($0, of: alias) + ", " }.joined()
-        return .text(
+        .text(
             " FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) \"~none\" CROSS JOIN LATERAL"
-                + " (SELECT \(columns)tableoid AS \"~table\", ctid AS \"~place\"")
+                + " (SELECT \(alias).*, tableoid AS \"~table\", ctid AS \"~place\"")
             + rows + order([], table, alias) + limits(arguments) + .text(") \(alias)")
     }
 
@@ -220,16 +219,16 @@ extension TemplateBuilder {
         var seen: Set<String> = []
         for field in fields {
             guard case .plain(let kind) = field.kind else { continue }
-            let names: [String]
+            let grouped: [String]
             switch kind {
-            case .column(let column): names = [column.field]
-            case .reference(let reference, _): names = reference.localFields
-            case .typeName, .list, .single, .globalID, .metadata: names = []
+            case .column(let column): grouped = [ColumnSQL.ordered(column, of: alias)]
+            // Joins compare the columns as they are stored.
+            case .reference(let reference, _):
+                grouped = reference.localFields.compactMap(table.column).map { ColumnSQL.reference($0, of: alias) }
+            case .typeName, .list, .single, .globalID, .metadata: grouped = []
             }
-            for name in names {
-                guard let column = table.column(ofField: name), !field.inclusion.isAlways || seen.insert(name).inserted
-                else { continue }
-                columns.append(when(field.inclusion, .text(ColumnSQL.ordered(column, of: alias))))
+            for column in grouped where !field.inclusion.isAlways || seen.insert(column).inserted {
+                columns.append(when(field.inclusion, .text(column)))
             }
         }
         var order: [[Piece]] = []

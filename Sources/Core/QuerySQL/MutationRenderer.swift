@@ -74,7 +74,7 @@ extension TemplateBuilder {
         }
         if case .sql(let text)? = column.defaultValue, !column.isSerial {
             let stored = "(\(text))::\(schema.sqlType(of: column))"
-            let value = column.dataType?.conversion == nil ? "(\(text))::\(type)" : ColumnSQL.standard(stored, column)
+            let value = column.dataType?.conversion == nil ? "(\(text))::\(type)" : changed(stored, column)
             return .text("coalesce(\(value), \(nothing))")
         }
         return .text(nothing)
@@ -89,7 +89,7 @@ extension TemplateBuilder {
     mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
         let name = SQLName.quoted(given.column.name)
         guard given.isChange else { return when(given.required, .text("\(name) = EXCLUDED.\(name)")) }
-        var old = ColumnSQL.standard(ColumnSQL.reference(given.column, of: alias), given.column)
+        var old = changed(ColumnSQL.reference(given.column, of: alias), given.column)
         // Otherwise, a row that was inserted without the update could never be counted up from null.
         if case .change = given.value, given.column.isNullable, !given.column.type.isList {
             old = Self.changeStart(given.column.type).map { "coalesce(\(old), \($0))" } ?? old
@@ -223,8 +223,14 @@ extension TemplateBuilder {
         let column = assignment.column
         // Unchanged if unknown until the request.
         if case .dynamic = assignment.value { return .text(ColumnSQL.reference(column, of: alias)) }
-        let old = ColumnSQL.standard(ColumnSQL.reference(column, of: alias), column)
+        let old = changed(ColumnSQL.reference(column, of: alias), column)
         return ColumnSQL.stored(newValue(assignment, from: .text(old)), column)
+    }
+
+    /// Returns a column's value as changes such as `append` take it: with the type of their operands.
+    private func changed(_ sql: String, _ column: Column) -> String {
+        guard column.dataType?.conversion != nil else { return sql }
+        return "(\(ColumnSQL.standard(sql, column)))::\(schema.sqlType(of: column.type).text)"
     }
 
     /// Returns a value of the standard type of the column's scalar.

@@ -160,7 +160,8 @@ package enum CatalogQuery {
             CROSS JOIN LATERAL (VALUES
               (pg_catalog.format_type(t.oid, NULL)),
               (pg_catalog.quote_ident(s.nspname) || '.' || pg_catalog.quote_ident(t.typname))) AS n(name)
-            WHERE t.typtype <> 'p' AND t.typcategory <> 'A' AND t.typrelid = 0), '[]'::json)
+            WHERE t.typtype <> 'p' AND t.typcategory <> 'A' AND (t.typrelid = 0 OR EXISTS (
+              SELECT FROM pg_catalog.pg_class c WHERE c.oid = t.typrelid AND c.relkind = 'c'))), '[]'::json)
         )::text
         """
     }

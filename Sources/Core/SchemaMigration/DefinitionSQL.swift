@@ -85,8 +85,12 @@ struct DefinitionSQL {
         case .sql(let text): return "(\(text))"
         case .constant(let json):
             guard let value = try? JSONParser.parse(json) else { return nil }
-            let text = column.dataType?.conversion == .jsonArray ? json : SQLInput.text(value, of: column.type)
-            return "\(SQLName.literal(text))::"
+            if column.dataType?.conversion == .jsonArray {
+                return "\(SQLName.literal(json))::\(schema.sqlType(of: column))"
+            }
+            var literal = SQLName.literal(SQLInput.text(value, of: column.type))
+            if defaultIsConverted(column) { literal = "(\(literal)::\(column.type.scalar.sqlTypeName ?? "text"))" }
+            return "\(literal)::"
                 + schema.sqlType(of: column, enumSchema: namespace)
         case .expression(let text):
             switch (text.filter { !$0.isWhitespace }, column.type) {
@@ -96,6 +100,12 @@ struct DefinitionSQL {
             default: return nil
             }
         }
+    }
+
+    /// Whether a constant is cast to the standard type of its scalar before it is cast to the column's.
+    func defaultIsConverted(_ column: Column) -> Bool {
+        guard case .cast? = column.dataType?.conversion else { return false }
+        return column.type.scalar != .string && !column.type.isList
     }
 
     // MARK: Constraints and indexes

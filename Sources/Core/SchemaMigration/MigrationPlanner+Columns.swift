@@ -61,13 +61,15 @@ extension MigrationPlanner {
         _ column: Column, _ present: DatabaseDescription.Column, _ table: Table
     ) -> Bool {
         let desired = describedType(of: column)
-        guard desired != present.type else { return false }
+        guard desired != present.type, !isSpelling(of: present.type, column) else { return false }
         let alter = "ALTER COLUMN \(SQLName.quoted(column.name))"
         let type = schema.sqlType(of: column, enumSchema: sql.namespace)
         if !["identity", "generated"].contains(present.defaultSQL) {
             // The default has the former type.
             var changes = present.defaultSQL == nil ? [] : ["\(alter) DROP DEFAULT"]
-            changes.append("\(alter) TYPE \(type) USING \(SQLName.quoted(column.name))::\(type)")
+            let isList = column.dataType?.conversion == .jsonArray && present.type.hasSuffix("[]")
+            let name = SQLName.quoted(column.name)
+            changes.append("\(alter) TYPE \(type) USING \(isList ? "to_jsonb(\(name))" : name)::\(type)")
             if let value = sql.defaultSQL(column) { changes.append("\(alter) SET DEFAULT \(value)") }
             let retype = SQLStatement(
                 "ALTER TABLE \(sql.qualified(table.name)) \(changes.joined(separator: ", "))",
@@ -86,6 +88,17 @@ extension MigrationPlanner {
             suggestion: "ALTER TABLE \(sql.qualified(table.name)) \(alter) TYPE \(type) USING …",
             permission: .rewrites)
         return false
+    }
+
+    /// Whether a data type that is not known to this version is another spelling of the type in the database, which names
+    /// neither schemas in the search path nor, for enums, quotes.
+    private func isSpelling(of present: String, _ column: Column) -> Bool {
+        guard let dataType = column.dataType, !dataType.isKnown else { return false }
+        func plain(_ text: String) -> String {
+            let name = text.filter { $0 != "\"" }.lowercased()
+            return name.split(separator: ".").last.map(String.init) ?? name
+        }
+        return plain(describedType(of: column)) == plain(present)
     }
 
     private mutating func compareNullability(
@@ -128,6 +141,8 @@ extension MigrationPlanner {
             return
         }
         if let found = present.defaultSQL, DefaultText.mayBeSame(desired, found, as: column.type) { return }
+        // Postgres has folded the casts.
+        if present.defaultSQL != nil, case .constant = column.defaultValue, sql.defaultIsConverted(column) { return }
         result.steps.append(
             SQLStatement(
                 "ALTER TABLE \(sql.qualified(table.name)) ALTER COLUMN \(SQLName.quoted(column.name))"

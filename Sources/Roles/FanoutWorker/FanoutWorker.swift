@@ -80,7 +80,7 @@ package actor FanoutWorker {
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 readFailures.wrappingAdd(1, ordering: .relaxed)
-                if let leftOut = failure.failed(nowMs: clock.nowMs()) {
+                if let leftOut = failure.failed("\(error)", nowMs: clock.nowMs()) {
                     logger.error(
                         "reading the shards' streams failed",
                         metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])

@@ -78,7 +78,7 @@ package final class GatewayService: Sendable {
                 try await reader.forEach(maxEntries: 1_024) { [self] in for batch in $0 { arrived(batch) } }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
-                if let leftOut = failure.failed(nowMs: clock.nowMs()) {
+                if let leftOut = failure.failed("\(error)", nowMs: clock.nowMs()) {
                     logger.error(
                         "reading the inbox failed", metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
                 }

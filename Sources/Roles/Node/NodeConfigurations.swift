@@ -191,6 +191,7 @@ extension NodeContext {
         http.connectionsMax = settings.http.connectionsMax
         http.headerBytesMax = settings.http.headerBytesMax
         http.pipelinedMax = settings.http.pipelinedMax
+        http.repeatedRequestsMax = settings.http.repeatedRequestsMax
         http.bodyBytesMax = settings.http.bodyBytesMax
         http.bodiesBytesMax = settings.http.bodiesBytesMax
         http.headerTimeoutMs = Int64(settings.http.headerTimeoutMs)

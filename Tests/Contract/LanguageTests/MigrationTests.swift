@@ -102,7 +102,6 @@ extension Language {
             }
         }
 
-        /// `IF NOT EXISTS` compares names only: another relation with the name of an index is reported, not ignored.
         @Test func aTypeThatTheDatabaseLacksIsRefusedAndNamesItsField() async throws {
             let schema = try Catalog.compile(
                 Project(
@@ -121,9 +120,37 @@ extension Language {
                 #expect(refused.map(\.object) == ["part"] && refused.first?.message.contains("\"Part.size\"") == true)
                 try await pool.script("CREATE DOMAIN size_range AS integer CHECK (VALUE > 0)")
                 #expect(try await MigrationOf.plan(schema, pool).refused.isEmpty)
+                try await pool.script(
+                    "CREATE TABLE part (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), size public.size_range)")
+                let qualified = try MigrationOf.schema(
+                    "type Part @table { size: Int @col(dataType: \"public.size_range\") }")
+                for schema in [schema, qualified] {
+                    let plan = try await MigrationOf.plan(schema, pool)
+                    #expect(plan.isUpToDate, "\(plan)")
+                }
             }
         }
 
+        @Test func anArrayBecomesOneJSONValue() async throws {
+            let before = try MigrationOf.schema("type Part @table { tags: [String!] extras: [Any!] }")
+            let after = try MigrationOf.schema(
+                """
+                type Part @table { tags: [String!] @col(dataType: "jsonb") extras: [Any!] @col(dataType: "json") }
+                """)
+            try await LanguageServer.withOwnDatabase(fill: { pool in
+                try await pool.script(Migration.create(before).map(\.sql).joined(separator: ";\n"))
+                try await pool.script(#"INSERT INTO part (tags, extras) VALUES ('{a,"b c"}', '{"1","{}"}')"#)
+            }) { pool in
+                let plan = try await MigrationOf.plan(after, pool, .rewrites)
+                #expect(plan.refused.isEmpty && plan.steps.count == 2, "\(plan)")
+                try await pool.script(plan.steps.map(\.sql).joined(separator: ";\n"))
+                let found = try await pool.query(Statement("SELECT tags::text || extras::text FROM part"))
+                #expect(found.rows.first?.string(0) == #"["a", "b c"][1, {}]"#)
+                #expect(try await MigrationOf.plan(after, pool).isUpToDate)
+            }
+        }
+
+        /// `IF NOT EXISTS` compares names only: another relation with the name of an index is reported, not ignored.
         @Test func takenNamesAreReported() async throws {
             let schema = try Catalog.compile(
                 Project(

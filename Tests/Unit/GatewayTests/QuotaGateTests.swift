@@ -26,6 +26,26 @@ import Testing
         #expect(quotas.count(.request, of: ann[0]) == 2 && quotas.count(.request, of: bob[0]) == 1)
     }
 
+    /// Live queries count once for an address, however it follows them; a refusal leaves nothing behind.
+    @Test func liveQueriesOfAnAddress() throws {
+        var limits = QuotaLimits()
+        limits.liveQueriesPerAddress = 1
+        let quotas = QuotaGate(limits)
+        let registry = SessionRegistry()
+        let home = QuotaSubject.address("192.0.2.1")
+        let keys = (0..<2).map { LiveQueryKey(digest: Digest(of: [UInt8($0)])) }
+        let first = try SessionPermit(streamOf: keys[0], for: [home], registry, quotas)
+        try quotas.acquireSubscription(of: keys[0], for: [home])
+        #expect(throws: RequestError.self) { try SessionPermit(streamOf: keys[1], for: [home], registry, quotas) }
+        #expect(throws: RequestError.self) { try quotas.acquireSubscription(of: keys[1], for: [home]) }
+        #expect(quotas.count(.session, of: home) == 1 && quotas.count(.subscription, of: home) == 2)
+        #expect(quotas.liveQueryCount(of: home) == 1)
+        first.end()
+        quotas.releaseSubscription(of: keys[0], for: [home])
+        #expect(quotas.count(.subscription, of: home) == 0 && quotas.liveQueryCount(of: home) == 0)
+        try quotas.acquireSubscription(of: keys[1], for: [home])
+    }
+
     /// A permit counts its session and its subscription together, and gives both back once.
     @Test func aPermitHoldsAllOrNothing() throws {
         var limits = QuotaLimits()

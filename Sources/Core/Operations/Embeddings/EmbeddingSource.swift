@@ -30,7 +30,7 @@ package struct EmbeddingSource: Sendable {
 extension Column {
     /// The dimensions of a vector column; nil if it accepts any.
     var vectorSize: Int? {
-        guard type.scalar == .vector, let name = dataType?.name else { return nil }
+        guard type.scalar == .vector, let name = dataType?.name, name.hasPrefix("vector(") else { return nil }
         return Int(name.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" })
     }
 }

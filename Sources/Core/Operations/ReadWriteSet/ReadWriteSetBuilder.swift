@@ -23,7 +23,9 @@ struct ReadWriteSetBuilder {
         switch lookup.target {
         case .key(let operands):
             // A key with a missing value matches no row, so its variables may be optional.
-            for (field, operand) in zip(lookup.table.key, operands) { equal[field] = source(operand, isOptional: true) }
+            for (column, operand) in zip(lookup.table.keyColumns, operands) where column.isIdentifiedByText {
+                equal[column.field] = source(operand, isOptional: true)
+            }
             read(lookup.table, equal, [], .lookup)
         case .first(let filter, let order):
             equal = self.equal(filter)
@@ -121,6 +123,7 @@ struct ReadWriteSetBuilder {
     func equal(_ filter: Filter) -> [String: String] {
         switch filter {
         case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
+        case .column(let column, _) where !column.isIdentifiedByText: [:]
         case .column(let column, let test): equal(test).map { [column.field: $0] } ?? [:]
         case .referenced(let reference, _, let inner):
             Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)

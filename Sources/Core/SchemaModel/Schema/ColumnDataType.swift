@@ -28,6 +28,9 @@ package struct ColumnDataType: Sendable, Hashable {
     /// The type's name, `character varying(40)`; the element type for lists, unless `conversion` is `.jsonArray`.
     /// `integer` for `serial`.
     package let name: String
+    /// The type without its parameters, to which values are cast before they are stored or compared: an explicit cast to
+    /// `varchar(2)` would cut them, and an assignment refuses them.
+    package let castName: String
     private(set) var isSerial: Bool
     /// Nil if the type is native to the scalar.
     package let conversion: Conversion?
@@ -35,7 +38,10 @@ package struct ColumnDataType: Sendable, Hashable {
     package let extensionName: String?
     /// Whether the type is among those that this version knows. Others are cast through `text`.
     package let isKnown: Bool
-    /// Whether values that Postgres takes for equal may have different texts: `A` and `a` in `citext`.
+    /// Whether the type holds texts, which full-text search can read.
+    let isText: Bool
+    /// Whether values that Postgres takes for equal, or stores alike, may have different texts: `A` and `a` in `citext`,
+    /// 1.24 and 1.2 in `numeric(2,1)`.
     package let hasEqualTexts: Bool
 
     /// Returns nil if the text is not a type, or a known type that Postgres cannot cast to and from the column's. A
@@ -44,7 +50,7 @@ package struct ColumnDataType: Sendable, Hashable {
         guard var words = SQLTypeText(text) else { return nil }
         guard !words.isArray || type.isList else { return nil }
         if let known = KnownDataType.all[words.base] {
-            guard words.parameters.count <= known.parametersMax else { return nil }
+            guard words.parameters.count <= known.parametersMax, words.otherParameters == nil else { return nil }
             // In SQL, `char` means `char(1)`, and `numeric(20)` means `numeric(20,0)`.
             if ["character", "bit"].contains(known.name), words.parameters.isEmpty { words.parameters = [1] }
             if known.name == "numeric", words.parameters.count == 1 { words.parameters.append(0) }
@@ -52,6 +58,7 @@ package struct ColumnDataType: Sendable, Hashable {
             guard isWholeList || known.fits(type.scalar) else { return nil }
             guard !known.isSerial || known.native == type.scalar else { return nil }
             name = words.spelt(as: known.name)
+            castName = known.castName
             isSerial = known.isSerial
             extensionName = known.extensionName
             isKnown = true
@@ -60,16 +67,20 @@ package struct ColumnDataType: Sendable, Hashable {
                 ? .jsonArray
                 : known.native == type.scalar
                     ? nil : .cast(known.comparison(with: type.scalar), throughText: false)
+            isText = known.family == .text
+            let isRounded = !words.parameters.isEmpty && [.number, .moment].contains(known.family)
             hasEqualTexts =
-                known.name == "character" || (conversion != nil && known.family != .text)
-                || known.name == "citext"
+                (conversion != nil && known.family != .text) || isRounded
+                || ["character", "citext", "name", "real"].contains(known.name)
         } else {
             name = words.spelt(as: words.base)
+            castName = words.base
             isSerial = false
             extensionName = nil
             isKnown = false
             conversion = .cast(.standard, throughText: true)
             hasEqualTexts = true
+            isText = false
         }
     }
 
@@ -99,6 +110,15 @@ package struct ColumnDataType: Sendable, Hashable {
         }
     }
 
+    /// Whether a foreign key may refer from a column of this type to one of another: Postgres compares them, and values
+    /// are converted alike. Nil stands for the standard type of the scalar.
+    static func fit(_ one: ColumnDataType?, _ other: ColumnDataType?) -> Bool {
+        if one?.conversion == nil, other?.conversion == nil { return true }
+        guard let one, let other, one.conversion == other.conversion else { return false }
+        let areTexts = one.isText && other.isText && ![one.castName, other.castName].contains("citext")
+        return areTexts || one.castName == other.castName
+    }
+
     /// Returns the types that may be given, for help texts: those native to the scalar first.
     static func names(for type: ColumnType) -> [String] {
         let fitting = KnownDataType.all.filter {
@@ -124,6 +144,8 @@ private struct SQLTypeText {
     let base: String
     /// The numbers in parentheses.
     var parameters: [Int] = []
+    /// The text in parentheses if it is more than numbers: `Point,4326`.
+    private(set) var otherParameters: String?
     let isArray: Bool
 
     /// Returns nil for a text that cannot be a type.
@@ -138,10 +160,12 @@ private struct SQLTypeText {
         var name = words
         if let open = words.firstIndex(of: "(") {
             guard let close = words[open...].firstIndex(of: ")") else { return nil }
-            for part in words[words.index(after: open)..<close].split(separator: ",", omittingEmptySubsequences: false)
-            {
-                guard let number = Int(part.filter { $0 != " " }), (0...10_485_760).contains(number) else { return nil }
-                parameters.append(number)
+            let list = words[words.index(after: open)..<close].filter { $0 != " " }
+            let parts = list.split(separator: ",", omittingEmptySubsequences: false)
+            parameters = parts.compactMap { Int($0) }.filter((0...10_485_760).contains)
+            if parameters.count < parts.count {
+                guard list.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "," }) else { return nil }
+                (parameters, otherParameters) = ([], list)
             }
             name = String(words[..<open] + words[words.index(after: close)...])
         }
@@ -152,6 +176,7 @@ private struct SQLTypeText {
     /// Returns the type with its parameters, which follow the first word of a name such as `time with time zone`, else
     /// the name.
     func spelt(as name: String) -> String {
+        if let otherParameters { return "\(name)(\(otherParameters))" }
         guard !parameters.isEmpty else { return name }
         let list = "(\(parameters.map(String.init).joined(separator: ",")))"
         guard name.hasPrefix("time"), let space = name.firstIndex(of: " ") else { return name + list }

@@ -20,6 +20,15 @@ struct KnownDataType {
     /// The extension that has the type.
     var extensionName: String?
 
+    /// The name in casts: `character` and `bit` alone would mean one character.
+    var castName: String {
+        switch name {
+        case "character": "text"
+        case "bit": "bit varying"
+        default: name
+        }
+    }
+
     /// Returns whether Postgres casts the type to the standard type of a scalar and back.
     func fits(_ scalar: ScalarType) -> Bool {
         switch scalar {
@@ -40,6 +49,8 @@ struct KnownDataType {
         switch (scalar, family) {
         case (.int, .number), (.int64, .number), (.float, .number), (.date, .moment), (.timestamp, .moment): .direct
         case (.string, _) where isOrdered: .stored
+        // The text that nodes write: an index on the column serves.
+        case (.uuid, .text), (.enumeration, .text): .stored
         default: .standard
         }
     }

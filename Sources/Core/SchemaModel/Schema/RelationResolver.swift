@@ -147,7 +147,7 @@ struct RelationResolver {
         for (name, shape) in zip(names, targets) {
             let local = ColumnShape(field: name.value, type: shape.type, dataType: shape.dataType)
             let declaredField = type.field(named: name.value)
-            if let declaredField, !Self.fits(declaredField, shape) {
+            if let declaredField, !fits(declaredField, shape) {
                 sink.report(
                     .error, rule: .refType, at: declaredField.range,
                     "\"\(name.value)\" is the foreign key of \"\(field.name)\" and must have the type of"
@@ -164,8 +164,9 @@ struct RelationResolver {
             field: field.name, type: type, dataType: ColumnDataType(of: field, type, enums: declared.enums)?.referring)
     }
 
-    private static func fits(_ field: DeclaredField, _ target: ColumnShape) -> Bool {
-        if case .column(let type) = field.kind { type == target.type } else { false }
+    private func fits(_ field: DeclaredField, _ target: ColumnShape) -> Bool {
+        guard case .column(let type) = field.kind, type == target.type else { return false }
+        return ColumnDataType.fit(ColumnDataType(of: field, type, enums: declared.enums), target.dataType)
     }
 
     private static func mayAdd(_ field: DeclaredField, column: String) -> Bool {

@@ -123,6 +123,9 @@ package struct Column: Sendable {
     /// The Postgres text search configuration of a `@searchable` column: `english`.
     package var searchLanguage: String?
 
+    /// Whether equal values have equal texts, so that conditions and keys can compare them as texts.
+    package var isIdentifiedByText: Bool { dataType?.hasEqualTexts != true }
+
     package init(
         field: String, name: String, type: ColumnType, isNullable: Bool, defaultValue: ColumnDefault? = nil,
         dataType: ColumnDataType? = nil, isSerial: Bool = false, searchLanguage: String? = nil

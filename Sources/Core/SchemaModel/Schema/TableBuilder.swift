@@ -126,6 +126,9 @@ package struct TableBuilder {
         var language: String?
         if let searchable = field.directive("searchable") {
             language = SearchLanguage.read(searchable, for: columnType, sink: &sink)
+            if let dataType, dataType.conversion != nil, !dataType.isText {
+                report(.searchable, at: searchable.range, &sink, "a column of type \(dataType.name) cannot be searched")
+            }
         }
         columns.append(
             Column(

@@ -15,6 +15,9 @@ package struct HTTPSection: SettingSection {
         "Total size of unanswered requests' bodies and incomplete messages; past it, requests get a Retry-After.")
     package let headerBytesMax = Setting.bytes(
         "http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head.")
+    package let repeatedRequestsMax = Setting.int(
+        "http.repeatedRequestsMax", 512, in: 0...100_000,
+        "Repeated GET requests that each event loop recognizes by their bytes.")
     package let pipelinedMax = Setting.int(
         "http.pipelinedMax", 256, in: 1...100_000,
         "Pipelined requests waiting on an HTTP/1.1 connection; one more closes it.")

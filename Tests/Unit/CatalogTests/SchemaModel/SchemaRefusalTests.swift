@@ -152,6 +152,14 @@ struct SchemaRefusalTests {
             .dataType, "type A @table { a: Int @col(dataType: «\"uuid\"») }", "not supported for Int",
             help: "smallint"),
         Refusal(
+            .refType,
+            """
+            type A @table(key: "n") { n: String! @col(dataType: "citext") }
+            type B @table { «an»: String! a: A! @ref(fields: "an") }
+            """, "must have the type"),
+        Refusal(
+            .searchable, "type A @table { a: String @col(dataType: \"interval\") «@searchable» }", "cannot be searched"),
+        Refusal(
             .unknownDataType, "type A @table { a: String @col(dataType: «\"varchr(9)\"») }", "not known",
             help: "varchar"),
         Refusal(.dataType, "type A @table { a: String @col(dataType: «\"text[]\"») }", "not supported for String"),
