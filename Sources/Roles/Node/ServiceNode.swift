@@ -112,11 +112,11 @@ package final class ServiceNode: Sendable {
     }
 
     private func startStages() async throws(NodeError) -> (Address, Running) {
-        guard TrustedProxies(node.settings.http.trustedProxies) != nil else {
-            throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
-        }
-        guard TrustedProxies(node.settings.http.uncountedAddresses) != nil else {
-            throw NodeError("http.uncountedAddresses takes addresses and networks such as 10.0.0.0/8")
+        let http = node.settings.http
+        for (name, addresses) in [
+            ("trustedProxies", http.trustedProxies), ("uncountedAddresses", http.uncountedAddresses),
+        ] where AddressSet(addresses) == nil {
+            throw NodeError("http.\(name) takes addresses and networks such as 10.0.0.0/8")
         }
         let wait = StartupGate(settings: node.settings, parts: parts, logger: node.logger)
         let network = NodeNetwork.open(node, parts)

@@ -128,7 +128,7 @@ extension OneServer {
             }
         }
 
-        @Test func callbackForm() async throws {
+        @Test func queriesWithCallbacksAllComplete() async throws {
             try await withPool { (pool) async throws in
                 let values: [Int?] = await withCheckedContinuation { continuation in
                     let seen = Mutex<[Int?]>([])

@@ -152,7 +152,7 @@ import Testing
         ),
         (529, "", "failed UNAVAILABLE \(server) responded with HTTP status 529 (HTTP status 529)"),
     ])
-    func refusals(_ status: Int, _ body: String, _ expected: String) {
+    func refusalsHideTheServersMessage(_ status: Int, _ body: String, _ expected: String) {
         #expect(read(Self.openai, Self.request("a"), status: status, body).joined(separator: " ") == expected)
     }
 

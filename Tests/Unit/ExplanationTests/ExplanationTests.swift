@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func embeddings() throws {
+    @Test func embeddingsOfTextsAreExplained() throws {
         let catalog = try Catalog.compile(
             Project(
                 serviceID: "test",

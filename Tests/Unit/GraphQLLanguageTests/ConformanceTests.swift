@@ -7,7 +7,7 @@ import Testing
 /// The vectors in `conformance/graphql`, read in place. Nothing of them is skipped.
 struct GraphQLConformanceTests {
     @Test(.vectors("graphql"), arguments: ConformanceVectors.files(in: "graphql", ending: ".jsonl"))
-    func graphqlConformance(file: String) throws {
+    func vectorsOfGraphQLJSPass(file: String) throws {
         let cases = try ConformanceVectors.lines(of: file).map { try JSONParser.parse($0) }
         var failures: [String] = []
         for vector in cases {

@@ -28,7 +28,8 @@ import Testing
         ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
     ]
 
-    @Test(arguments: malformedRequests) func malformed(_ request: String, _ status: Int) async throws {
+    @Test(arguments: malformedRequests)
+    func malformedRequestsAreRefusedAlone(_ request: String, _ status: Int) async throws {
         try await withServer { port, _, server in
             let neighbour = try RawClient(port: port)
             neighbour.get("/hold")

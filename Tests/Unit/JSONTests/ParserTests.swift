@@ -28,7 +28,7 @@ struct JSONParserTests {
             ("123.456e-2", .double(1.23456)),
             ("0.1", .double(0.1)), ("1e22", .double(1e22)), ("1e23", .double(1e23)), ("8.5e+1", .double(85)),
         ] as [(String, JSONValue)])
-    func numbers(text: String, value: JSONValue) throws {
+    func numbersAreIntegersWherePossible(text: String, value: JSONValue) throws {
         let parsed = try JSONParser.parse(text)
         #expect(parsed == value)
         #expect(parsed.doubleValue?.sign == value.doubleValue?.sign)
@@ -50,7 +50,7 @@ struct JSONParserTests {
         (#""a longer text past eight bytes\n🌾 and on""#, "a longer text past eight bytes\n🌾 and on"),
         ("\"\u{7F}\u{2028}\"", "\u{7F}\u{2028}"),
     ])
-    func strings(text: String, value: String) throws {
+    func stringsAreUnescaped(text: String, value: String) throws {
         #expect(try JSONParser.parse(text) == .string(value))
     }
 
@@ -91,7 +91,7 @@ struct JSONParserTests {
             ("\"\\ud83cA\"", .loneSurrogate, 1),
             ("\"a\nb\"", .controlCharacter, 2),
         ] as [(String, JSONError.Code, Int)])
-    func refusals(text: String, code: JSONError.Code, offset: Int) throws {
+    func refusalsHaveCodeAndOffset(text: String, code: JSONError.Code, offset: Int) throws {
         #expect(refusal(text) == JSONError(code: code, offset: offset))
     }
 
@@ -107,7 +107,7 @@ struct JSONParserTests {
         #expect(refusal(Array("{\"".utf8) + sequence + Array("\":1}".utf8))?.code == .invalidUTF8)
     }
 
-    @Test func limits() throws {
+    @Test func depthAndSizeAreBounded() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }

@@ -3,7 +3,7 @@ import Testing
 @testable import JSON
 
 struct JSONValueTests {
-    @Test func accessors() throws {
+    @Test func accessorsConvertOnlyWithoutLoss() throws {
         let value: JSONValue = ["s": "x", "i": 3, "d": 2.5, "w": 2.0, "b": true, "n": nil, "a": [1, 2], "o": ["k": 1]]
         #expect(value["s"]?.stringValue == "x")
         #expect(value["i"]?.intValue == 3)

@@ -153,7 +153,7 @@ import Testing
         #expect(errors.counts["OTHER"] == 10 && errors.total == ErrorCounts.codesMax + 10)
     }
 
-    @Test func figures() {
+    @Test func figuresAreRounded() {
         #expect(ReportFormat.text(12.345, decimals: 1) == "12.3")
         #expect(ReportFormat.text(0.05, decimals: 2) == "0.05")
         #expect(ReportFormat.text(-1.5, decimals: 1) == "-1.5")

@@ -20,7 +20,7 @@ import Testing
         #expect(rewritten == .nextRewritten(Array(#"{"data":1}"#.utf8)))
     }
 
-    @Test func otherMessages() {
+    @Test func messagesOfTheServerAreClassified() {
         #expect(message(#"{"type":"connection_ack"}"#) == .acknowledged)
         #expect(message(#"{"type":"ping"}"#) == .ping)
         #expect(message(#"{"id":"1","type":"complete"}"#) == .completed)

@@ -37,7 +37,7 @@ struct TokenPartsTests {
     @Test(arguments: [
         "https://a.example/keys?x=1#f", "https://a.example", "http://127.0.0.1:8080/k", "https://[::1]:444?q",
     ])
-    func addresses(text: String) {
+    func httpURLsAreValidKeyAddresses(text: String) {
         #expect(KeyURL.isValid(text))
     }
 
@@ -45,7 +45,7 @@ struct TokenPartsTests {
         "", "ftp://a/", "https://", "https://u:p@a/", "https://a:0/", "https://a:99999/", "https://a:x/",
         "https://a/ b", "https://a/\r\nX: y", "https://é/", "https://[::1/",
     ])
-    func badAddresses(text: String) {
+    func otherTextsAreNoKeyAddresses(text: String) {
         #expect(!KeyURL.isValid(text))
     }
 }

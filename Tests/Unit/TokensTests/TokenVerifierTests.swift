@@ -257,7 +257,7 @@ struct TokenVerifierTests {
         ("Bearer abc", "abc" as String?), ("bearer abc", "abc"), ("Basic abc", nil), ("Bearer", nil), ("Bearer ", nil),
         ("Bearer a b", nil), ("", nil),
     ])
-    func authorizationHeader(header: String, expected: String?) {
+    func bearerTokensAreReadFromTheHeader(header: String, expected: String?) {
         #expect(TokenVerifier.bearerToken(inAuthorization: header) == expected)
     }
 }

@@ -41,7 +41,7 @@ package struct QuotaLimits: Sendable, Hashable {
     package var subscriptions = Limit(perUser: 10_000, perAddress: 50_000)
     package var requests = Limit(perUser: 256, perAddress: 512)
     /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
-    package var uncounted = TrustedProxies(["127.0.0.0/8", "::1"]) ?? TrustedProxies()
+    package var uncounted = AddressSet(["127.0.0.0/8", "::1"]) ?? AddressSet()
 
     package init() {}
 
@@ -59,7 +59,7 @@ package struct QuotaLimits: Sendable, Hashable {
     func maximum(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
         switch subject {
         case .user: self[resource].perUser
-        case .address(let address): uncounted.trusts(address) ? 0 : self[resource].perAddress
+        case .address(let address): uncounted.contains(address) ? 0 : self[resource].perAddress
         }
     }
 }

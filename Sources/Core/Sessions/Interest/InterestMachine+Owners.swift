@@ -1,6 +1,6 @@
 package import LiveModel
 
-// Whose messages count: the epochs of the shards' owners.
+// The epochs of the shards' owners, which decide whose messages are accepted.
 
 extension InterestMachine {
     /// Judges the epoch of a message's sender.

@@ -47,7 +47,8 @@ struct ChaosDatabase: Sendable {
     /// Describes a regression and the state of the mutation that the newer result contained.
     func description(of regression: DeliveryWatch.Regression, _ times: MutationTimes) async -> String {
         var text =
-            "subscriber \(regression.subscriber) (\(regression.transport.rawValue)) of \(regression.operation) went from \(regression.from) to \(regression.to)"
+            "subscriber \(regression.subscriber) (\(regression.transport.rawValue)) of \(regression.operation) "
+            + "went from \(regression.from) to \(regression.to)"
         if regression.isAcrossConnections { text += " after a reconnect" }
         guard let sequence = regression.marker else { return text }
         let marker = marker.text(sequence)

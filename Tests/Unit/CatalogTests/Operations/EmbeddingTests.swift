@@ -235,7 +235,7 @@ import Testing
             """
         ),
     ])
-    func refused(_ text: String, _ expected: String) {
+    func misplacedEmbeddingsAreRefused(_ text: String, _ expected: String) {
         let found = CatalogHarness.errors(text, schema: Self.schema)
         #expect(found.first?.hasSuffix(expected) == true, "\(found)")
     }

@@ -109,7 +109,7 @@ import Testing
         Row("Remark_Data!", #"{"novel": {"id": 5}}"#, nil),
     ]
 
-    @Test(arguments: rows) func table(_ row: Row) throws {
+    @Test(arguments: rows) func variablesAreCoercedOrRefused(_ row: Row) throws {
         let operation = try CatalogHarness.operation("query Q($v: \(row.type)) { novels { id } }")
         let sent = try CatalogHarness.object("{\"v\": \(row.sent)}")
         guard let expected = row.coerced else {
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func bounds() throws {
+    @Test func depthAndNumbersAreBounded() throws {
         let any = try CatalogHarness.operation("query Q($v: Any) { novels { id } }")
         var deep = JSONValue.int(1)
         for _ in 0..<64 { deep = .array([deep]) }

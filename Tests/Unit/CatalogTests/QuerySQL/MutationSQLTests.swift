@@ -92,7 +92,7 @@ import Testing
                 #"DO UPDATE SET "id" = EXCLUDED."id""#))
     }
 
-    @Test func update() throws {
+    @Test func updatesSetOnlyWhatWasSent() throws {
         let text =
             "mutation M($id: UUID!, $t: String, $y: Int) { novel_update(id: $id, data: {title: $t, printedYear: $y}) }"
         let step = try step(text, #"{"id": "\#(a)", "y": null}"#)
@@ -114,7 +114,7 @@ import Testing
                 == [a, b].map { EntityKey(table: "novel", values: [.string($0)]) })
     }
 
-    @Test func changes() throws {
+    @Test func updateOperatorsComputeFromTheStoredValue() throws {
         let step = try step(
             """
             mutation M($id: UUID!, $n: Int) {

@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: fixtures)
-    func tells(_ fixture: Refusal) throws {
+    func everyFixtureProvokesItsRuleAlone(_ fixture: Refusal) throws {
         let marked = MarkedText(fixture.sdl)
         let found = diagnostics(marked.text)
         let diagnostic = try #require(found.first { $0.rule == fixture.rule }, "\(DiagnosticRenderer().render(found))")

@@ -24,7 +24,7 @@ struct SchemaRefusalTests {
         definitions + extensions + directives + fields + keys + references + defaults + constraints + names
 
     @Test(arguments: all)
-    func refuses(_ refusal: Refusal) throws {
+    func everyMistakeIsReportedOnceAtItsText(_ refusal: Refusal) throws {
         let marked = MarkedText(refusal.sdl)
         let found = schemaDiagnostics(marked.text)
         let diagnostic = try #require(found.first, "nothing was reported")

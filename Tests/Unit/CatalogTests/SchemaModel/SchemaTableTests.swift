@@ -244,7 +244,7 @@ struct SchemaTableTests {
         #expect(printed.contains("sequelTo: Novel\n") && printed.contains("novels_on_sequelTo("))
     }
 
-    @Test func dataTypes() {
+    @Test func dataTypesAreCanonicalAndFitTheirScalar() {
         func name(_ text: String, _ scalar: ScalarType, isList: Bool = false) -> String? {
             ColumnDataType(text, for: ColumnType(scalar, isList: isList))?.name
         }

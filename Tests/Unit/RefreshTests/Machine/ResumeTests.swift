@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func doubtRuns() throws {
+    @Test func resultsInDoubtAreRunAgain() throws {
         let doubts: [(String, Position?)] = [
             ("content only", nil), ("after the stream's end", position(RefreshFixture.id(101))),
             ("a later epoch", position(RefreshFixture.id(95), epoch: 8)),

@@ -18,14 +18,14 @@ import Testing
         (#"{"a":[1]}"#, 2, true), (#"{"a":[[1]]}"#, 2, false), (#"{"a":{"b":[1]}}"#, 3, true),
         (#"{"a":{"b":[{}]}}"#, 3, false), (#"{"a":1,"b":[{"c":[1]}]}"#, 3, false),
     ])
-    func depth(_ text: String, _ depthMax: Int, _ isFine: Bool) throws {
+    func depthOfVariablesIsBounded(_ text: String, _ depthMax: Int, _ isFine: Bool) throws {
         let refusal = try refusal(text, depthMax: depthMax)
         #expect((refusal == nil) == isFine)
         #expect(isFine || refusal?.code == .payloadTooLarge && refusal?.message.contains("\(depthMax)") == true)
     }
 
     /// Counts the bytes of the text that is kept, without the blanks that the client sent.
-    @Test func bytes() throws {
+    @Test func bytesOfTheKeptTextAreBounded() throws {
         #expect(try refusal(#"{ "a" :   "12345" }"#, bytesMax: 13) == nil)
         #expect(try refusal(#"{"a":"123456"}"#, bytesMax: 13)?.code == .payloadTooLarge)
         #expect(try refusal(#"{"a":"é23456"}"#, bytesMax: 14)?.code == .payloadTooLarge)
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// Deeply nested values are judged without a deep recursion.
-    @Test func hostileDepth() throws {
+    @Test func hostileDepthIsRefusedWithoutRecursion() throws {
         let deep = #"{"a":"# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}"
         #expect(try refusal(deep, depthMax: 16)?.code == .payloadTooLarge)
     }
