@@ -1,5 +1,6 @@
 package import Broker
 import Catalog
+import Clocks
 package import Cluster
 package import Execution
 package import LiveModel
@@ -60,8 +61,8 @@ package final class EventPublisher: Sendable {
 
     /// Waits until all accepted events are published and their rows removed, or the time has passed.
     package func drain(withinMs: Int64) async {
-        let deadline = ContinuousClock.now + .milliseconds(withinMs)
-        while ContinuousClock.now < deadline, !machine.withLock({ $0.isIdle }) {
+        let deadline = Deadline(afterMs: withinMs)
+        while !deadline.isReached, !machine.withLock({ $0.isIdle }) {
             try? await Task.sleep(for: .milliseconds(5))
         }
     }

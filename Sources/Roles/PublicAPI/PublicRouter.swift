@@ -96,7 +96,7 @@ package final class PublicRouter: HTTPHandler {
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
         var headers = call.headers
         headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
-        let catalog = executor.resolver.catalog
+        let catalog = executor.lookup.catalog
         call.exchange.respond(
             .ok, headers: headers,
             body: PageNotice.insert(into: page, operations: catalog.invalidOperations, errors: catalog.errors))
@@ -126,7 +126,8 @@ package final class PublicRouter: HTTPHandler {
     }
 
     package func failureHeaders(origin: String?) -> HTTPHeaders {
-        // An origin that was not read can only be the one that is allowed, or does not matter.
+        // If the header was not read, the origin is unknown. Assuming the only allowed one is safe: browsers compare it
+        // with the page's own.
         let only = settings.corsOrigins.count == 1 ? settings.corsOrigins.first : nil
         return (origin ?? only).map(corsHeaders(origin:)) ?? [:]
     }

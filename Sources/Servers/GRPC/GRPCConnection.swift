@@ -51,7 +51,7 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Set from a frame to the end of its read, when NIO flushes.
     private var isReading = false
     private var isGathering = false
-    /// Limits frames that cost work without asking for any.
+    /// Limits control frames, which cost work although they request nothing.
     private let controlThrottle: InputThrottle
 
     init(

@@ -132,7 +132,7 @@ struct CompatibilityCheckTests {
                 == ["warning refresh-removed main.gql:1:7"])
     }
 
-    @Test func connectorsAndService() throws {
+    @Test func removedConnectorsAndAnotherServiceBreakClients() throws {
         let old = try LibrarySchema.compile(["main": Self.old, "second": Self.old], schema: LibrarySchema.compiled)
         let project = Project(
             serviceID: "other", schemaFiles: [SourceFile(path: "schema.gql", text: LibrarySchema.compiled)],

@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"predictions":[]}"#, #"{"predictions":[{}]}"#, #"{"predictions":[{"embeddings":{}}, 1]}"#])
-    func answersWithoutPredictions(_ body: String) {
+    func answersWithoutPredictionsFail(_ body: String) {
         #expect(
             read(Self.vertex, Self.request("a"), body) == [
                 "failed",

@@ -132,7 +132,7 @@ import Testing
         #expect(throws: RequestError.self) { try explain("Novels", ["year": "x"]) }
     }
 
-    @Test func stepsOfMutations() throws {
+    @Test func stepsOfMutationsAreExplained() throws {
         #expect(try explain("SetGenre").steps.first?.sql?.contains("UPDATE \"novel\"") == true)
         #expect(try explain("AddMany").steps.first?.sql?.contains("INSERT INTO \"novel\"") == true)
         let log = try explain("Log")

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func byteByByte() async throws {
+    @Test func framesMayArriveByteByByte() async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port)
             try client.openWebSocket()

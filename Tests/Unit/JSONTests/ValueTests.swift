@@ -24,7 +24,7 @@ struct JSONValueTests {
     }
 
     @Test(arguments: [3, 40])
-    func objectsAsDictionaries(count: Int) throws {
+    func objectsChangeLikeDictionariesAndKeepTheirOrder(count: Int) throws {
         var object = JSONObject((0..<count).map { ("k\($0)", .int(Int64($0))) })
         #expect(object.count == count)
         #expect(Array(object.keys) == (0..<count).map { "k\($0)" })

@@ -63,7 +63,7 @@ import Testing
         arguments: [
             ([20.0], 10_000), ([7.0, 3.0], 1_000), ([0.5], 3_000), ([100_000.0, 0.1], 200),
         ] as [([Double], Int64)])
-    func countsAndOrder(_ rates: [Double], _ lengthMs: Int64) {
+    func schedulesAreCompleteAndInOrder(_ rates: [Double], _ lengthMs: Int64) {
         var schedule = MutationSchedule(rates: rates, lengthMs: lengthMs)
         var all: [MutationSchedule.Due] = []
         while let due = schedule.next() { all.append(due) }

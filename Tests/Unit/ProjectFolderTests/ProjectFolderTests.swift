@@ -91,7 +91,7 @@ struct ProjectFolderTests {
         #expect(try problems(["two/m.gql": nil]) == ["warning no-operations 0:0"])
     }
 
-    @Test func noSuchFolder() throws {
+    @Test func missingFoldersAreReported() throws {
         let error = #expect(throws: CatalogError.self) { try ProjectFolder.load("/nowhere/at/all") }
         #expect(error?.diagnostics.map(\.rule) == [.noFolder])
     }

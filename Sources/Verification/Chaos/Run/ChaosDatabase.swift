@@ -1,3 +1,4 @@
+import Clocks
 import LoadDriver
 import Logging
 import Postgres
@@ -68,10 +69,10 @@ struct ChaosDatabase: Sendable {
 
     /// Runs a query for one number, with retries, since Postgres may be restarting.
     private func number(_ sql: String) async -> Int? {
-        let deadline = ContinuousClock.now + .milliseconds(ChaosCluster.readyMs)
+        let deadline = Deadline(afterMs: ChaosCluster.readyMs)
         while true {
             if let rows = try? await pool.query(Statement(sql)) { return rows.rows.first?.int(0) }
-            guard ContinuousClock.now < deadline else { return nil }
+            guard !deadline.isReached else { return nil }
             await ChaosRun.pause(ms: 200)
         }
     }

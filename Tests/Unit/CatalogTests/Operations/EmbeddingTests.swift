@@ -134,7 +134,7 @@ import Testing
         #expect(call.parameters.contains("[3.0,0.5]"))
     }
 
-    @Test func vectorsOfMutations() throws {
+    @Test func mutationsListTheTextsThatNeedVectors() throws {
         let operation = try compile(
             """
             mutation M($t: String!) {

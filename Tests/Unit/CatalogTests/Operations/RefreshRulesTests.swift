@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func mistakesAndDoubts() throws {
+    @Test func mistakesAreErrorsAndDoubtsWarnings() throws {
         let errors = [
             ("query Q @refresh { users { id } }", "needs \"every\""),
             ("query Q @refresh(onMutationExecuted: {}) { users { id } }", "needs the name"),

@@ -205,7 +205,7 @@ import Testing
             #"1:64 value-type: expected a value of Mood [did you mean "GLAD"?]"#
         ),
     ])
-    func mistakesInOperations(selection: String, problem: String) {
+    func mistakesInOperationsAreReported(selection: String, problem: String) {
         let found = errors("query Q @auth(level:USER) " + selection)
         #expect(found.contains("main.gql:" + problem), "\(found)")
     }
@@ -265,7 +265,7 @@ import Testing
         ),
         ("scalar Url", "1:8 definition-not-offered: custom scalars are not supported: use Any for arbitrary JSON"),
     ])
-    func mistakesInSchemas(text: String, problem: String) {
+    func mistakesInSchemasAreReported(text: String, problem: String) {
         let found = errors("query Q @auth(level: USER) { __typename }", text)
         #expect(found.first == "people.gql:" + problem)
     }

@@ -159,7 +159,7 @@ import Testing
                 == #"variable "$ids[0]" is null: a value is required"#)
     }
 
-    @Test func pathsAreNamed() throws {
+    @Test func refusalsNameThePathInTheVariable() throws {
         let operation = try CatalogHarness.operation(
             "mutation M($rows: [Novel_Data!]!) { novel_insertMany(data: $rows) }")
         let sent = try CatalogHarness.object(#"{"rows": [{"title": "a"}, {"printedYear": "x"}]}"#)

@@ -69,7 +69,7 @@ import Testing
         #expect(steps.map(\.keysWritten.count) == [1, 1])
     }
 
-    @Test func defaultsOfPostgres() throws {
+    @Test func insertsWithoutDataUseDefaultValues() throws {
         let step = try step("mutation M { token_insert(data: {}) }")
         #expect(
             step.sql.hasPrefix(#"WITH w AS (INSERT INTO "token" AS t1 DEFAULT VALUES RETURNING t1."id"::text AS "id""#))
@@ -191,7 +191,7 @@ import Testing
         #expect(byKey.parameters.contains(a) && byKey.parameters.contains(nil))
     }
 
-    @Test func readsAndTransactions() throws {
+    @Test func readsAreStepsOfTheTransaction() throws {
         let call = try CatalogHarness.operation(
             "mutation M($id: UUID!) @transaction { query { novel(id: $id) { title } } novel_delete(id: $id) }"
         ).mutation(#"{"id": "\#(a)"}"#)

@@ -201,7 +201,7 @@ import Testing
         #expect(operation.authReads.uid)
     }
 
-    @Test func skipAndInclude() throws {
+    @Test func skippedFieldsAreNotSelected() throws {
         let operation = try CatalogHarness.operation(
             """
             query Q($a: Boolean!, $id: UUID!) {

@@ -21,7 +21,7 @@ struct ExpressionTextTests {
             """
         ),
     ])
-    func printedByPostgres(written: String, printed: String) {
+    func whatPostgresPrintsIsTheSameExpression(written: String, printed: String) {
         #expect(ExpressionText.areSame(written, printed))
     }
 

@@ -49,7 +49,7 @@ struct MigrationCreateTests {
             ])
     }
 
-    @Test func anotherPostgresSchema() {
+    @Test func otherPostgresSchemasAreCreatedAndNamed() {
         let sql = statements("enum E { X }\ntype A @table { e: E }", in: "app")
         #expect(sql.first == "CREATE SCHEMA IF NOT EXISTS \"app\"")
         #expect(sql.last?.contains("\"e\" \"app\".\"e\"") == true)
@@ -119,7 +119,7 @@ struct MigrationPlanTests {
 
     private static let same = "type Novel @table { title: String! mood: Mood binder: Binder }"
 
-    @Test func nothingToDo() {
+    @Test func aDatabaseThatFitsNeedsNoSteps() {
         let plan = plan(Self.same)
         #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
     }

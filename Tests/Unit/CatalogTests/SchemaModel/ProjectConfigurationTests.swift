@@ -25,7 +25,7 @@ struct ProjectConfigurationTests {
         return (configuration, sink.diagnostics.map { "\($0.severity) \($0.rule)" })
     }
 
-    @Test func readsWhatMatters() {
+    @Test func configurationsAreReadWithoutForeignEntries() {
         let (configuration, problems) = service(
             mapping(
                 ("specVersion", .scalar("v1")), ("serviceId", .scalar("novels")), ("location", .scalar("eu")),

@@ -14,7 +14,7 @@ struct SchemaNamesTests {
         #expect(GeneratedNames.singular(ofType: name) == singular)
     }
 
-    @Test func foreignKeyFields() {
+    @Test func foreignKeyFieldsJoinReferenceAndTarget() {
         #expect(GeneratedNames.foreignKeyField(reference: "lot", target: "id") == "lotId")
         #expect(GeneratedNames.foreignKeyField(reference: "user", target: "uid") == "userUid")
     }

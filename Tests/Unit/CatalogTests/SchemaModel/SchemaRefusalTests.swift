@@ -328,7 +328,7 @@ struct SchemaRefusalTests {
         #expect(sink.diagnostics.map(\.rule) == [.syntax])
     }
 
-    @Test func tooManyColumns() {
+    @Test func tooManyColumnsAreRefused() {
         let fields = (0..<1_600).map { "f\($0): Int" }.joined(separator: "\n")
         #expect(schemaDiagnostics("type A @table {\n\(fields)\n}").map(\.rule) == [.tooManyColumns])
     }

@@ -118,7 +118,7 @@ struct SchemaTableTests {
         #expect(schema.table(ofType: "Account")?.uniques.map(\.name) == ["account_user_id_uidx"])
     }
 
-    @Test func manyToMany() throws {
+    @Test func joinTablesRelateManyToMany() throws {
         let schema = compileSchema(
             """
             type Novel @table { title: String }

@@ -14,7 +14,7 @@ import Testing
         #expect(StreamID(text) == nil)
     }
 
-    @Test func orderAndSuccessor() {
+    @Test func streamIDsAreOrderedAndHaveSuccessors() {
         let ids = [
             StreamID.zero, StreamID(ms: 0, sequence: 1), StreamID(ms: 1, sequence: 0), StreamID(ms: 1, sequence: 9),
             .max,

@@ -37,7 +37,7 @@ import Testing
         #"{"\u0001":[-2.2250738585072014e-308,-9223372036854775808]}"#, #"{"a":{"b":[null,true,false]},"c":""}"#,
         #"{"":[-1.9643901380568704e-06,-1.9643901380568704e-06,-1.9643901380568704e-06,-1.9643901380568704e-06]}"#,
     ])
-    func estimateAndText(_ text: String) throws {
+    func theEstimateRefusesNothingThatFits(_ text: String) throws {
         let bytes = try JSONValue(parsing: Array(text.utf8)).compactBytes.count
         #expect(try refusal(text, bytesMax: bytes) == nil)
         #expect(try refusal(text, bytesMax: bytes - 1)?.code == .payloadTooLarge)
