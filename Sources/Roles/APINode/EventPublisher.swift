@@ -97,8 +97,8 @@ package final class EventPublisher: Sendable {
         case .report(.published): metrics.published.increment()
         case .report(.deferred(let id, let reason)):
             metrics.deferred.increment()
-            // At debug level: one line for each event would be a flood while the broker is away. The sweeper reports
-            // the backlog.
+            // At debug level: one line for each event would be a flood while the broker is unreachable. The sweeper
+            // reports the backlog.
             logger.debug("event left to the sweeper", metadata: ["event": "\(id)", "error": "\(reason)"])
         case .report(.republished(let count)): metrics.republished.increment(by: Int64(count))
         case .report(.rowsLeft(let count, let reason)):

@@ -173,7 +173,7 @@ struct InterestEntry: Sendable {
 
     /// Starts the time for an answer, unless an earlier subscriber waits already.
     mutating func expectAnswer(byMs: Int64) { answerByMs = answerByMs ?? byMs }
-    /// The claim of a client that gets an error is over: the answer must include the result.
+    /// Drops the claim of a client that gets an error: the next answer must include the result.
     mutating func answerIsOverdue() {
         answerByMs = nil
         if case .claim = held { held = .nothing }

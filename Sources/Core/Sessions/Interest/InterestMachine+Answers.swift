@@ -45,7 +45,7 @@ extension InterestMachine {
         }
     }
 
-    /// Makes room for another live query: ends one without subscriptions, even if its time to linger is not over.
+    /// Makes room for another live query: one without subscriptions ends, however long it would have been kept.
     /// - Throws: `.limitExceeded` if all have subscriptions.
     mutating func makeRoom() throws(RequestError) -> [Action] {
         if table.count < settings.liveQueriesMax { return [] }

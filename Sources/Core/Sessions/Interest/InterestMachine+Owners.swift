@@ -1,6 +1,6 @@
 package import LiveModel
 
-// The epochs of the shards' owners, which decide whose messages are accepted.
+// Whose messages count: the epochs of the shards' owners.
 
 extension InterestMachine {
     /// Judges the epoch of a message's sender.

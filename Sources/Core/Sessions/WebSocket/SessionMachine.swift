@@ -97,7 +97,7 @@ package protocol SessionMachine: Sendable {
     /// Errors of one refresh; the operation continues.
     mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// The session's token expired or was revoked, as the error says. Its live operations, `ids`, have been ended and
-    /// are to be reported as such, or the session ends. If there are none, a protocol that takes new tokens goes on:
+    /// are to be reported as such, or the session ends. If there are none, a protocol that takes new tokens continues:
     /// what it follows needs no token.
     mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
     /// It is time for the protocol's keep-alive message.
