@@ -11,8 +11,45 @@ enum ColumnSQL {
     /// Returns the wire form of an expression that has a column's type. A `char(n)` comes without its padding, as
     /// comparisons and keys see it, so that the value just read finds its row.
     static func wireForm(_ sql: String, _ column: Column) -> String {
-        guard column.sqlTypeOverride?.hasPrefix("character(") == true else { return wireForm(sql, type: column.type) }
+        let isPadded = column.dataType?.conversion == nil && column.dataType?.name.hasPrefix("character(") == true
+        guard isPadded else { return wireForm(standard(sql, column), type: column.type) }
         return column.type.isList ? "\(sql)::text[]" : "\(sql)::text"
+    }
+
+    /// Converts an expression of a column's type to the standard type of its scalar, `text` for an enum.
+    static func standard(_ sql: String, _ column: Column) -> String {
+        let type = (column.type.scalar.sqlTypeName ?? "text") + (column.type.isList ? "[]" : "")
+        switch column.dataType?.conversion {
+        case nil: return sql
+        case .cast(_, throughText: false): return "\(sql)::\(type)"
+        case .cast(_, throughText: true): return "\(sql)::text\(column.type.isList ? "[]" : "")::\(type)"
+        case .jsonArray:
+            let elements = column.type.scalar == .any ? "jsonb_array_elements" : "jsonb_array_elements_text"
+            return "CASE WHEN jsonb_typeof(\(sql)::jsonb) = 'array'"
+                + " THEN ARRAY(SELECT \(elements)(\(sql)::jsonb))::\(type) END"
+        }
+    }
+
+    /// Converts an expression of the standard type of a column's scalar to the column's type.
+    static func stored(_ value: [Piece], _ column: Column) -> [Piece] {
+        guard let form = storedForm(of: column) else { return value }
+        return .text(form.before) + value + .text(form.after)
+    }
+
+    static func stored(_ value: String, _ column: Column) -> String {
+        guard let form = storedForm(of: column) else { return value }
+        return form.before + value + form.after
+    }
+
+    private static func storedForm(of column: Column) -> (before: String, after: String)? {
+        guard let dataType = column.dataType else { return nil }
+        let list = column.type.isList ? "[]" : ""
+        return switch dataType.conversion {
+        case nil: nil
+        case .cast(_, throughText: false): ("(", ")::\(dataType.name)\(list)")
+        case .cast(_, throughText: true): ("(", ")::text\(list)::\(dataType.name)\(list)")
+        case .jsonArray: ("to_jsonb(", dataType.name == "jsonb" ? ")" : ")::json")
+        }
     }
 
     static func wireForm(_ sql: String, type: ColumnType) -> String {
@@ -43,15 +80,37 @@ enum ColumnSQL {
         "\(alias).\(SQLName.quoted(column.name))"
     }
 
-    /// Returns the column as filters compare it. Postgres only compares arrays of equal types, so a list with an
-    /// explicit data type such as `varchar(3)[]` is cast to that of its scalar.
-    static func compared(_ column: Column, of alias: String) -> String {
+    /// Returns the column as `ORDER BY`, `GROUP BY` and similar use it: in a type that has an order.
+    static func ordered(_ column: Column, of alias: String) -> String {
         let reference = reference(column, of: alias)
-        guard column.type.isList, let own = column.sqlTypeOverride, let standard = column.type.scalar.sqlTypeName,
-            own != standard
-        else { return reference }
-        // Casting through text makes a real 0.1 equal to the 0.1 in a request.
-        return "\(reference)\(own == "real" ? "::text[]" : "")::\(standard)[]"
+        return switch column.dataType?.conversion {
+        case nil, .cast(.direct, _), .cast(.stored, _): reference
+        case .cast(.standard, _), .jsonArray: "(\(standard(reference, column)))"
+        }
+    }
+
+    /// Returns the column as filters compare it.
+    static func compared(_ column: Column, of alias: String) -> ComparedSQL {
+        let reference = reference(column, of: alias)
+        guard let dataType = column.dataType else { return ComparedSQL(reference) }
+        let isEnum = column.type.scalar.sqlTypeName == nil
+        switch dataType.conversion {
+        case nil:
+            // Postgres only compares arrays of equal types, so a list with an explicit data type such as `varchar(3)[]`
+            // is cast to that of its scalar.
+            guard column.type.isList, let standard = column.type.scalar.sqlTypeName, dataType.name != standard else {
+                return ComparedSQL(reference)
+            }
+            // Casting through text makes a real 0.1 equal to the 0.1 in a request.
+            return ComparedSQL("\(reference)\(dataType.name == "real" ? "::text[]" : "")::\(standard)[]")
+        case .cast(.direct, _) where !column.type.isList: return ComparedSQL(reference)
+        case .cast(.stored, _) where !column.type.isList:
+            return ComparedSQL(
+                reference, matched: dataType.name == "citext" ? reference : "\(reference)::text",
+                operandType: dataType.name)
+        case .cast, .jsonArray:
+            return ComparedSQL("(\(standard(reference, column)))", operandType: isEnum ? "text" : nil)
+        }
     }
 
     /// Returns the expression of `_id`: the type and the key, `Novel["0a…"]`.
@@ -75,6 +134,33 @@ enum ColumnSQL {
     }
 }
 
+/// A column as filters compare it.
+struct ComparedSQL {
+    /// The value that equality, order and lists compare.
+    let value: [Piece]
+    /// The text that patterns match.
+    let matched: [Piece]
+    /// The type that operands are cast to, the element type for lists; nil for the standard type of the scalar.
+    let operandType: String?
+
+    init(_ value: String, matched: String? = nil, operandType: String? = nil) {
+        self.value = .text(value)
+        self.matched = .text(matched ?? value)
+        self.operandType = operandType
+    }
+
+    init(_ value: [Piece]) {
+        self.value = value
+        matched = value
+        operandType = nil
+    }
+
+    /// Returns the cast that follows an operand.
+    func cast(isList: Bool) -> [Piece] {
+        operandType.map { .text("::\($0)\(isList ? "[]" : "")") } ?? []
+    }
+}
+
 /// Renders aggregates over the rows of an alias.
 enum AggregateSQL {
     static func wireForm(_ aggregate: Aggregate, _ alias: String) -> String {
@@ -93,7 +179,8 @@ enum AggregateSQL {
         switch aggregate {
         case .countRows: "count(*)"
         case .function(let function, let column, let distinct):
-            "\(function.rawValue)(\(distinct ? "DISTINCT " : "")\(ColumnSQL.reference(column, of: alias)))"
+            "\(function.rawValue)(\(distinct ? "DISTINCT " : "")"
+                + ColumnSQL.standard(ColumnSQL.reference(column, of: alias), column) + ")"
         }
     }
 }

@@ -14,7 +14,7 @@ extension TemplateBuilder {
             defer { isNegated = outer }
             return [.wrapped("NOT (", predicate(inner, table, alias), ")")]
         case .column(let column, let test):
-            return self.test(test, .text(ColumnSQL.compared(column, of: alias)), canBeNull: column.isNullable)
+            return self.test(test, ColumnSQL.compared(column, of: alias), canBeNull: column.isNullable)
         case .referenced(let reference, let target, let inner):
             let other = self.alias()
             let before = unknown
@@ -33,13 +33,15 @@ extension TemplateBuilder {
         case .count(let rows, let inner, let tests):
             let before = unknown
             let matching = matching(rows, inner, alias)
-            let items = tests.map { test($0, .text("(SELECT count(*)") + matching + .text(")"), canBeNull: false) }
+            let items = tests.map {
+                test($0, ComparedSQL(.text("(SELECT count(*)") + matching + .text(")")), canBeNull: false)
+            }
             let exists: [Piece] = .text("EXISTS (SELECT 1") + matching + .text(")")
             let all = [Piece.joined(items, separator: " AND ", empty: exists)]
             return definite(
                 items.count > 1 ? [.wrapped("(", all, ")")] : all, since: before, isExact: tests.isEmpty && !isNegated)
         case .aggregate(let aggregate, let test):
-            return self.test(test, .text(AggregateSQL.value(aggregate, alias)))
+            return self.test(test, ComparedSQL(AggregateSQL.value(aggregate, alias)))
         case .variable(let variable):
             guard let value = bindings?.value(variable.name, path: variable.path), !value.isNull else { return [] }
             return predicate(InputInterpreter(schema: schema).filter(variable, value), table, alias)
@@ -77,7 +79,8 @@ extension TemplateBuilder {
     }
 
     /// - Parameter canBeNull: whether the value may be null in a row.
-    private mutating func test(_ test: ColumnTest, _ column: [Piece], canBeNull: Bool = true) -> [Piece] {
+    private mutating func test(_ test: ColumnTest, _ compared: ComparedSQL, canBeNull: Bool = true) -> [Piece] {
+        let column = compared.value
         switch test {
         case .isNull(.sent) where nullOperands == .compared && !canBeNull: return unknownTest()
         case .isNull(.constant(let flag)), .isNull(.sent(let flag)):
@@ -86,22 +89,25 @@ extension TemplateBuilder {
             let isTrue = when([.isTrue(name)], .text(" IS NULL"), otherwise: .text(" IS NOT NULL"))
             return tested([.notNull(name, path: [])], column + isTrue)
         case .compare(let comparison, let operand):
-            let compared = column + .text(" \(comparison.rawValue) ") + [value(operand)]
-            guard case .variable = operand.source, canBeNull else { return tested(operand, compared) }
+            let test =
+                column + .text(" \(comparison.rawValue) ") + [value(operand)]
+                + compared.cast(isList: operand.type.isList)
+            guard case .variable = operand.source, canBeNull else { return tested(operand, test) }
             switch comparison {
-            case .equal: return tested(operand, compared, null: column + .text(" IS NULL"))
-            case .notEqual: return tested(operand, compared, null: column + .text(" IS NOT NULL"))
-            case .less, .lessOrEqual, .greater, .greaterOrEqual: return tested(operand, compared)
+            case .equal: return tested(operand, test, null: column + .text(" IS NULL"))
+            case .notEqual: return tested(operand, test, null: column + .text(" IS NOT NULL"))
+            case .less, .lessOrEqual, .greater, .greaterOrEqual: return tested(operand, test)
             }
         case .member(let operand, let isNegated):
             let comparison = isNegated ? " <> ALL (" : " = ANY ("
-            return tested(operand, column + .text(comparison) + [value(operand)] + .text(")"))
+            return tested(
+                operand, column + .text(comparison) + [value(operand)] + compared.cast(isList: true) + .text(")"))
         case .match(let match, let operand, let isNegated):
-            let comparison = .text(isNegated ? "NOT " : "") + column + .text(" \(match.rawValue) ")
+            let comparison = .text(isNegated ? "NOT " : "") + compared.matched + .text(" \(match.rawValue) ")
             return tested(operand, comparison + [value(operand)])
         case .list(let comparison, let operand, let isNegated):
             let list = operand.type.isList ? [value(operand)] : .text("ARRAY[") + [value(operand)] + .text("]")
-            let test = column + .text(" \(comparison.rawValue) ") + list
+            let test = column + .text(" \(comparison.rawValue) ") + list + compared.cast(isList: true)
             guard isNegated else { return tested(operand, test) }
             // A list that is null contains nothing.
             let negated = .text("NOT coalesce(") + test + .text(", FALSE)")
@@ -113,7 +119,7 @@ extension TemplateBuilder {
             guard let value = bindings?.value(name, path: []) else { return [] }
             var items: [[Piece]] = []
             for test in InputInterpreter(schema: schema).tests(value, input, name) {
-                items.append(self.test(test, column, canBeNull: canBeNull))
+                items.append(self.test(test, compared, canBeNull: canBeNull))
             }
             return [.joined(items, separator: " AND ", empty: [])]
         }

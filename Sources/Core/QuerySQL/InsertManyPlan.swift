@@ -130,7 +130,7 @@ struct InsertManyPlan: Sendable {
             else { return nil }
             parts.append(part)
         }
-        return EntityKey(table: insert.table.name, values: parts)
+        return EntityKey(table: insert.table.name, values: KeyMasks(insert.table).masked(parts))
     }
 
     // MARK: Text
@@ -161,8 +161,9 @@ struct InsertManyPlan: Sendable {
         let arrays = types.enumerated().map {
             "$\(firstParameter + $0.offset)::\($0.element.isList ? "text" : $0.element.name)[]"
         }
-        let values = types.enumerated().map {
-            "u.c\($0.offset + 1)" + ($0.element.isList ? "::\($0.element.text)" : "")
+        let values = types.enumerated().map { index, type in
+            let value = "u.c\(index + 1)" + (type.isList ? "::\(type.text)" : "")
+            return ColumnSQL.stored(value, columns[index])
         }
         let aliases = (1...columns.count).map { "c\($0)" }
         var sql = "INSERT INTO \(SQLName.quoted(table.name)) AS t (\(names.joined(separator: ", "))) SELECT "

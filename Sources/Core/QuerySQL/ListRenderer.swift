@@ -44,7 +44,7 @@ extension TemplateBuilder {
             }
             first = [scores.relevance + .text(" DESC")]
         case .similarity(_, let similarity):
-            let column = ColumnSQL.reference(similarity.column, of: alias)
+            let column = ColumnSQL.ordered(similarity.column, of: alias)
             scores.distance = .text("(\(column) \(similarity.method.symbol) ") + [value(similarity.vector)] + .text(")")
             tests.append(.text(column + " IS NOT NULL"))
             if let maximum = similarity.distanceMax {
@@ -222,7 +222,7 @@ extension TemplateBuilder {
             for name in names {
                 guard let column = table.column(ofField: name), !field.inclusion.isAlways || seen.insert(name).inserted
                 else { continue }
-                columns.append(when(field.inclusion, .text(ColumnSQL.reference(column, of: alias))))
+                columns.append(when(field.inclusion, .text(ColumnSQL.ordered(column, of: alias))))
             }
         }
         var order: [[Piece]] = []

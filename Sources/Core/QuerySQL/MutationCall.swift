@@ -70,7 +70,7 @@ struct ReturnedKey: Sendable {
             return nil
         }
         let values = zip(table.keyColumns, found).compactMap { try? scalars.coerce($1, to: $0.type) }
-        return values.count == found.count ? EntityKey(table: table.name, values: values) : nil
+        return values.count == found.count ? EntityKey(table: table.name, values: KeyMasks(table).masked(values)) : nil
     }
 }
 

@@ -13,7 +13,7 @@ extension MutationPlan {
             guard let part = enclosing[field] ?? Self.part(field, of: row, &builder) else { return nil }
             parts.append(part)
         }
-        return KeySource(table: table.name, parts: parts)
+        return KeySource(table: table.name, parts: parts, masks: KeyMasks(table))
     }
 
     static func part(
@@ -71,7 +71,7 @@ extension MutationPlan {
             parts[index] = KeySource.Part(
                 given: (builder.index(of: operand), assignment.required), fallback: addressed[index].fallback)
         }
-        let keys = [KeySource(table: table.name, parts: addressed)]
-        return setsKey ? keys + [KeySource(table: table.name, parts: parts)] : keys
+        let keys = [KeySource(table: table.name, parts: addressed, masks: KeyMasks(table))]
+        return setsKey ? keys + [KeySource(table: table.name, parts: parts, masks: KeyMasks(table))] : keys
     }
 }

@@ -40,6 +40,7 @@ package struct MutationPlan: Sendable {
     struct KeySource: Sendable {
         let table: String
         let parts: [Part]
+        let masks: KeyMasks
 
         struct Part: Sendable {
             /// The operand if all conditions hold, otherwise the fallback; without either there is no key.
@@ -115,7 +116,7 @@ package struct MutationPlan: Sendable {
                 parts.append(value)
             }
             guard parts.count == source.parts.count else { continue }
-            let key = EntityKey(table: source.table, values: parts)
+            let key = EntityKey(table: source.table, values: source.masks.masked(parts))
             if !keys.contains(key) { keys.append(key) }
         }
         return MutationStep(

@@ -42,11 +42,15 @@ extension TemplateBuilder {
     mutating func item(_ column: Column, _ row: RowData) -> (name: [Piece], value: [Piece])? {
         let name = [Piece].text(SQLName.quoted(column.name))
         let fallback = row.defaults[column.field]
-        guard let given = row.given[column.field], let set = firstValue(given, fallback) else {
+        guard let given = row.given[column.field],
+            let set = firstValue(given, fallback).map({ ColumnSQL.stored($0, column) })
+        else {
             guard let fallback else { return nil }
-            return (name, [value(fallback)])
+            return (name, ColumnSQL.stored([value(fallback)], column))
         }
-        if let fallback { return (name, when(given.required, set, otherwise: [value(fallback)])) }
+        if let fallback {
+            return (name, when(given.required, set, otherwise: ColumnSQL.stored([value(fallback)], column)))
+        }
         return (when(given.required, name), when(given.required, set))
     }
 
@@ -69,7 +73,9 @@ extension TemplateBuilder {
             return .text("coalesce(") + [value(fallback)] + .text(", \(nothing))")
         }
         if case .sql(let text)? = column.defaultValue, !column.isSerial {
-            return .text("coalesce((\(text))::\(type), \(nothing))")
+            let stored = "(\(text))::\(schema.sqlType(of: column))"
+            let value = column.dataType?.conversion == nil ? "(\(text))::\(type)" : ColumnSQL.standard(stored, column)
+            return .text("coalesce(\(value), \(nothing))")
         }
         return .text(nothing)
     }
@@ -83,12 +89,12 @@ extension TemplateBuilder {
     mutating func replacement(_ given: Assignment, _ alias: String) -> [Piece] {
         let name = SQLName.quoted(given.column.name)
         guard given.isChange else { return when(given.required, .text("\(name) = EXCLUDED.\(name)")) }
-        var old = ColumnSQL.reference(given.column, of: alias)
+        var old = ColumnSQL.standard(ColumnSQL.reference(given.column, of: alias), given.column)
         // Otherwise, a row that was inserted without the update could never be counted up from null.
         if case .change = given.value, given.column.isNullable, !given.column.type.isList {
             old = Self.changeStart(given.column.type).map { "coalesce(\(old), \($0))" } ?? old
         }
-        let value = newValue(given, from: .text(old))
+        let value = ColumnSQL.stored(newValue(given, from: .text(old)), given.column)
         return when(given.required, .text("\(name) = ") + value)
     }
 
@@ -208,13 +214,20 @@ extension TemplateBuilder {
             let name = SQLName.quoted(assignment.column.name)
             items.append(
                 when(
-                    assignment.required,
-                    .text("\(name) = ")
-                        + newValue(assignment, from: .text(ColumnSQL.reference(assignment.column, of: alias)))))
+                    assignment.required, .text("\(name) = ") + newStored(assignment, alias)))
         }
         return [.joined(items, separator: ", ", empty: .text(Self.untouched(table, alias)))]
     }
 
+    private mutating func newStored(_ assignment: Assignment, _ alias: String) -> [Piece] {
+        let column = assignment.column
+        // Unchanged if unknown until the request.
+        if case .dynamic = assignment.value { return .text(ColumnSQL.reference(column, of: alias)) }
+        let old = ColumnSQL.standard(ColumnSQL.reference(column, of: alias), column)
+        return ColumnSQL.stored(newValue(assignment, from: .text(old)), column)
+    }
+
+    /// Returns a value of the standard type of the column's scalar.
     private mutating func newValue(_ assignment: Assignment, from old: [Piece]) -> [Piece] {
         switch assignment.value {
         case .set(let operand): return [value(operand)]

@@ -16,7 +16,7 @@ extension TemplateBuilder {
         let last =
             table.view == nil ? table.keyColumns : table.columns.filter { ![.any, .vector].contains($0.type.scalar) }
         for column in last where !used.contains(column.field) {
-            items.append(.text(ColumnSQL.reference(column, of: alias)))
+            items.append(.text(ColumnSQL.ordered(column, of: alias)))
         }
         return [.wrapped(" ORDER BY ", [.joined(items, separator: ", ", empty: [])], "")]
     }
@@ -54,7 +54,7 @@ extension TemplateBuilder {
 
     private mutating func orderValue(_ key: OrderKey, _ table: Table, _ alias: String) -> String {
         switch key {
-        case .column(let column): return ColumnSQL.reference(column, of: alias)
+        case .column(let column): return ColumnSQL.ordered(column, of: alias)
         case .aggregate(let aggregate): return AggregateSQL.value(aggregate, alias)
         case .referenced(let reference, let target, let inner):
             let other = self.alias()

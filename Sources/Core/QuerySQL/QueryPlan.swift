@@ -16,6 +16,7 @@ package struct QueryPlan: Sendable {
         package let table: String
         let inclusion: Inclusion
         package let operands: [Operand]
+        let masks: KeyMasks
     }
 
     package init(
@@ -30,7 +31,8 @@ package struct QueryPlan: Sendable {
         template = builder.finish(pieces)
         lookups = fields.compactMap { field in
             guard case .lookup(let lookup) = field.kind, case .key(let operands) = lookup.target else { return nil }
-            return LookupKey(table: lookup.table.name, inclusion: field.inclusion, operands: operands)
+            return LookupKey(
+                table: lookup.table.name, inclusion: field.inclusion, operands: operands, masks: KeyMasks(lookup.table))
         }
     }
 
@@ -125,7 +127,7 @@ package struct QueryPlan: Sendable {
                 values.append(value)
             }
             guard values.count == lookup.operands.count else { continue }
-            let key = EntityKey(table: lookup.table, values: values)
+            let key = EntityKey(table: lookup.table, values: lookup.masks.masked(values))
             if !keys.contains(key) { keys.append(key) }
         }
         return keys

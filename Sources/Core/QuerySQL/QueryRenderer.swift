@@ -53,7 +53,9 @@ extension TemplateBuilder {
         case .key(let operands):
             var tests: [[Piece]] = []
             for (column, operand) in zip(table.keyColumns, operands) {
-                tests.append(.text(ColumnSQL.reference(column, of: alias) + " = ") + [value(operand)])
+                let compared = ColumnSQL.compared(column, of: alias)
+                tests.append(
+                    compared.value + .text(" = ") + [value(operand)] + compared.cast(isList: false))
             }
             return .text(" WHERE ") + [.joined(tests, separator: " AND ", empty: [])]
         case .first(let filter, let order):

@@ -152,7 +152,15 @@ package enum CatalogQuery {
             SELECT pg_catalog.json_object_agg(
               x.name, CASE WHEN x.installed_version IS NULL THEN 'available' ELSE 'installed' END)
             FROM pg_catalog.pg_available_extensions x
-            WHERE x.name = 'vector'), '{}'::json)
+            WHERE x.name IN ('vector', 'citext', 'hstore', 'ltree')), '{}'::json),
+          'types', coalesce((
+            SELECT pg_catalog.json_agg(n.name ORDER BY n.name)
+            FROM pg_catalog.pg_type t
+            JOIN pg_catalog.pg_namespace s ON s.oid = t.typnamespace
+            CROSS JOIN LATERAL (VALUES
+              (pg_catalog.format_type(t.oid, NULL)),
+              (pg_catalog.quote_ident(s.nspname) || '.' || pg_catalog.quote_ident(t.typname))) AS n(name)
+            WHERE t.typtype <> 'p' AND t.typcategory <> 'A' AND t.typrelid = 0), '[]'::json)
         )::text
         """
     }

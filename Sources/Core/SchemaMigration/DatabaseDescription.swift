@@ -73,6 +73,9 @@ package struct DatabaseDescription: Sendable {
     package var relations: [String: String] = [:]
     /// Extensions that are installed in the database or available on the server.
     package var extensions: [String: ExtensionState] = [:]
+    /// The names of the types in Postgres' search path as `format_type` prints them, and qualified by their schema, but
+    /// for arrays and the row types of tables.
+    package var types: Set<String> = []
 
     package enum ExtensionState: String, Sendable, Hashable {
         case installed, available
@@ -111,6 +114,7 @@ package struct DatabaseDescription: Sendable {
         }
         views = (root["views"]?.arrayValue ?? []).compactMap(\.stringValue)
         for entry in root["relations"]?.objectValue?.entries ?? [] { relations[entry.key] = entry.value.stringValue }
+        types = Set((root["types"]?.arrayValue ?? []).compactMap(\.stringValue))
         for entry in root["extensions"]?.objectValue?.entries ?? [] {
             extensions[entry.key] = entry.value.stringValue.flatMap(ExtensionState.init(rawValue:))
         }

@@ -69,7 +69,7 @@ struct DefinitionSQL {
 
     private func definitionType(_ column: Column) -> String {
         guard column.isSerial else { return schema.sqlType(of: column, enumSchema: namespace) }
-        switch column.sqlTypeOverride {
+        switch column.dataType?.name {
         case "smallint": return "smallserial"
         case "bigint": return "bigserial"
         default: return "serial"
@@ -85,7 +85,8 @@ struct DefinitionSQL {
         case .sql(let text): return "(\(text))"
         case .constant(let json):
             guard let value = try? JSONParser.parse(json) else { return nil }
-            return "\(SQLName.literal(SQLInput.text(value, of: column.type)))::"
+            let text = column.dataType?.conversion == .jsonArray ? json : SQLInput.text(value, of: column.type)
+            return "\(SQLName.literal(text))::"
                 + schema.sqlType(of: column, enumSchema: namespace)
         case .expression(let text):
             switch (text.filter { !$0.isWhitespace }, column.type) {
@@ -190,9 +191,9 @@ struct DefinitionSQL {
             summary: "replace \(summary)", concurrent: .build(build))
     }
 
-    /// Creates the extension that columns of type Vector need.
-    var createVectorExtension: SQLStatement {
-        SQLStatement("CREATE EXTENSION IF NOT EXISTS vector", summary: "create extension vector")
+    /// Creates an extension that has types of columns: `vector`.
+    func createExtension(_ name: String) -> SQLStatement {
+        SQLStatement("CREATE EXTENSION IF NOT EXISTS \(name)", summary: "create extension \(name)")
     }
 
     /// Wraps a statement that does not support `IF NOT EXISTS`.

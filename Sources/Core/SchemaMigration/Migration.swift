@@ -18,7 +18,7 @@ package enum Migration {
                 SQLStatement(
                     "CREATE SCHEMA IF NOT EXISTS \(SQLName.quoted(namespace))", summary: "create schema \(namespace)"))
         }
-        if schema.usesVectors { statements.append(sql.createVectorExtension) }
+        statements += schema.extensions.sorted().map(sql.createExtension)
         statements += schema.enums.values.sorted { $0.name < $1.name }.map(sql.createEnum)
         statements += schema.tables.map(sql.createTable)
         for table in schema.tables { statements += table.uniques.map { sql.createUnique($0, of: table) } }

@@ -48,7 +48,8 @@ struct MigrationPlanner {
     }
 
     mutating func plan() -> MigrationPlan {
-        if schema.usesVectors { compareVectorExtension() }
+        for name in schema.extensions.sorted() { compareExtension(name) }
+        for table in schema.tables { refuseUnknownTypes(table) }
         for type in schema.enums.values.sorted(by: { $0.name < $1.name }) { compare(type) }
         for table in schema.tables {
             if let found = existing.table(named: table.name) {
@@ -81,16 +82,34 @@ struct MigrationPlanner {
         return result
     }
 
-    /// Reports a missing pgvector before anything is changed.
-    private mutating func compareVectorExtension() {
-        switch existing.extensions["vector"] {
+    /// Reports a missing extension before anything is changed.
+    private mutating func compareExtension(_ name: String) {
+        switch existing.extensions[name] {
         case .installed: break
-        case .available: result.steps.append(sql.createVectorExtension)
-        case nil:
+        case .available: result.steps.append(sql.createExtension(name))
+        case nil where name == "vector":
             refuse(
                 "vector", nil,
                 "the schema has columns of type Vector, but the extension pgvector is not available",
                 suggestion: "install pgvector on the database server, or remove the Vector fields from the schema")
+        case nil:
+            refuse(
+                name, nil, "the schema has columns of the type \(name), but the extension \(name) is not available",
+                suggestion: "install it on the database server (postgresql-contrib), or give @col another dataType")
+        }
+    }
+
+    /// Reports the fields whose `@col(dataType:)` Postgres does not know, before anything is changed.
+    private mutating func refuseUnknownTypes(_ table: Table) {
+        for column in table.columns {
+            guard let dataType = column.dataType, !dataType.isKnown,
+                !existing.types.contains(dataType.name.prefix { $0 != "(" }.description)
+            else { continue }
+            refuse(
+                table.name, column.name,
+                "the field \"\(table.typeName).\(column.field)\" has the SQL type \"\(dataType.name)\","
+                    + " which the database does not have",
+                suggestion: "CREATE TYPE or CREATE EXTENSION for it, or give @col another dataType")
         }
     }
 

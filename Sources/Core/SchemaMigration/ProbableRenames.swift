@@ -4,7 +4,7 @@ import SchemaModel
 extension MigrationPlanner {
     /// Returns the column's type as a description of the database has it: enum names without quotes and schema.
     func describedType(of column: Column) -> String {
-        guard case .enumeration(let typeName) = column.type.scalar, column.sqlTypeOverride == nil else {
+        guard case .enumeration(let typeName) = column.type.scalar, column.dataType == nil else {
             return schema.sqlType(of: column)
         }
         return (schema.enums[typeName]?.name ?? typeName) + (column.type.isList ? "[]" : "")

@@ -158,6 +158,7 @@ extension NodeContext {
             perUser: settings.gateway.sessionsPerUserMax, perAddress: settings.gateway.sessionsPerAddressMax)
         limits.subscriptions = .init(
             perUser: settings.gateway.subscriptionsPerUserMax, perAddress: settings.gateway.subscriptionsPerAddressMax)
+        limits.liveQueriesPerAddress = settings.gateway.liveQueriesPerAddressMax
         limits.requests = .init(
             perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
         limits.uncounted = AddressSet(settings.http.uncountedAddresses) ?? AddressSet()

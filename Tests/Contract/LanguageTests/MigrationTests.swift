@@ -103,6 +103,27 @@ extension Language {
         }
 
         /// `IF NOT EXISTS` compares names only: another relation with the name of an index is reported, not ignored.
+        @Test func aTypeThatTheDatabaseLacksIsRefusedAndNamesItsField() async throws {
+            let schema = try Catalog.compile(
+                Project(
+                    serviceID: "test",
+                    schemaFiles: [
+                        SourceFile(
+                            path: "schema.gql", text: "type Part @table { size: Int @col(dataType: \"Size_Range\") }")
+                    ],
+                    connectors: [
+                        ConnectorSource(
+                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { parts { size } }")])
+                    ])
+            ).schema
+            try await LanguageServer.withOwnDatabase(fill: { _ in }) { pool in
+                let refused = try await MigrationOf.plan(schema, pool).refused
+                #expect(refused.map(\.object) == ["part"] && refused.first?.message.contains("\"Part.size\"") == true)
+                try await pool.script("CREATE DOMAIN size_range AS integer CHECK (VALUE > 0)")
+                #expect(try await MigrationOf.plan(schema, pool).refused.isEmpty)
+            }
+        }
+
         @Test func takenNamesAreReported() async throws {
             let schema = try Catalog.compile(
                 Project(

@@ -50,7 +50,7 @@ struct CompatibilityCheckTests {
                 replacing: "", by: "", schema: ("printedYear: Int", "printedYear: Int\n          copies: Float")) == [])
     }
 
-    @Test func removedOperationsAndKinds() throws {
+    @Test func removedOperationsAndChangedKindsBreakClients() throws {
         #expect(try findings(replacing: "query One", by: "query Other") == ["error operation-removed (project):0:0"])
         #expect(
             try findings(

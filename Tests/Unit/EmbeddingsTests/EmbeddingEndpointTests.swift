@@ -21,7 +21,7 @@ import Testing
         "\(endpoint.uri(of: request)) \(String(decoding: endpoint.body(of: request), as: UTF8.self))"
     }
 
-    @Test func requestsOfBothForms() {
+    @Test func requestsHaveTheFormOfTheServer() {
         let request = Self.request("a \"b\"", "ü")
         #expect(
             sent(Self.openai, request)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func vectorsOfBothForms() {
+    @Test func vectorsAreReadInBothForms() {
         let two = Self.request("a", "b")
         #expect(
             read(

@@ -47,7 +47,7 @@ import Testing
         return try OperationExplanation(operation, in: catalog, variables: variables)
     }
 
-    @Test func rulesAndTheirIndexes() throws {
+    @Test func rulesAndTheirIndexesAreExplained() throws {
         let text = try explain("Novels").text
         for part in [
             "  auth: USER\n  variables: $genre: String, $year: Int\n",

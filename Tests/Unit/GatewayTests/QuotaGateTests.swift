@@ -34,14 +34,15 @@ import Testing
         let quotas = QuotaGate(limits)
         let registry = SessionRegistry()
         let ann = QuotaSubject.user("ann")
-        let first = try SessionPermit(streamFor: [ann], registry, quotas)
-        #expect(throws: RequestError.self) { try SessionPermit(streamFor: [ann], registry, quotas) }
+        let key = LiveQueryKey(digest: Digest(of: []))
+        let first = try SessionPermit(streamOf: key, for: [ann], registry, quotas)
+        #expect(throws: RequestError.self) { try SessionPermit(streamOf: key, for: [ann], registry, quotas) }
         #expect(quotas.count(.session, of: ann) == 1)
         first.end()
         first.end()
         #expect(quotas.count(.session, of: ann) == 0 && quotas.count(.subscription, of: ann) == 0)
         // Nobody holds it: its connection broke before the session began.
-        _ = try SessionPermit(streamFor: [ann], registry, quotas)
+        _ = try SessionPermit(streamOf: key, for: [ann], registry, quotas)
         #expect(quotas.count(.session, of: ann) == 0)
     }
 }

@@ -86,7 +86,7 @@ struct ParserTests {
         #expect(refusal("type A{a:" + String(repeating: "[", count: 100_000))?.code == .tooDeep)
     }
 
-    @Test func tokenAndSizeLimits() throws {
+    @Test func tokensAndBytesAreBounded() throws {
         let limits = ParserLimits(tokensMax: 5, bytesMax: 20)
         #expect(refusal("{ a b c }", limits: limits) == nil)
         let tokens = try #require(refusal("{ a b c d }", limits: limits))

@@ -58,7 +58,7 @@ struct RoundTripTests {
     }
 
     /// The first line keeps its indentation and does not count towards the common one.
-    @Test func blockStringFirstLine() throws {
+    @Test func theFirstLineOfABlockStringKeepsItsIndentation() throws {
         #expect(BlockString.value(ofRaw: Array("oats\n    rye\n  bran".utf8)) == "oats\n  rye\nbran")
         #expect(BlockString.value(ofRaw: Array("  oats\n    rye".utf8)) == "  oats\nrye")
     }

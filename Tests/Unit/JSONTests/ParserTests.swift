@@ -100,7 +100,7 @@ struct JSONParserTests {
             [0xFF], [0xC0, 0xAF], [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3],
             [0xC3, 0x5C, 0x6E],
         ] as [[UInt8]])
-    func invalidUTF8(sequence: [UInt8]) throws {
+    func invalidUTF8IsRefused(sequence: [UInt8]) throws {
         let quote = [UInt8(ascii: "\"")]
         #expect(refusal(quote + sequence + quote)?.code == .invalidUTF8)
         #expect(refusal(quote + Array("\\n".utf8) + sequence + quote)?.code == .invalidUTF8)
@@ -120,7 +120,7 @@ struct JSONParserTests {
         #expect(refusal("123456", limits: JSONLimits(bytesMax: 5)) == JSONError(code: .tooLarge, offset: 5))
     }
 
-    @Test func allKindsOfInput() throws {
+    @Test func slicesAndBuffersAreParsed() throws {
         let bytes = Array(#"xx{"a":[1,2.5,"s",null,true]}yy"#.utf8)
         let expected: JSONValue = ["a": [1, 2.5, "s", nil, true]]
         #expect(try JSONParser.parse(bytes[2..<(bytes.count - 2)]) == expected)

@@ -85,7 +85,7 @@ import Testing
         #expect(first?.atNs == 25_000_000 && second?.atNs == 75_000_000 && schedule.count == 20)
     }
 
-    @Test func noKindsNoMutations() {
+    @Test func withoutRatesThereAreNoMutations() {
         var schedule = MutationSchedule(rates: [], lengthMs: 1_000)
         let first = schedule.next()
         #expect(schedule.count == 0 && first == nil)

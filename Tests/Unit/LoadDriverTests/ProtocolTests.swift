@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 5, 1_000])
-    func eventsOfAnyChunking(_ size: Int) {
+    func eventsAreParsedHoweverTheyAreSplit(_ size: Int) {
         let text =
             ":\n\nid: 7\nevent: next\ndata: {\"a\":\ndata:1}\n\nevent: x\n\ndata: y\r\n\r\nevent: next\rdata: z\r\r"
         var parser = ServerSentEventParser()

@@ -10,7 +10,7 @@ struct TokenPartsTests {
         ("", [] as [UInt8]?), ("AA", [0]), ("AAA", [0, 0]), ("_-8", [255, 239]), ("AAAA", [0, 0, 0]), ("A", nil),
         ("AB", nil), ("AAB", nil), ("AA==", nil), ("A+AA", nil), ("A/AA", nil), ("AA\n", nil), ("AAAAA", nil),
     ])
-    func base64URL(text: String, expected: [UInt8]?) {
+    func base64URLHasOneSpellingPerValue(text: String, expected: [UInt8]?) {
         #expect(Base64URL.decode(Array(text.utf8)) == expected)
     }
 

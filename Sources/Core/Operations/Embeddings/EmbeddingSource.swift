@@ -30,7 +30,7 @@ package struct EmbeddingSource: Sendable {
 extension Column {
     /// The dimensions of a vector column; nil if it accepts any.
     var vectorSize: Int? {
-        guard type.scalar == .vector, let sqlTypeOverride else { return nil }
-        return Int(sqlTypeOverride.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" })
+        guard type.scalar == .vector, let name = dataType?.name else { return nil }
+        return Int(name.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" })
     }
 }

@@ -27,6 +27,7 @@ extension Diagnostic {
         // The schema
         case argumentType = "argument-type"
         case dataType = "data-type"
+        case unknownDataType = "unknown-data-type"
         case defaultArguments = "default-arguments"
         case defaultExpression = "default-expression"
         case defaultSQL = "default-sql"

@@ -2,49 +2,92 @@ import GraphQLLanguage
 
 /// The SQL type that `@col(dataType:)` gives a column, checked against its GraphQL type.
 ///
-/// Only types that preserve the wire form of values are supported. They are spelt as `format_type` prints them, so that
-/// a database can be compared with the schema.
-package struct ColumnDataType {
-    /// The element type for lists: `character varying(40)`. `integer` for `serial`.
-    let name: String
-    let isSerial: Bool
+/// A type is native to a scalar if values travel in it unchanged, such as `varchar(40)` for String. Any other type that
+/// Postgres casts to and from the scalar's is converted: `citext` for String, `numeric` for Int64, `jsonb` for a list.
+/// Names are spelt as `format_type` prints them, so that a database can be compared with the schema.
+package struct ColumnDataType: Sendable, Hashable {
+    /// How values are converted between a column and the standard type of its scalar.
+    package enum Conversion: Sendable, Hashable {
+        /// Casts between the two types.
+        /// - Parameter throughText: whether the cast goes through `text`, which Postgres offers for every type.
+        case cast(Comparison, throughText: Bool)
+        /// A list stored as one JSON array.
+        case jsonArray
+    }
 
-    /// Returns nil if the type is unknown or does not fit the column. A list type may be written with or without `[]`.
+    /// The type in which filters compare a converted column with a value of the request.
+    package enum Comparison: Sendable, Hashable {
+        /// Postgres compares the two types directly: `numeric` and `integer`.
+        case direct
+        /// The column's type, whose equality may differ from that of texts: `citext`.
+        case stored
+        /// The standard type of the scalar, since the column's type has no suitable order.
+        case standard
+    }
+
+    /// The type's name, `character varying(40)`; the element type for lists, unless `conversion` is `.jsonArray`.
+    /// `integer` for `serial`.
+    package let name: String
+    private(set) var isSerial: Bool
+    /// Nil if the type is native to the scalar.
+    package let conversion: Conversion?
+    /// The Postgres extension that has the type: `citext`.
+    package let extensionName: String?
+    /// Whether the type is among those that this version knows. Others are cast through `text`.
+    package let isKnown: Bool
+    /// Whether values that Postgres takes for equal may have different texts: `A` and `a` in `citext`.
+    package let hasEqualTexts: Bool
+
+    /// Returns nil if the text is not a type, or a known type that Postgres cannot cast to and from the column's. A
+    /// list type may be written with or without `[]`; `json` and `jsonb` hold the whole list.
     init?(_ text: String, for type: ColumnType) {
-        var lowered = text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        if type.isList, lowered.hasSuffix("[]") {
-            lowered.removeLast(2)
-            if lowered.last == " " { lowered.removeLast() }
+        guard var words = SQLTypeText(text) else { return nil }
+        guard !words.isArray || type.isList else { return nil }
+        if let known = KnownDataType.all[words.base] {
+            guard words.parameters.count <= known.parametersMax else { return nil }
+            // In SQL, `char` means `char(1)`, and `numeric(20)` means `numeric(20,0)`.
+            if ["character", "bit"].contains(known.name), words.parameters.isEmpty { words.parameters = [1] }
+            if known.name == "numeric", words.parameters.count == 1 { words.parameters.append(0) }
+            let isWholeList = type.isList && !words.isArray && known.family == .json
+            guard isWholeList || known.fits(type.scalar) else { return nil }
+            guard !known.isSerial || known.native == type.scalar else { return nil }
+            name = words.spelt(as: known.name)
+            isSerial = known.isSerial
+            extensionName = known.extensionName
+            isKnown = true
+            conversion =
+                isWholeList
+                ? .jsonArray
+                : known.native == type.scalar
+                    ? nil : .cast(known.comparison(with: type.scalar), throughText: false)
+            hasEqualTexts =
+                known.name == "character" || (conversion != nil && known.family != .text)
+                || known.name == "citext"
+        } else {
+            name = words.spelt(as: words.base)
+            isSerial = false
+            extensionName = nil
+            isKnown = false
+            conversion = .cast(.standard, throughText: true)
+            hasEqualTexts = true
         }
-        let open = lowered.firstIndex(of: "(") ?? lowered.endIndex
-        var base = String(lowered[..<open])
-        while base.last == " " { base.removeLast() }
-        var parameters: [Int] = []
-        if open < lowered.endIndex {
-            guard lowered.last == ")" else { return nil }
-            for part in lowered[lowered.index(after: open)...].dropLast().split(separator: ",") {
-                guard let number = Int(part.filter { $0 != " " }), (0...10_485_760).contains(number) else { return nil }
-                parameters.append(number)
-            }
-            guard !parameters.isEmpty else { return nil }
-        }
-        guard let known = Self.known[base], known.scalar == type.scalar, parameters.count <= known.parametersMax else {
-            return nil
-        }
-        // In SQL, `char` means `char(1)`.
-        if known.name == "character", parameters.isEmpty { parameters = [1] }
-        let suffix = parameters.isEmpty ? "" : "(\(parameters.map(String.init).joined(separator: ",")))"
-        name = known.name + suffix
-        isSerial = known.isSerial
+    }
+
+    /// The type of a column that refers to one of this type: `integer` for `serial`.
+    var referring: ColumnDataType {
+        var type = self
+        type.isSerial = false
+        return type
     }
 
     /// The most dimensions that pgvector supports in a `vector`.
     package static let vectorSizeMax: Int64 = 16_000
 
     /// Reads `@col` of a field: its `dataType`, or the type that its `size` implies. Returns nil if it gives neither.
-    init?(of field: DeclaredField, _ type: ColumnType) {
+    init?(of field: DeclaredField, _ type: ColumnType, enums: [String: EnumType]) {
         guard let col = field.directive("col") else { return nil }
         if let text = col.string("dataType") {
+            if Self.isEnum(text, type, enums) { return nil }
             self.init(text, for: type)
             return
         }
@@ -56,10 +99,14 @@ package struct ColumnDataType {
         }
     }
 
-    /// Returns the types that may be given, for help texts.
+    /// Returns the types that may be given, for help texts: those native to the scalar first.
     static func names(for type: ColumnType) -> [String] {
-        known.filter { $0.value.scalar == type.scalar && !(type.isList && $0.value.isSerial) }.map(\.key).sorted()
-            .map { type.isList ? $0 + "[]" : $0 }
+        let fitting = KnownDataType.all.filter {
+            $0.value.fits(type.scalar) && !($0.value.isSerial && (type.isList || $0.value.native != type.scalar))
+        }
+        let native = fitting.filter { $0.value.native == type.scalar }.map(\.key).sorted()
+        let converted = fitting.filter { $0.value.native != type.scalar }.map(\.key).sorted()
+        return (native + converted).map { type.isList ? $0 + "[]" : $0 }
     }
 
     /// Returns whether the text names the column's own enum type, which it has anyway.
@@ -69,50 +116,59 @@ package struct ColumnDataType {
         let names = [own, SQLName.quoted(own), name, SQLName.quoted(name)]
         return (type.isList ? names + names.map { $0 + "[]" } : names).contains(text)
     }
+}
 
-    private struct Known {
-        let name: String
-        let scalar: ScalarType
-        var parametersMax = 0
-        var isSerial = false
+/// The parts of an SQL type as a schema spells it: `Time (3) with time zone[]`.
+private struct SQLTypeText {
+    /// The name in small letters, without parameters: `time with time zone`. Quoted names keep their letters.
+    let base: String
+    /// The numbers in parentheses.
+    var parameters: [Int] = []
+    let isArray: Bool
+
+    /// Returns nil for a text that cannot be a type.
+    init?(_ text: String) {
+        var words = text.contains("\"") ? text : text.lowercased()
+        words = words.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        isArray = words.hasSuffix("[]")
+        if isArray {
+            words.removeLast(2)
+            if words.last == " " { words.removeLast() }
+        }
+        var name = words
+        if let open = words.firstIndex(of: "(") {
+            guard let close = words[open...].firstIndex(of: ")") else { return nil }
+            for part in words[words.index(after: open)..<close].split(separator: ",", omittingEmptySubsequences: false)
+            {
+                guard let number = Int(part.filter { $0 != " " }), (0...10_485_760).contains(number) else { return nil }
+                parameters.append(number)
+            }
+            name = String(words[..<open] + words[words.index(after: close)...])
+        }
+        base = name.split(separator: " ").joined(separator: " ")
+        guard Self.isName(base) else { return nil }
     }
 
-    private static let known: [String: Known] = [
-        "text": Known(name: "text", scalar: .string),
-        "varchar": Known(name: "character varying", scalar: .string, parametersMax: 1),
-        "character varying": Known(name: "character varying", scalar: .string, parametersMax: 1),
-        "char": Known(name: "character", scalar: .string, parametersMax: 1),
-        "character": Known(name: "character", scalar: .string, parametersMax: 1),
-        "integer": Known(name: "integer", scalar: .int),
-        "int": Known(name: "integer", scalar: .int),
-        "int4": Known(name: "integer", scalar: .int),
-        "smallint": Known(name: "smallint", scalar: .int),
-        "int2": Known(name: "smallint", scalar: .int),
-        "serial": Known(name: "integer", scalar: .int, isSerial: true),
-        "serial4": Known(name: "integer", scalar: .int, isSerial: true),
-        "smallserial": Known(name: "smallint", scalar: .int, isSerial: true),
-        "serial2": Known(name: "smallint", scalar: .int, isSerial: true),
-        "bigint": Known(name: "bigint", scalar: .int64),
-        "int8": Known(name: "bigint", scalar: .int64),
-        "bigserial": Known(name: "bigint", scalar: .int64, isSerial: true),
-        "serial8": Known(name: "bigint", scalar: .int64, isSerial: true),
-        "double precision": Known(name: "double precision", scalar: .float),
-        "float8": Known(name: "double precision", scalar: .float),
-        "float": Known(name: "double precision", scalar: .float),
-        "real": Known(name: "real", scalar: .float),
-        "float4": Known(name: "real", scalar: .float),
-        "numeric": Known(name: "numeric", scalar: .float, parametersMax: 2),
-        "decimal": Known(name: "numeric", scalar: .float, parametersMax: 2),
-        "boolean": Known(name: "boolean", scalar: .boolean),
-        "bool": Known(name: "boolean", scalar: .boolean),
-        "uuid": Known(name: "uuid", scalar: .uuid),
-        "date": Known(name: "date", scalar: .date),
-        "timestamptz": Known(name: "timestamp with time zone", scalar: .timestamp),
-        "timestamp with time zone": Known(name: "timestamp with time zone", scalar: .timestamp),
-        // Holds UTC: sessions have this time zone.
-        "timestamp": Known(name: "timestamp without time zone", scalar: .timestamp),
-        "timestamp without time zone": Known(name: "timestamp without time zone", scalar: .timestamp),
-        "jsonb": Known(name: "jsonb", scalar: .any),
-        "vector": Known(name: "vector", scalar: .vector, parametersMax: 1),
-    ]
+    /// Returns the type with its parameters, which follow the first word of a name such as `time with time zone`, else
+    /// the name.
+    func spelt(as name: String) -> String {
+        guard !parameters.isEmpty else { return name }
+        let list = "(\(parameters.map(String.init).joined(separator: ",")))"
+        guard name.hasPrefix("time"), let space = name.firstIndex(of: " ") else { return name + list }
+        return String(name[..<space]) + list + String(name[space...])
+    }
+
+    /// Words of letters, digits, `_` and `$`, or quoted names, with dots or single blanks between them.
+    private static func isName(_ text: String) -> Bool {
+        guard let first = text.first, first.isLetter || first == "_" || first == "\"" else { return false }
+        var isQuoted = false
+        for character in text {
+            if character == "\"" {
+                isQuoted.toggle()
+            } else if !isQuoted, !(character.isLetter || character.isNumber || "_$. ".contains(character)) {
+                return false
+            }
+        }
+        return !isQuoted
+    }
 }

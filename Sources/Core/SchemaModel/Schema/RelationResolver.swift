@@ -4,7 +4,7 @@ import GraphQLLanguage
 struct ColumnShape: Hashable {
     let field: String
     let type: ColumnType
-    let sqlType: String?
+    let dataType: ColumnDataType?
 }
 
 /// A column of a foreign key.
@@ -55,7 +55,7 @@ struct RelationResolver {
     }
 
     private mutating func resolveKey(of type: DeclaredType, sink: inout DiagnosticSink) -> [ColumnShape]? {
-        if Self.hasImplicitID(type) { return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)] }
+        if Self.hasImplicitID(type) { return [ColumnShape(field: "id", type: ColumnType(.uuid), dataType: nil)] }
         var key: [ColumnShape] = []
         for name in type.table.names("key") ?? [Name("id", range: type.table.range.range)] {
             guard let shapes = columns(named: name, in: type, from: type.table.range.file, sink: &sink) else {
@@ -84,12 +84,12 @@ struct RelationResolver {
     ) -> [ColumnShape]? {
         if let field = type.field(named: name.value) {
             switch field.kind {
-            case .column(let columnType): return [Self.shape(of: field, columnType)]
+            case .column(let columnType): return [shape(of: field, columnType)]
             case .reference: return foreignKey(of: field, in: type, sink: &sink)?.map(\.local)
             }
         }
         if name.value == "id", Self.hasImplicitID(type) {
-            return [ColumnShape(field: "id", type: ColumnType(.uuid), sqlType: nil)]
+            return [ColumnShape(field: "id", type: ColumnType(.uuid), dataType: nil)]
         }
         // The name may be that of a column which a reference adds.
         for field in type.fields where Self.mayAdd(field, column: name.value) {
@@ -145,7 +145,7 @@ struct RelationResolver {
         }
         var columns: [ForeignColumn] = []
         for (name, shape) in zip(names, targets) {
-            let local = ColumnShape(field: name.value, type: shape.type, sqlType: shape.sqlType)
+            let local = ColumnShape(field: name.value, type: shape.type, dataType: shape.dataType)
             let declaredField = type.field(named: name.value)
             if let declaredField, !Self.fits(declaredField, shape) {
                 sink.report(
@@ -159,8 +159,9 @@ struct RelationResolver {
         return columns
     }
 
-    private static func shape(of field: DeclaredField, _ type: ColumnType) -> ColumnShape {
-        ColumnShape(field: field.name, type: type, sqlType: ColumnDataType(of: field, type)?.name)
+    private func shape(of field: DeclaredField, _ type: ColumnType) -> ColumnShape {
+        ColumnShape(
+            field: field.name, type: type, dataType: ColumnDataType(of: field, type, enums: declared.enums)?.referring)
     }
 
     private static func fits(_ field: DeclaredField, _ target: ColumnShape) -> Bool {

@@ -20,17 +20,21 @@ package struct Schema: Sendable {
         tables.first { $0.typeName == typeName } ?? views.first { $0.typeName == typeName }
     }
 
-    /// Whether any column needs the Postgres extension `vector`.
-    package var usesVectors: Bool {
-        (tables + views).contains { $0.columns.contains { $0.type.scalar == .vector } }
+    /// The Postgres extensions that the columns' types need: `vector`, `citext`.
+    package var extensions: Set<String> {
+        Set(
+            (tables + views).flatMap(\.columns).compactMap { column in
+                column.type.scalar == .vector ? "vector" : column.dataType?.extensionName
+            })
     }
 
     /// Returns a column's SQL type as `format_type` prints it: `uuid`, `text[]`. An enum's name is quoted, and
     /// qualified if `enumSchema` gives its Postgres schema.
     package func sqlType(of column: Column, enumSchema: String? = nil) -> String {
         let element: String
-        if let override = column.sqlTypeOverride {
-            element = override
+        if let dataType = column.dataType {
+            if dataType.conversion == .jsonArray { return dataType.name }
+            element = dataType.name
         } else if case .enumeration(let typeName) = column.type.scalar {
             let name = SQLName.quoted(enums[typeName]?.name ?? typeName)
             element = enumSchema.map { "\(SQLName.quoted($0)).\(name)" } ?? name
@@ -112,9 +116,8 @@ package struct Column: Sendable {
     /// Whether the default comes from the language rather than the schema: a different default in the database is
     /// accepted.
     package var isDefaultImplied = false
-    /// The SQL type given by `@col(dataType:)`, as `format_type` prints it: `character varying(40)`; `integer` for a
-    /// `serial`. Usable in casts.
-    package var sqlTypeOverride: String?
+    /// The SQL type given by `@col(dataType:)` or `@col(size:)`; nil if the column has the standard type of its scalar.
+    package var dataType: ColumnDataType?
     /// Whether Postgres numbers the rows: `@col(dataType: "serial")`. `defaultValue` is then `.sql`.
     package var isSerial: Bool
     /// The Postgres text search configuration of a `@searchable` column: `english`.
@@ -122,14 +125,14 @@ package struct Column: Sendable {
 
     package init(
         field: String, name: String, type: ColumnType, isNullable: Bool, defaultValue: ColumnDefault? = nil,
-        sqlTypeOverride: String? = nil, isSerial: Bool = false, searchLanguage: String? = nil
+        dataType: ColumnDataType? = nil, isSerial: Bool = false, searchLanguage: String? = nil
     ) {
         self.field = field
         self.name = name
         self.type = type
         self.isNullable = isNullable
         self.defaultValue = defaultValue
-        self.sqlTypeOverride = sqlTypeOverride
+        self.dataType = dataType
         self.isSerial = isSerial
         self.searchLanguage = searchLanguage
     }

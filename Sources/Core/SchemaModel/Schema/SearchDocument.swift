@@ -6,7 +6,7 @@ package enum SearchDocument {
         let columns = table.columns.filter { $0.searchLanguage != nil }
         let texts = columns.map { column in
             let name = alias.map { "\($0).\(SQLName.quoted(column.name))" } ?? SQLName.quoted(column.name)
-            return "coalesce(\(name), '')"
+            return "coalesce(\(name)\(column.dataType?.conversion == nil ? "" : "::text"), '')"
         }
         return "to_tsvector(\(language(table)), \(texts.joined(separator: " || ' ' || ")))"
     }

@@ -94,7 +94,7 @@ package struct TableBuilder {
                 help: "\"\(field.name)\" is a column")
         }
         let col = field.directive("col")
-        let dataType = ColumnDataType(of: field, columnType)
+        let dataType = ColumnDataType(of: field, columnType, enums: enums)
         if let text = col?.string("dataType"), let col {
             if dataType == nil, !ColumnDataType.isEnum(text, columnType, enums) {
                 let offered = ColumnDataType.names(for: columnType)
@@ -102,6 +102,11 @@ package struct TableBuilder {
                     .dataType, at: col.range(of: "dataType"), &sink,
                     "SQL type \"\(text)\" is not supported for \(columnType.typeText)",
                     help: offered.isEmpty ? nil : "supported: \(offered.joined(separator: ", "))")
+            } else if dataType?.isKnown == false {
+                sink.report(
+                    .warning, rule: .unknownDataType, at: col.range(of: "dataType"),
+                    "SQL type \"\(text)\" is not known; its values are converted from and to text",
+                    help: DidYouMean.help(text, among: ColumnDataType.names(for: columnType)))
             } else if dataType?.isSerial == true, columnType.isList || field.isNullable {
                 report(
                     .dataType, at: col.range(of: "dataType"), &sink,
@@ -127,7 +132,7 @@ package struct TableBuilder {
                 field: field.name,
                 name: col.flatMap { sqlName("name", in: $0, &sink) } ?? GeneratedNames.snakeCase(field.name),
                 type: columnType, isNullable: field.isNullable || type.isView, defaultValue: defaultValue,
-                sqlTypeOverride: dataType?.name, isSerial: dataType?.isSerial ?? false, searchLanguage: language))
+                dataType: dataType, isSerial: dataType?.isSerial ?? false, searchLanguage: language))
     }
 
     /// Checks `@col(size:)`: the maximum length of a string, or the dimensions of a vector.
@@ -188,7 +193,7 @@ package struct TableBuilder {
                 columns.append(
                     Column(
                         field: column.local.field, name: GeneratedNames.snakeCase(column.local.field),
-                        type: column.local.type, isNullable: field.isNullable, sqlTypeOverride: column.local.sqlType))
+                        type: column.local.type, isNullable: field.isNullable, dataType: column.local.dataType))
             }
         }
         checkNullability(field, foreignKey, &sink)

@@ -40,6 +40,8 @@ package struct QuotaLimits: Sendable, Hashable {
     package var sessions = Limit(perUser: 1_000, perAddress: 5_000)
     package var subscriptions = Limit(perUser: 10_000, perAddress: 50_000)
     package var requests = Limit(perUser: 256, perAddress: 512)
+    /// Distinct live queries that an address follows: what its subscriptions cost beyond deliveries.
+    package var liveQueriesPerAddress = 20_000
     /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
     package var uncounted = AddressSet(["127.0.0.0/8", "::1"]) ?? AddressSet()
 
@@ -54,6 +56,12 @@ package struct QuotaLimits: Sendable, Hashable {
         case .subscription: subscriptions
         case .request: requests
         }
+    }
+
+    /// Whether the subject's live queries are counted.
+    package func limitsLiveQueries(of subject: QuotaSubject) -> Bool {
+        guard liveQueriesPerAddress > 0, case .address(let address) = subject else { return false }
+        return !uncounted.contains(address)
     }
 
     func maximum(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
@@ -74,6 +82,8 @@ package struct QuotaLedger: Sendable {
 
     package let limits: QuotaLimits
     private(set) var counts: [Key: Int] = [:]
+    /// The subscriptions of each live query that an address follows.
+    private(set) var followed: [QuotaSubject: [LiveQueryKey: Int]] = [:]
 
     package init(_ limits: QuotaLimits) {
         self.limits = limits
@@ -96,6 +106,34 @@ package struct QuotaLedger: Sendable {
             counts[Key(resource: resource, subject: subject), default: 0] += 1
         }
     }
+
+    /// Counts a subscription of a live query towards the addresses among the subjects.
+    /// - Throws: `.limitExceeded` if it is one more live query than an address may follow.
+    package mutating func follow(_ key: LiveQueryKey, for subjects: [QuotaSubject]) throws(RequestError) {
+        for subject in subjects where limits.limitsLiveQueries(of: subject) {
+            let known = followed[subject] ?? [:]
+            guard known[key] != nil || known.count < limits.liveQueriesPerAddress else {
+                throw RequestError(
+                    .limitExceeded,
+                    "this address has reached its maximum of \(limits.liveQueriesPerAddress) live queries on this node")
+            }
+        }
+        for subject in subjects where limits.limitsLiveQueries(of: subject) {
+            followed[subject, default: [:]][key, default: 0] += 1
+        }
+    }
+
+    /// Ends a subscription that `follow` has counted.
+    package mutating func unfollow(_ key: LiveQueryKey, for subjects: [QuotaSubject]) {
+        for subject in subjects {
+            guard let count = followed[subject]?[key] else { continue }
+            followed[subject]?[key] = count > 1 ? count - 1 : nil
+            if followed[subject]?.isEmpty == true { followed[subject] = nil }
+        }
+    }
+
+    /// Returns how many distinct live queries an address follows.
+    package func liveQueryCount(of subject: QuotaSubject) -> Int { followed[subject]?.count ?? 0 }
 
     /// Releases one that was acquired before.
     package mutating func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {

@@ -9,7 +9,8 @@ package final class SessionPermit: Sendable {
     private let id: UInt64
     private let registry: SessionRegistry
     private let quotas: QuotaGate
-    private let resources: [QuotaResource]
+    /// The live query of a stream or long-poll; nil for a connection.
+    private let followed: LiveQueryKey?
     private let subjects: [QuotaSubject]
     private let isOver = Atomic(false)
 
@@ -19,22 +20,30 @@ package final class SessionPermit: Sendable {
     package convenience init(
         connectionFrom address: QuotaSubject?, _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try self.init([.session], for: address.map { [$0] } ?? [], registry, quotas)
+        try self.init(following: nil, for: address.map { [$0] } ?? [], registry, quotas)
     }
 
     /// Creates the permit of a stream or long-poll, which counts as one session and one subscription.
     /// - Throws: `.limitExceeded` if a quota is exhausted.
     package convenience init(
-        streamFor subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
+        streamOf key: LiveQueryKey, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try self.init([.session, .subscription], for: subjects, registry, quotas)
+        try self.init(following: key, for: subjects, registry, quotas)
     }
 
     private init(
-        _ resources: [QuotaResource], for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
+        following key: LiveQueryKey?, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try quotas.acquire(resources, for: subjects)
-        (self.resources, self.subjects) = (resources, subjects)
+        try quotas.acquire(.session, for: subjects)
+        if let key {
+            do throws(RequestError) {
+                try quotas.acquireSubscription(of: key, for: subjects)
+            } catch {
+                quotas.release(.session, for: subjects)
+                throw error
+            }
+        }
+        (followed, self.subjects) = (key, subjects)
         (self.registry, self.quotas) = (registry, quotas)
         id = registry.makeID()
     }
@@ -59,6 +68,7 @@ package final class SessionPermit: Sendable {
     package func end() {
         guard !isOver.exchange(true, ordering: .relaxed) else { return }
         registry.remove(id)
-        quotas.release(resources, for: subjects)
+        quotas.release(.session, for: subjects)
+        if let followed { quotas.releaseSubscription(of: followed, for: subjects) }
     }
 }

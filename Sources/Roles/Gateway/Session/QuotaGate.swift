@@ -30,6 +30,31 @@ package final class QuotaGate: Sendable {
         ledger.withLock { $0.release(resource, for: subjects) }
     }
 
+    /// Counts a subscription, of this live query, before it begins. `releaseSubscription` ends it.
+    /// - Throws: `.limitExceeded`.
+    package func acquireSubscription(
+        of key: LiveQueryKey, for subjects: [QuotaSubject]
+    ) throws(RequestError) {
+        try acquire(.subscription, for: subjects)
+        guard subjects.contains(where: limits.limitsLiveQueries) else { return }
+        do throws(RequestError) {
+            try ledger.withLock { ledger throws(RequestError) in try ledger.follow(key, for: subjects) }
+        } catch {
+            release(.subscription, for: subjects)
+            throw error
+        }
+    }
+
+    package func releaseSubscription(of key: LiveQueryKey, for subjects: [QuotaSubject]) {
+        release(.subscription, for: subjects)
+        guard subjects.contains(where: limits.limitsLiveQueries) else { return }
+        ledger.withLock { $0.unfollow(key, for: subjects) }
+    }
+
+    package func liveQueryCount(of subject: QuotaSubject) -> Int {
+        ledger.withLock { $0.liveQueryCount(of: subject) }
+    }
+
     /// Counts a request in flight, before any work is done for it. `endRequest` ends it.
     /// - Throws: `.unavailable` if there are too many.
     package func beginRequest() throws(RequestError) {
@@ -61,31 +86,6 @@ package final class QuotaGate: Sendable {
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
         ledger.withLock { $0.count(resource, of: subject) }
-    }
-
-    /// Acquires all of the resources or none.
-    /// - Throws: `.limitExceeded`.
-    func acquire(_ resources: [QuotaResource], for subjects: [QuotaSubject]) throws(RequestError) {
-        let resources = resources.filter(limits.counts)
-        guard !resources.isEmpty, !subjects.isEmpty else { return }
-        try ledger.withLock { ledger throws(RequestError) in
-            for (index, resource) in resources.enumerated() {
-                do throws(RequestError) {
-                    try ledger.acquire(resource, for: subjects)
-                } catch {
-                    for taken in resources[..<index] { ledger.release(taken, for: subjects) }
-                    throw error
-                }
-            }
-        }
-    }
-
-    func release(_ resources: [QuotaResource], for subjects: [QuotaSubject]) {
-        let resources = resources.filter(limits.counts)
-        guard !resources.isEmpty, !subjects.isEmpty else { return }
-        ledger.withLock { ledger in
-            for resource in resources { ledger.release(resource, for: subjects) }
-        }
     }
 }
 

@@ -206,7 +206,8 @@ extension PublicRouter {
     ) throws(RequestError) -> HTTPSession {
         HTTPSession(
             call.exchange, hub: hub, executor: executor, resolved: resolved, identity: identity,
-            permit: try SessionPermit(streamFor: subjects(call, identity), sessions, executor.quotas),
+            permit: try SessionPermit(
+                streamOf: resolved.liveQuery.key, for: subjects(call, identity), sessions, executor.quotas),
             peer: call.request.remoteAddress)
     }
 }

@@ -34,6 +34,9 @@ package struct GatewaySection: SettingSection {
     package let subscriptionsPerAddressMax = Setting.int(
         "gateway.subscriptionsPerAddressMax", 50_000, in: 0...10_000_000,
         "Subscriptions of one address on this node; 0: no limit.")
+    package let liveQueriesPerAddressMax = Setting.int(
+        "gateway.liveQueriesPerAddressMax", 20_000, in: 0...10_000_000,
+        "Distinct live queries of one address on this node; 0: no limit.")
     package let liveQueriesMax = Setting.int(
         "gateway.liveQueriesMax", 200_000, in: 1...10_000_000,
         "Distinct live queries on this node; those that linger make room.")

@@ -38,7 +38,7 @@ import Testing
 
     // MARK: Which texts
 
-    @Test func textsOfEveryPlace() throws {
+    @Test func textsAreFoundInEveryArgumentWithVectors() throws {
         #expect(
             try texts(
                 """

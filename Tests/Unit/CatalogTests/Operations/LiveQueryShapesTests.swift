@@ -81,7 +81,7 @@ import Testing
         )
     }
 
-    @Test func oneMutationOfTwo() throws {
+    @Test func onlyTheNamedMutationRefreshes() throws {
         let (rules, refreshed) = try list(#"@refresh(onMutationExecuted: { operation: "Move" })"#)
         #expect(rules.everyMs == nil && rules.triggers.count == 1 && rules.triggers[0].condition == nil)
         #expect(refreshed("Move") == ["List"] && refreshed("Clear") == [])

@@ -121,7 +121,7 @@ import Testing
         #expect(try operation.coerce(sent)["v"]?.description == expected)
     }
 
-    @Test func absentNullAndDefault() throws {
+    @Test func defaultsReplaceAbsentVariablesButNotNull() throws {
         let operation = try CatalogHarness.operation(
             "query Q($a: Int, $b: Int = 2, $c: Int! = 3, $d: Genre = EPIC) { novels { id } }")
         #expect(try JSONValue.object(operation.coerce([:])).description == #"{"b":2,"c":3,"d":"EPIC"}"#)

@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func batchesGoByForm() throws {
+    @Test func variablesOfOneFormShareABatch() throws {
         let operation = try CatalogHarness.operation(text)
         let sent = [#"{"f": {"title": {"eq": "a"}}}"#, "{}", #"{"f": {"title": {"eq": "b"}}}"#]
         let variables = try sent.map { try operation.coerce(try CatalogHarness.object($0)) }

@@ -64,7 +64,7 @@ struct DiagnosticsTests {
         #expect(!render("x", at: 0, 1).contains("\u{1B}"))
     }
 
-    @Test func countsAtTheEnd() {
+    @Test func theRenderingEndsWithCounts() {
         let file = SourceFile(path: "a", text: "")
         let all = DiagnosticRenderer().render([
             file.diagnostic(.error, rule: .auth, "one"), file.diagnostic(.warning, rule: .auth, "two"),
@@ -107,7 +107,7 @@ struct DiagnosticsSinkTests {
         Diagnostic(severity: severity, rule: .auth, message: "m\(line)", file: file, line: line, column: 1)
     }
 
-    @Test func ordersByPlace() {
+    @Test func diagnosticsAreOrderedByFileAndLine() {
         var sink = DiagnosticSink()
         for entry in [diagnostic(2), diagnostic(1, .warning, file: "b"), diagnostic(1, .warning), diagnostic(1)] {
             sink.report(entry)

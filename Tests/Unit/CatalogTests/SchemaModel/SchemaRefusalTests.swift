@@ -29,7 +29,8 @@ struct SchemaRefusalTests {
         let found = schemaDiagnostics(marked.text)
         let diagnostic = try #require(found.first, "nothing was reported")
         #expect(found.count == 1, "\(DiagnosticRenderer().render(found))")
-        #expect(diagnostic.severity == (refusal.rule == .redundantUnique ? .warning : .error))
+        #expect(
+            diagnostic.severity == ([.redundantUnique, .unknownDataType].contains(refusal.rule) ? .warning : .error))
         #expect(diagnostic.rule == refusal.rule)
         #expect(diagnostic.message.contains(refusal.message), "\(diagnostic.message)")
         if let help = refusal.help {
@@ -148,11 +149,14 @@ struct SchemaRefusalTests {
         Refusal(.unknownType, "type A @table { a: «ID!» }", "\"ID\"", help: "UUID or String"),
         Refusal(.unknownType, "type Novel @table { a: «Nove» }", "\"Nove\"", help: "\"Novel\""),
         Refusal(
-            .dataType, "type A @table { a: Int @col(dataType: «\"text\"») }", "not supported for Int",
+            .dataType, "type A @table { a: Int @col(dataType: «\"uuid\"») }", "not supported for Int",
             help: "smallint"),
+        Refusal(
+            .unknownDataType, "type A @table { a: String @col(dataType: «\"varchr(9)\"») }", "not known",
+            help: "varchar"),
         Refusal(.dataType, "type A @table { a: String @col(dataType: «\"text[]\"») }", "not supported for String"),
         Refusal(
-            .dataType, "type A @table { a: [Int] @col(dataType: «\"text[]\"») }", "for [Int!]", help: "smallint[]"),
+            .dataType, "type A @table { a: [Int] @col(dataType: «\"date[]\"») }", "for [Int!]", help: "smallint[]"),
         Refusal(.dataType, "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
         Refusal(.dataType, "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not supported"),
         Refusal(.dataType, "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
@@ -298,7 +302,7 @@ struct SchemaRefusalTests {
                     path: "a.gql",
                     text:
                         """
-                        extend type T @index(fields: ["x"]) {\n a: Int @col(dataType: "text")\n b: T @ref(references: \
+                        extend type T @index(fields: ["x"]) {\n a: Int @col(dataType: "uuid")\n b: T @ref(references: \
                         ["y"])\n
                         """
                             + " c: Int @default(value: 1.5) @index(type: GIN)\n d: Int @searchable\n a_max: Int\n}"),

@@ -250,15 +250,34 @@ struct SchemaTableTests {
         }
         #expect(name("VARCHAR( 40 )", .string) == "character varying(40)")
         #expect(name("char", .string) == "character(1)")
-        #expect(name("numeric(10, 2)", .float) == "numeric(10,2)")
+        #expect(name("numeric(10, 2)", .float) == "numeric(10,2)" && name("decimal(9)", .float) == "numeric(9,0)")
         #expect(name("timestamp  with time zone", .timestamp) == "timestamp with time zone")
         for text in ["varchar(9)[]", "VARCHAR (9) []", "varchar(9)"] {
             #expect(name(text, .string, isList: true) == "character varying(9)", "\(text)")
         }
         #expect(ColumnDataType("bigserial", for: ColumnType(.int64))?.isSerial == true)
-        for wrong in ["numeric(1,2,3)", "numeric(", "numeric()", "numeric(-1)", "text(3)", "int", "", "text; drop"] {
+        for wrong in ["numeric(1,2,3)", "numeric(", "numeric()", "numeric(-1)", "text(3)", "serial", "", "text; drop"] {
             #expect(name(wrong, .float) == nil && name(wrong, .string) == nil, "\(wrong)")
         }
+    }
+
+    @Test func convertedDataTypes() {
+        func type(_ text: String, _ scalar: ScalarType, isList: Bool = false) -> ColumnDataType? {
+            ColumnDataType(text, for: ColumnType(scalar, isList: isList))
+        }
+        #expect(type("citext", .string)?.conversion == .cast(.stored, throughText: false))
+        #expect(type("citext", .string)?.extensionName == "citext")
+        #expect(type("numeric", .int64)?.conversion == .cast(.direct, throughText: false))
+        #expect(type("numeric", .float)?.conversion == nil)
+        #expect(type("Time (3) with time zone", .string)?.name == "time(3) with time zone")
+        #expect(type("timestamptz(0)", .timestamp)?.name == "timestamp(0) with time zone")
+        #expect(type("jsonb", .string, isList: true)?.conversion == .jsonArray)
+        #expect(type("jsonb[]", .any, isList: true)?.conversion == nil)
+        #expect(type("Money_Range", .string)?.name == "money_range")
+        #expect(type("billing.\"Money Range\"", .string)?.name == "billing.\"Money Range\"")
+        #expect(type("money_range", .int)?.conversion == .cast(.standard, throughText: true))
+        #expect(type("inet", .int) == nil && type("date", .boolean) == nil && type("uuid", .float) == nil)
+        #expect(type("bad\"name", .string) == nil && type("a--b", .string) == nil)
     }
 
     @Test func longGeneratedNamesAreShortenedDeterministically() {

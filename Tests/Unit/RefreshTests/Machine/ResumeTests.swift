@@ -97,7 +97,7 @@ import Testing
         #expect(other.announce(known: known(forged)).runs.count == 1)
     }
 
-    @Test func anIntervalRuns() throws {
+    @Test func liveQueriesWithAnIntervalRunAtOnce() throws {
         var bench = try owner(rules: RefreshFixture.rules(everyMs: 60_000))
         #expect(bench.announce(known: known(position(RefreshFixture.id(99)))).runs.count == 1)
     }

@@ -54,7 +54,26 @@ import Testing
         #expect(!isTaken(&ledger, .session, [.address("127.0.0.1"), ann]))
     }
 
-    @Test func allPartiesOrNone() {
+    /// Many subscriptions of one live query cost one run, so they count once.
+    @Test func anAddressFollowsOnlySoManyDistinctLiveQueries() throws {
+        var ledger = ledger { $0.liveQueriesPerAddress = 2 }
+        let keys = (0..<3).map { LiveQueryKey(digest: Digest(of: [UInt8($0)])) }
+        for key in [keys[0], keys[0], keys[1]] { try ledger.follow(key, for: [home, ann]) }
+        #expect(ledger.liveQueryCount(of: home) == 2)
+        let error = #expect(throws: RequestError.self) { try ledger.follow(keys[2], for: [home]) }
+        #expect(error?.code == .limitExceeded && error?.message.contains("2 live queries") == true)
+        try ledger.follow(keys[2], for: [.address("127.0.0.1"), ann])
+        try ledger.follow(keys[2], for: [.address("192.0.2.2")])
+        ledger.unfollow(keys[0], for: [home, ann])
+        #expect(throws: RequestError.self) { try ledger.follow(keys[2], for: [home]) }
+        ledger.unfollow(keys[0], for: [home, ann])
+        try ledger.follow(keys[2], for: [home])
+        for key in [keys[1], keys[2]] { ledger.unfollow(key, for: [home]) }
+        ledger.unfollow(keys[2], for: [.address("192.0.2.2"), .address("127.0.0.1"), ann])
+        #expect(ledger.followed.isEmpty)
+    }
+
+    @Test func quotasAreAcquiredForAllSubjectsOrNone() {
         var ledger = ledger {
             $0.subscriptions.perUser = 5
             $0.subscriptions.perAddress = 1
