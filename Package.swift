@@ -200,14 +200,14 @@ let package = Package(
             .roles, "FanoutWorker",
             [
                 "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "LiveModel", "Threads", "Postgres",
-                "Observability", "Refresh", "RoleMachines", logging, metrics,
+                "Observability", "Pacing", "Refresh", "RoleMachines", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "GRPC", "GraphQLLanguage",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP,
-                logging, metrics,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", nio, nioPosix,
+                nioHTTP, logging, metrics,
             ]),
         module(
             .roles, "PublicAPI",

@@ -115,7 +115,7 @@ private struct Session<Machine: SessionMachine> {
                 isJudging = true
             case .send(let bytes), .refuse(_, let bytes):
                 if isText { precondition((try? JSONParser.parse(bytes)) != nil, "sends what is no JSON") }
-            case .rerun: break
+            case .rerun, .withdrawRefusal: break
             }
         }
         if isClosed { running = [] }

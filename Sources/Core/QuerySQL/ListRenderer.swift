@@ -60,7 +60,7 @@ extension TemplateBuilder {
             if list.isInStoredOrder {
                 return collected(
                     select(object, from: alias) + storedOrder(from + [condition], table, alias, list.arguments)
-                        + .text(" ORDER BY \(Self.place(alias))"))
+                        + .text(Self.byPlace(table, alias)))
             }
             let rows = select(object, from: alias, scores) + from + [condition]
             let order = order(list.arguments.order, table, alias, default: first)
@@ -95,7 +95,7 @@ extension TemplateBuilder {
                 selection + storedOrder(from, relation.join, joinAlias, list.arguments)
                     + .text(
                         " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far)"
-                            + " ORDER BY \(Self.place(joinAlias))"))
+                            + Self.byPlace(relation.join, joinAlias)))
         }
         let rows =
             selection
@@ -116,18 +116,25 @@ extension TemplateBuilder {
     /// Renders the rows of a list that is neither ordered nor paged. They come as they are stored, which is the order
     /// of insertion until rows are changed or deleted, whatever plan the database chooses, alone and in a batch. If
     /// there are more than the list takes, the first by key are taken.
+    ///
+    /// A view in a table's stead has no places: the unqualified `ctid` is that of the table if it has one, otherwise
+    /// that of `~none`, and its rows come by key.
     /// - Parameter rows: ` FROM … WHERE …`
     private mutating func storedOrder(
         _ rows: [Piece], _ table: Table, _ alias: String, _ arguments: ListArguments
     ) -> [Piece] {
-        .text(" FROM (SELECT \(alias).*, (\(alias).tableoid, \(alias).ctid) AS \(Self.placeName)") + rows
-            + order([], table, alias) + limits(arguments) + .text(") \(alias)")
+        let columns = table.columns.map { ColumnSQL.reference($0, of: alias) + ", " }.joined()
+        return .text(
+            " FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) \"~none\" CROSS JOIN LATERAL"
+                + " (SELECT \(columns)tableoid AS \"~table\", ctid AS \"~place\"")
+            + rows + order([], table, alias) + limits(arguments) + .text(") \(alias)")
     }
 
-    /// The place of a row in the database; no column of a schema has this name.
-    private static let placeName = "\"~place\""
-
-    private static func place(_ alias: String) -> String { "\(alias).\(placeName)" }
+    /// Orders by the place of a row in the database, then by key. No column of a schema has such a name.
+    private static func byPlace(_ table: Table, _ alias: String) -> String {
+        let key = table.keyColumns.map { ", " + ColumnSQL.reference($0, of: alias) }.joined()
+        return " ORDER BY \(alias).\"~table\", \(alias).\"~place\"\(key)"
+    }
 
     /// Renders the name of the function that parses a search's query.
     private mutating func parser(_ format: TextSearch.FormatArgument) -> [Piece] {

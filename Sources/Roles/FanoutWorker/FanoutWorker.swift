@@ -2,6 +2,7 @@ package import Broker
 package import Execution
 package import LiveModel
 package import Logging
+import Pacing
 import Postgres
 package import Refresh
 package import RoleMachines
@@ -72,13 +73,18 @@ package actor FanoutWorker {
         let ticks = Task { await self.keepTicking() }
         defer { ticks.cancel() }
         perform(machine.started())
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             do {
                 try await reader.forEach(maxEntries: Self.readMax) { await self.streamsRead($0) }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 readFailures.wrappingAdd(1, ordering: .relaxed)
-                logger.error("reading the shards' streams failed", metadata: ["error": "\(error)"])
+                if let leftOut = failure.failed(nowMs: clock.nowMs()) {
+                    logger.error(
+                        "reading the shards' streams failed",
+                        metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
+                }
                 try? await Task.sleep(for: .milliseconds(200))
             }
         }

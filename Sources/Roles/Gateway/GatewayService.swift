@@ -5,6 +5,7 @@ package import Logging
 import Metrics
 package import NIOCore
 package import NIOPosix
+import Pacing
 package import RoleMachines
 package import Sessions
 import Streams
@@ -71,12 +72,16 @@ package final class GatewayService: Sendable {
         reader.follow(inbox, after: .zero)
         let ticks = Task { await self.keepTime() }
         defer { ticks.cancel() }
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             do {
                 try await reader.forEach(maxEntries: 1_024) { [self] in for batch in $0 { arrived(batch) } }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
-                logger.error("reading the inbox failed", metadata: ["error": "\(error)"])
+                if let leftOut = failure.failed(nowMs: clock.nowMs()) {
+                    logger.error(
+                        "reading the inbox failed", metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
+                }
                 try? await Task.sleep(for: .milliseconds(200))
             }
         }

@@ -9,6 +9,7 @@ import NIOCore
 package import NIOHTTP1
 import Observability
 import Sessions
+import Synchronization
 
 /// The router of the public API: finds the route of a request and performs it. Runs on the connection's event loop;
 /// longer work runs in a task and returns to it.
@@ -27,6 +28,8 @@ package final class PublicRouter: HTTPHandler {
     /// Bounded by `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let administrator: AdministratorOperations
+    /// Whether an untrusted proxy on this machine has been reported.
+    private let hasReportedProxy = Atomic(false)
 
     package init(
         executor: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
@@ -212,7 +215,15 @@ package final class PublicRouter: HTTPHandler {
     }
 
     func address(_ peer: SocketAddress?, forwarded: String?) -> QuotaSubject? {
-        (peer?.ipAddress).map { .address(settings.trustedProxies.client(peer: $0, forwarded: forwarded)) }
+        guard let ip = peer?.ipAddress else { return nil }
+        if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.trustedProxies.contains(ip),
+            !hasReportedProxy.exchange(true, ordering: .relaxed)
+        {
+            logger.warning(
+                "a proxy on this machine is not in http.trustedProxies: limits per address do not hold for its clients",
+                metadata: ["proxy": "\(ip)"])
+        }
+        return .address(settings.trustedProxies.client(peer: ip, forwarded: forwarded))
     }
 
     /// Returns the subjects whose quotas a request counts against.

@@ -11,7 +11,7 @@ import Testing
 
 extension Language {
     /// What an error tells about a violated constraint: everything to developers and administrators, to others only
-    /// the fields that the mutation itself writes.
+    /// the fields that the mutation writes from its variables.
     @Suite struct ConstraintViolations {
         private static let sdl = """
             type Club @table { name: String! @unique motto: String }
@@ -44,15 +44,21 @@ extension Language {
         static let violations = [
             Row(
                 mutation: #"mutation M { club_insert(data: {name: "Chess"}) }"#,
+                everything: " (Club: name; constraint club_name_uidx)", own: []),
+            Row(
+                mutation: #"mutation M($n: String! = "Chess") { club_insert(data: {name: $n}) }"#,
+                everything: " (Club: name; constraint club_name_uidx)", own: ["name"]),
+            Row(
+                mutation: #"mutation M($n: String! = "Ch") { club_insert(data: {name_expr: "vars.n + 'ess'"}) }"#,
                 everything: " (Club: name; constraint club_name_uidx)", own: ["name"]),
             Row(
                 mutation: #"mutation M($d: Club_Data!) { club_insert(data: $d) }"#,
                 everything: " (Club: name; constraint club_name_uidx)", own: ["name"]),
             Row(
-                mutation: #"mutation M { club_insert(data: {name: "Go", motto: "slow"}) }"#,
+                mutation: #"mutation M($m: String = "slow") { club_insert(data: {name: "Go", motto: $m}) }"#,
                 everything: " (Club: motto; constraint other_name)", own: ["motto"]),
             Row(
-                mutation: #"mutation M { club_insert(data: {id: "\#(club)", name: "Go"}) }"#,
+                mutation: #"mutation M($i: UUID! = "\#(club)") { club_insert(data: {id: $i, name: "Go"}) }"#,
                 everything: " (Club: id; constraint club_pkey)", own: ["id"]),
             Row(
                 mutation: #"mutation M { club_insert(data: {motto: "fast"}) }"#, everything: " (Club: name)", own: []),
@@ -61,32 +67,36 @@ extension Language {
                 own: ["name"]),
             Row(
                 mutation: """
-                    mutation M { member_insert(data: {club: {id: "\(club)"}, number: 2, nickname: "Ann"}) }
+                    mutation M($n: String! = "Ann") {
+                      member_insert(data: {club: {id: "\(club)"}, number: 2, nickname: $n})
+                    }
                     """,
                 everything: " (Member: clubId, nickname; constraint member_club_id_called_uidx)",
-                own: ["clubId", "nickname"]),
+                own: ["nickname"]),
             Row(
                 mutation: #"mutation M { member_update(key: {clubId: "\#(club)", number: 1}, data: {age: 3}) }"#,
                 everything: " (Member; constraint adult)", own: []),
             Row(
                 mutation: """
-                    mutation M { locker_insert(data: {code: "x", member: {clubId: "\(club)", number: 9}}) }
+                    mutation M($c: UUID! = "\(club)", $n: Int! = 9) {
+                      locker_insert(data: {code: "x", member: {clubId: $c, number: $n}})
+                    }
                     """,
                 everything: " (Locker: memberClubId, memberNumber; constraint locker_of_member)",
                 own: ["memberClubId", "memberNumber"]),
             Row(
                 mutation: """
-                    mutation M @transaction {
+                    mutation M($n: String! = "Chess") @transaction {
                       one: club_insert(data: {name: "Go"})
-                      two: club_insert(data: {name: "Chess"})
+                      two: club_insert(data: {name: $n})
                       three: club_insert(data: {name: "Bridge"})
                     }
                     """, everything: " (Club: name; constraint club_name_uidx)", own: ["name"]),
             Row(
                 mutation: """
-                    mutation M {
+                    mutation M($n: String! = "Chess") {
                       query { club(id: "\(club)") { name @check(expr: "this == 'Chess'", message: "no") } }
-                      club_insert(data: {name: "Chess"})
+                      club_insert(data: {name: $n})
                     }
                     """, everything: " (Club: name; constraint club_name_uidx)", own: ["name"]),
         ]

@@ -103,5 +103,31 @@ extension Language {
                 }
             }
         }
+
+        /// A view has no places of rows.
+        @Test func aViewInATablesPlaceComesByKey() async throws {
+            let catalog = try Catalog.compile(
+                Project(
+                    serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.sdl)],
+                    connectors: [
+                        ConnectorSource(
+                            id: "main", files: [SourceFile(path: "main.gql", text: "query Q { shelves { name } }")])
+                    ]))
+            let stored = try #require(catalog.operation(OperationReference(connector: "main", operation: "Q")))
+            try await LanguageServer.withOwnDatabase(fill: { pool in
+                try await pool.script(
+                    """
+                    CREATE TABLE shelf_rows (name text, height int);
+                    INSERT INTO shelf_rows VALUES ('low', 1), ('high', 2), ('middle', 3);
+                    CREATE VIEW shelf AS SELECT name FROM shelf_rows WHERE height > 0
+                    """)
+            }) { pool in
+                let found = try await QueryExecutor(pool: pool, clock: fixedClock)
+                    .run(stored, variables: JSONObject(), auth: nil)
+                #expect(
+                    String(decoding: found.answer.body, as: UTF8.self)
+                        == #"{"shelves":[{"name":"high"},{"name":"low"},{"name":"middle"}]}"#)
+            }
+        }
     }
 }

@@ -29,7 +29,7 @@ struct HostileTests: SampleProjectTests {
                 try await PythonClients.run(
                     "hostile/hostile_client.py",
                     [
-                        "http://\(node.address.host):\(node.address.port)", "\(node.process.processID)", "4", attacks,
+                        "http://\(node.address.host):\(node.address.port)", "\(node.process.processID)", "2", attacks,
                     ])
             }
         }

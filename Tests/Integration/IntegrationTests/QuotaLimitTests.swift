@@ -269,6 +269,16 @@ struct QuotaLimitTests {
         }
     }
 
+    @Test func anUntrustedProxyOnTheMachineIsReported() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api")
+            let answer = try await API.get(
+                node.address, "ClosingSoon", [:], headers: ["x-forwarded-for": "203.0.113.5"])
+            #expect(answer.status == 200)
+            _ = try await node.process.line(containing: "not in http.trustedProxies")
+        }
+    }
+
     @Test func anIdleSessionIsClosed() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(

@@ -62,6 +62,15 @@ import Testing
         }
     }
 
+    @Test func aRefusalIsNotSentToAClientThatHasCancelled() async throws {
+        try await run { session, connection in
+            session.received(text: Self.text(1, Self.subscribe))
+            session.received(text: Self.text(1, #""cancel":{}"#))
+            session.sendRefusals()
+            #expect(connection.messages.isEmpty)
+        }
+    }
+
     @Test func refusalsComeBeforeTheClose() async throws {
         try await run { session, connection in
             session.received(text: Self.text(1, Self.subscribe))

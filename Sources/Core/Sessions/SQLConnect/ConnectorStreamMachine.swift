@@ -111,7 +111,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case .execute(let wanted): return start(id, wanted, .once)
         case .resume: return resume(id)
         case .cancel:
-            ended[id] = nil
+            if ended.removeValue(forKey: id) != nil { return [.withdrawRefusal(id: id)] }
             return active.removeValue(forKey: id) == nil ? [] : [.stop(id: id)]
         }
     }

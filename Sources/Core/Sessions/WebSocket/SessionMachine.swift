@@ -16,6 +16,8 @@ package enum SessionAction: Sendable, Hashable {
     /// Send the refusal of a subscription shortly later, unless the operation is started or refused again before: a
     /// client that asks twice in a row gets one answer to both.
     case refuse(id: String, [UInt8])
+    /// Do not send the refusal, if it still waits: the client has cancelled.
+    case withdrawRefusal(id: String)
     /// Run the live query of this operation again; the result is delivered even if it is the same.
     case rerun(id: String)
     /// End the connection with this status; with a close code if the protocol has no status.

@@ -185,6 +185,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 refusals.removeValue(forKey: id)?.timer.cancel()
                 start(id, request, mode)
             case .refuse(let id, let bytes): refuse(id, bytes)
+            case .withdrawRefusal(let id): refusals.removeValue(forKey: id)?.timer.cancel()
             case .stop(let id): stop(id, lingers: false)
             case .rerun(let id): rerun(id)
             case .end(let error): connection.end(error)

@@ -43,7 +43,7 @@ WITH w AS (DELETE FROM "remark" t1 WHERE (EXISTS (SELECT 1 FROM "user" t2 WHERE 
 
 -- embedded query
 WITH w AS (INSERT INTO "user" AS t1 ("id") VALUES ('eve'::text) RETURNING t1."id" AS "id") SELECT row_to_json(w.*)::text FROM w
-SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM (SELECT t1.*, (t1.tableoid, t1.ctid) AS "~place" FROM "user" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~place") r), '[]')::json AS "users") r
+SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."id" AS "id" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t1."id", t1."name", t1."role", tableoid AS "~table", ctid AS "~place" FROM "user" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id") r), '[]')::json AS "users") r
 
 -- eq null asks for rows without a value
 WITH w AS (DELETE FROM "remark" t1 WHERE t1."text" IS NULL RETURNING 1) SELECT count(*)::text FROM w
@@ -119,7 +119,7 @@ WITH w AS (DELETE FROM "remark" t1 WHERE NOT (NULL::boolean) RETURNING 1) SELECT
 WITH w AS (DELETE FROM "remark" t1 WHERE NULL::boolean RETURNING 1) SELECT count(*)::text FROM w
 
 -- null in an embedded query is left out
-SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."stars" AS "stars" FROM (SELECT t1.*, (t1.tableoid, t1.ctid) AS "~place" FROM "remark" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~place") r), '[]')::json AS "a", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."stars" AS "stars" FROM "remark" t2 ORDER BY t2."id" LIMIT 1) r), '[]')::json AS "b") r
+SELECT row_to_json(r.*)::text FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."stars" AS "stars" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t1."id", t1."novel_id", t1."author_id", t1."text", t1."stars", t1."at", tableoid AS "~table", ctid AS "~place" FROM "remark" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id") r), '[]')::json AS "a", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t2."stars" AS "stars" FROM "remark" t2 ORDER BY t2."id" LIMIT 1) r), '[]')::json AS "b") r
 
 -- null in the filter of first
 WITH w AS (DELETE FROM "remark" t1 WHERE (t1."id") = (SELECT t2."id" FROM "remark" t2 WHERE NULL::boolean ORDER BY t2."id" LIMIT 1 FOR UPDATE) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w

@@ -146,7 +146,7 @@ import Testing
         }
         #expect(receive(&machine, resume) == ["rerun 1"], "live")
         #expect(!machine.failed(id: "1", [RequestError(.permissionDenied, "no")]).isEmpty)
-        #expect(receive(&machine, #"{"requestId":"1","cancel":{}}"#) == [])
+        #expect(receive(&machine, #"{"requestId":"1","cancel":{}}"#) == ["withdraw refusal 1"])
         #expect(receive(&machine, resume)[0].contains("NOT_FOUND"), "cancelled")
     }
 

@@ -7,6 +7,7 @@ import Testing
 func actionTexts(_ actions: [SessionAction]) -> [String] {
     actions.map { action in
         switch action {
+        case .withdrawRefusal(let id): "withdraw refusal \(id)"
         case .send(let bytes), .refuse(_, let bytes): String(decoding: bytes, as: UTF8.self)
         case .close(let code, let reason): "close \(code) \(reason)"
         case .authenticate(let credentials):

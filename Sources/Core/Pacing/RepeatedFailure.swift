@@ -1,0 +1,23 @@
+/// Limits the log lines of a failure that repeats: the first is logged, then one in each interval with the number of
+/// those left out.
+package struct RepeatedFailure: Sendable, Hashable {
+    package let intervalMs: Int64
+    private var lastMs: Int64?
+    private var leftOut = 0
+
+    package init(intervalMs: Int64 = 10_000) {
+        self.intervalMs = intervalMs
+    }
+
+    /// Counts a failure.
+    /// - Returns: how many failures since the last logged one were left out; nil if this one is left out too.
+    package mutating func failed(nowMs: Int64) -> Int? {
+        // A clock that was set back does not silence anything.
+        if let lastMs, (lastMs..<lastMs + intervalMs).contains(nowMs) {
+            leftOut += 1
+            return nil
+        }
+        defer { (lastMs, leftOut) = (nowMs, 0) }
+        return leftOut
+    }
+}
