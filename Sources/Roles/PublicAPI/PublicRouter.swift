@@ -50,10 +50,10 @@ package final class PublicRouter: HTTPHandler {
     // MARK: HTTP
 
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        if let prepared = request.memo?.value as? PreparedQuery, repeats(prepared, request, exchange) { return }
         let traceID = TraceID(continuing: request.header("traceparent")).description
-        var headers = corsHeaders(for: request)
-        headers.add(name: "x-trace-id", value: traceID)
-        let call = Call(request: request, exchange: exchange, headers: headers, traceID: traceID)
+        let call = Call(
+            request: request, exchange: exchange, commonHeaders: corsHeaders(for: request), traceID: traceID)
         if request.method == .OPTIONS { return preflight(call) }
         let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         switch (parts.count, parts.first) {
@@ -211,11 +211,15 @@ package final class PublicRouter: HTTPHandler {
     /// Returns the client's address as a quota subject; nil if it is unknown.
     func address(of request: HTTPRequest) -> QuotaSubject? {
         let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
-        return address(request.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
+        return address(request.remoteIP, forwarded: forwarded.isEmpty ? nil : forwarded)
     }
 
     func address(_ peer: SocketAddress?, forwarded: String?) -> QuotaSubject? {
-        guard let ip = peer?.ipAddress else { return nil }
+        address(peer?.ipAddress, forwarded: forwarded)
+    }
+
+    private func address(_ ip: String?, forwarded: String?) -> QuotaSubject? {
+        guard let ip else { return nil }
         if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.trustedProxies.contains(ip),
             !hasReportedProxy.exchange(true, ordering: .relaxed)
         {
@@ -248,11 +252,18 @@ package final class PublicRouter: HTTPHandler {
 struct Call: Sendable {
     let request: HTTPRequest
     let exchange: HTTPExchange
-    /// The headers of every response to it.
-    let headers: HTTPHeaders
+    /// The headers of every response to it, but for the trace.
+    let commonHeaders: HTTPHeaders
     let traceID: String
     /// The form of an error response.
     var failureForm = FailureForm.graphQL
+
+    /// The headers of every response to it.
+    var headers: HTTPHeaders {
+        var headers = commonHeaders
+        headers.add(name: "x-trace-id", value: traceID)
+        return headers
+    }
 
     enum FailureForm {
         case graphQL, sqlConnect, appSync
@@ -272,17 +283,6 @@ struct Call: Sendable {
         headers.replaceOrAdd(name: "allow", value: allowed)
         exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
     }
-}
-
-/// Closes a WebSocket whose subprotocols are not supported.
-final class RefusedWebSocket: WebSocketHandler {
-    init(_ connection: WebSocketConnection, code: UInt16, reason: String) {
-        connection.close(code: code, reason: reason)
-    }
-
-    func received(text: ByteBuffer) {}
-    func received(binary: ByteBuffer) {}
-    func closed(code: UInt16?) {}
 }
 
 extension Credentials {

@@ -143,6 +143,28 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,
         failed: @escaping @Sendable (RequestError) -> Void
     ) {
+        withRequest(
+            { () async throws(RequestError) in try await self.authenticate(credentials) }, from: address,
+            traceID: traceID, on: taskExecutor, work, failed: failed)
+    }
+
+    /// Does the same for a sender who has been authenticated.
+    func withRequest(
+        _ identity: Identity, from address: QuotaSubject?, traceID: String, on taskExecutor: (any TaskExecutor)?,
+        _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,
+        failed: @escaping @Sendable (RequestError) -> Void
+    ) {
+        withRequest(
+            { () async throws(RequestError) in identity }, from: address, traceID: traceID, on: taskExecutor, work,
+            failed: failed)
+    }
+
+    private func withRequest(
+        _ sender: @escaping @Sendable () async throws(RequestError) -> Identity, from address: QuotaSubject?,
+        traceID: String, on taskExecutor: (any TaskExecutor)?,
+        _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,
+        failed: @escaping @Sendable (RequestError) -> Void
+    ) {
         do throws(RequestError) {
             try quotas.beginRequest()
         } catch {
@@ -150,7 +172,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         }
         Task(executorPreference: taskExecutor) { [self] in
             do throws(RequestError) {
-                let identity = try await authenticate(credentials)
+                let identity = try await sender()
                 let subjects = (address.map { [$0] } ?? []) + identity.subjects
                 try quotas.acquire(.request, for: subjects)
                 defer { quotas.release(.request, for: subjects) }

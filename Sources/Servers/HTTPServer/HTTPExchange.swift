@@ -1,6 +1,15 @@
+import Clocks
 package import NIOCore
 package import NIOHTTP1
 import Synchronization
+
+/// Holds a response back until there is one, the time is over or the client is gone. Called on the event loop.
+package protocol ResponseWaiter: AnyObject {
+    func deadlineReached()
+    /// The client has half-closed and may be gone: the response is due now.
+    func inputEnded()
+    func connectionLost()
+}
 
 /// The response to one request: either `respond` once, or `startStream`, any number of `write`, and `end`.
 ///
@@ -28,6 +37,9 @@ package final class HTTPExchange: @unchecked Sendable {
     private var drainCallback: (@Sendable () -> Void)?
     private var inputHasEnded = false
     private var inputEndCallback: (@Sendable () -> Void)?
+    private var waiter: (any ResponseWaiter)?
+    /// When the waiter's time is over.
+    private(set) var deadlineMs = ConnectionTable.never
 
     init(
         transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool,
@@ -109,6 +121,28 @@ package final class HTTPExchange: @unchecked Sendable {
         }
     }
 
+    /// Calls `waiter` at most once: when `ms` have passed, up to half a second late; when the client half-closes or is
+    /// lost; at once if it already has. Not after the response. On the event loop.
+    package func wait(_ ms: Int64, _ waiter: any ResponseWaiter) {
+        eventLoop.assertInEventLoop()
+        if lost { return waiter.connectionLost() }
+        guard case .waiting = phase else { return }
+        if inputHasEnded { return waiter.inputEnded() }
+        self.waiter = waiter
+        deadlineMs = MonotonicClock.nowMs() + max(0, ms)
+        transport.table.expect(transport, by: deadlineMs)
+    }
+
+    private func takeWaiter() -> (any ResponseWaiter)? {
+        deadlineMs = ConnectionTable.never
+        defer { waiter = nil }
+        return waiter
+    }
+
+    func deadlineReached(nowMs: Int64) {
+        if deadlineMs <= nowMs { takeWaiter()?.deadlineReached() }
+    }
+
     private func onLoop(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
         if eventLoop.inEventLoop {
             body(self)
@@ -146,6 +180,7 @@ package final class HTTPExchange: @unchecked Sendable {
             let callback = inputEndCallback
             inputEndCallback = nil
             callback?()
+            takeWaiter()?.inputEnded()
         case .streaming: closeUnfinishedStream()
         case .over: break
         }
@@ -202,6 +237,7 @@ package final class HTTPExchange: @unchecked Sendable {
         closeCallbacks = []
         drainCallback = nil
         inputEndCallback = nil
+        _ = takeWaiter()
         let finished = finished
         self.finished = nil
         finished?(keepAlive && !isDraining)
@@ -223,6 +259,7 @@ package final class HTTPExchange: @unchecked Sendable {
         let callbacks = closeCallbacks
         closeCallbacks = []
         for callback in callbacks { callback() }
+        takeWaiter()?.connectionLost()
     }
 
     func pendingBytesDecreased() {

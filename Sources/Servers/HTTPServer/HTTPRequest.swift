@@ -11,10 +11,17 @@ package struct HTTPRequest: Sendable {
     package let headers: HTTPHeaders
     package let body: ByteBuffer
     package let remoteAddress: SocketAddress?
+    /// The peer's address without its port, as text.
+    package let remoteIP: String?
+    /// `If-None-Match` of a request that the parser has not seen.
+    var ifNoneMatch: String?
+    /// What the application may keep with this request and those that repeat it; nil if none is expected. To be used on
+    /// the connection's event loop only.
+    package internal(set) var memo: RequestMemo?
 
     package init(
         method: HTTPMethod, path: String, rawQuery: String? = nil, headers: HTTPHeaders = [:],
-        body: ByteBuffer = ByteBuffer(), remoteAddress: SocketAddress? = nil
+        body: ByteBuffer = ByteBuffer(), remoteAddress: SocketAddress? = nil, remoteIP: String? = nil
     ) {
         self.method = method
         self.path = path
@@ -22,6 +29,7 @@ package struct HTTPRequest: Sendable {
         self.headers = headers
         self.body = body
         self.remoteAddress = remoteAddress
+        self.remoteIP = remoteIP ?? remoteAddress?.ipAddress
     }
 
     /// The names and values of the query in order, decoded as `application/x-www-form-urlencoded`.
@@ -36,7 +44,8 @@ package struct HTTPRequest: Sendable {
 
     /// Returns the first header field of that name, in any case.
     package func header(_ name: String) -> String? {
-        headers.first(name: name)
+        if let ifNoneMatch, name == "if-none-match" { return ifNoneMatch }
+        return headers.first(name: name)
     }
 }
 

@@ -19,6 +19,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var headerFieldsMax = 100
     /// Pipelined requests waiting on one connection; more close it.
     package var pipelinedMax = 256
+    /// Requests that each event loop keeps to recognize when they are repeated; 0: none.
+    package var repeatedRequestsMax = 512
     /// Request body, checked while it streams in: 413.
     package var bodyBytesMax = 1024 * 1024
     /// Bodies of all connections together until they are answered: 503. Includes incomplete WebSocket messages: 1013.

@@ -7,7 +7,7 @@ import Sessions
 /// One long-poll exchange: a subscription until the first new result or the end of the wait.
 ///
 /// Belongs to the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
-package final class LongPoll: LiveSession, ManagedSession {
+package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
     package enum Ending: Sendable {
         case result(LiveResult)
         /// The wait ended without a new result.
@@ -17,7 +17,6 @@ package final class LongPoll: LiveSession, ManagedSession {
 
     private let session: HTTPSession
     private var handle: LoopHub.Handle?
-    private var timeout: Scheduled<Void>?
     private var finish: ((Ending) -> Void)?
 
     private init(_ session: HTTPSession, finish: @escaping (Ending) -> Void) {
@@ -34,19 +33,24 @@ package final class LongPoll: LiveSession, ManagedSession {
         session.register(poll)
         // The identity may have been revoked since it was authenticated.
         if let refusal = session.identityRefusal { return poll.end(.failed(refusal)) }
-        let bound = NIOLoopBound(poll, eventLoop: hub.eventLoop)
-        poll.timeout = hub.eventLoop.scheduleTask(in: .milliseconds(waitMs)) { bound.value.end(.waited) }
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
-                poll, id: "", query: session.resolved.liveQuery, known: known)
+                poll, id: "", query: session.liveQuery, known: known)
             poll.handle = handle
             if let immediate { return poll.deliver(immediate, id: "") }
         } catch {
             return poll.end(.failed(error))
         }
-        session.exchange.onClose { bound.value.end(nil) }
-        session.exchange.onInputEnd { bound.value.end(.waited) }
+        session.exchange.wait(waitMs, poll)
     }
+
+    // MARK: ResponseWaiter
+
+    package func deadlineReached() { end(.waited) }
+    package func inputEnded() { end(.waited) }
+    package func connectionLost() { end(nil) }
+
+    // MARK: LiveSession
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
         switch delivery {
@@ -68,8 +72,6 @@ package final class LongPoll: LiveSession, ManagedSession {
 
     private func end(_ ending: Ending?) {
         session.permit.end()
-        timeout?.cancel()
-        timeout = nil
         if let handle {
             self.handle = nil
             session.hub.unsubscribe(handle)

@@ -12,7 +12,7 @@ package final class SessionRegistry: Sendable {
     private struct Entry: Sendable {
         let session: NIOLoopBound<any ManagedSession>
         let eventLoop: any EventLoop
-        let peer: String
+        let peer: SocketAddress?
         let sinceMs: Int64
         /// The project version that resolves its operations.
         let version: Digest
@@ -91,7 +91,7 @@ package final class SessionRegistry: Sendable {
     ) {
         let entry = Entry(
             session: NIOLoopBound(session, eventLoop: eventLoop), eventLoop: eventLoop,
-            peer: peer.map(Self.text) ?? "", sinceMs: nowMs(), version: version)
+            peer: peer, sinceMs: nowMs(), version: version)
         entries.withLock { $0[id] = entry }
     }
 
@@ -112,7 +112,7 @@ package final class SessionRegistry: Sendable {
         for (id, entry) in chosen {
             let report = try? await entry.eventLoop.submit {
                 Report(
-                    id: id, peer: entry.peer, protocolName: entry.session.value.protocolName,
+                    id: id, peer: entry.peer.map(Self.text) ?? "", protocolName: entry.session.value.protocolName,
                     subscriptions: entry.session.value.subscriptionCount, sinceMs: entry.sinceMs,
                     version: entry.version)
             }.get()

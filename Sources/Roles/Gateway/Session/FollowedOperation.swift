@@ -1,6 +1,6 @@
 import Catalog
-import Execution
-import LiveModel
+package import Execution
+package import LiveModel
 import NIOCore
 import Operations
 import Sessions
@@ -80,7 +80,7 @@ final class FollowedOperation {
 
 extension ResolvedOperation {
     /// The reason that the operation may not run at this time, if any.
-    func refusal(nowMs: Int64) -> RequestError? {
+    package func refusal(nowMs: Int64) -> RequestError? {
         operation.authorize(auth: auth, variables: variables, nowMs: nowMs)
     }
 }

@@ -11,18 +11,21 @@ package struct HTTPSession {
     package let hub: LoopHub
     package let executor: any SessionRequestExecutor
     package let resolved: ResolvedOperation
+    package let liveQuery: LiveQuery
     package let identity: Identity
     package let permit: SessionPermit
     package let peer: SocketAddress?
 
     package init(
         _ exchange: HTTPExchange, hub: LoopHub, executor: any SessionRequestExecutor, resolved: ResolvedOperation,
+        liveQuery: LiveQuery,
         identity: Identity, permit: SessionPermit, peer: SocketAddress?
     ) {
         self.exchange = exchange
         self.hub = hub
         self.executor = executor
         self.resolved = resolved
+        self.liveQuery = liveQuery
         self.identity = identity
         self.permit = permit
         self.peer = peer

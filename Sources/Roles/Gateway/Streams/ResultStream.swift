@@ -43,7 +43,7 @@ package final class ResultStream: LiveSession {
         if let refusal = session.identityRefusal { return stream.fail(refusal) }
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
-                stream, id: "", query: session.resolved.liveQuery, known: known)
+                stream, id: "", query: session.liveQuery, known: known)
             stream.operation = FollowedOperation(
                 session.resolved, handle: handle,
                 delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest))

@@ -6,6 +6,7 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Observability
 import Operations
 import Sessions
 import Synchronization
@@ -37,6 +38,7 @@ extension PublicRouter {
         }
         perform(call) { identity throws(RequestError) in
             let variables = try call.request.jsonObject(inQuery: "variables")
+            let version = self.executor.projectVersion
             let resolved = try self.executor.resolve(
                 OperationRequest(connector: connector, operationName: operation, variables: variables),
                 for: identity, .only(.query, hint: ": POST it to …/mutations/\(operation)"))
@@ -44,28 +46,69 @@ extension PublicRouter {
                 try self.eventStream(call, resolved, identity)
                 return
             }
-            let known = tag?.known(of: resolved.liveQuery.key)
-            if let waitMs {
-                try self.longPoll(call, resolved, identity, known: known, waitMs: waitMs)
-            } else {
-                try await self.readOnce(call, resolved, known: known)
+            let liveQuery = resolved.liveQuery
+            let known = tag?.known(of: liveQuery.key)
+            if call.request.memo != nil {
+                call.exchange.eventLoop.execute {
+                    call.request.memo?.value = PreparedQuery(
+                        resolved, identity, waitMs: waitMs, headers: call.commonHeaders,
+                        traceparent: call.request.header("traceparent"), version: version,
+                        nowMs: self.executor.clock.nowMs())
+                }
             }
+            guard let waitMs else { return try await self.readOnce(call, resolved, liveQuery, known: known) }
+            let session = try self.pollSession(call, resolved, liveQuery, identity)
+            call.exchange.eventLoop.execute { self.longPoll(call, session, known: known, waitMs: waitMs) }
         }
     }
 
+    /// Performs a query that was prepared for a request with the same header. On the connection's event loop, without a
+    /// task for a poll: one that waits, or is answered with what is there, is no request in flight.
+    /// - Returns: false if it must be prepared again.
+    func repeats(_ prepared: PreparedQuery, _ request: HTTPRequest, _ exchange: HTTPExchange) -> Bool {
+        let nowMs = executor.clock.nowMs()
+        guard prepared.holds(for: executor.projectVersion, nowMs: nowMs) else { return false }
+        let call = Call(
+            request: request, exchange: exchange, commonHeaders: prepared.headers,
+            traceID: TraceID(continuing: prepared.traceparent).description)
+        let tag = request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
+        let known = tag?.known(of: prepared.liveQuery.key)
+        let address = address(of: request)
+        let identity = prepared.identity.at(address?.name)
+        var resolved = prepared.resolved
+        resolved.caller = identity.caller
+        do throws(RequestError) {
+            if let refusal = executor.refusal(of: identity) ?? resolved.refusal(nowMs: nowMs) { throw refusal }
+            guard let waitMs = prepared.waitMs else {
+                let (ready, liveQuery) = (resolved, prepared.liveQuery)
+                executor.withRequest(
+                    identity, from: address, traceID: call.traceID, on: exchange.taskExecutor,
+                    { _ throws(RequestError) in try await self.readOnce(call, ready, liveQuery, known: known) },
+                    failed: { call.fail($0) })
+                return true
+            }
+            if gateway != nil, tag == nil { try sessions.admit() }
+            let session = try pollSession(call, resolved, prepared.liveQuery, identity)
+            longPoll(call, session, known: known, waitMs: waitMs)
+        } catch {
+            call.fail(error)
+        }
+        return true
+    }
+
     private func readOnce(
-        _ call: Call, _ resolved: ResolvedOperation, known: KnownResult?
+        _ call: Call, _ resolved: ResolvedOperation, _ liveQuery: LiveQuery, known: KnownResult?
     ) async throws(RequestError) {
         let result = try await executor.read(resolved, traceID: call.traceID)
-        let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: resolved.liveQuery.key)
-        answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
+        let tag = EntityTag(KnownResult(digest: result.digest, position: nil), of: liveQuery.key)
+        answer(call, tag: tag, known: known, result.digest, result.answer, resolved, liveQuery)
     }
 
     /// Sends 304 if the client has the result, a patch if it requested deltas and there is one, otherwise the whole
     /// result.
     private func answer(
         _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ result: OperationAnswer,
-        _ resolved: ResolvedOperation
+        _ resolved: ResolvedOperation, _ liveQuery: LiveQuery
     ) {
         if known?.digest == digest { return answer(call, tag: tag, nil, resolved) }
         guard Preferences.acceptsDelta(call.request.header("a-im")),
@@ -78,7 +121,7 @@ extension PublicRouter {
             }
             var headers = self.headers(call, tag, resolved)
             headers.replaceOrAdd(name: "im", value: "json-patch")
-            headers.replaceOrAdd(name: "delta-base", value: EntityTag(known, of: resolved.liveQuery.key).description)
+            headers.replaceOrAdd(name: "delta-base", value: EntityTag(known, of: liveQuery.key).description)
             headers.replaceOrAdd(name: "content-type", value: "application/json-patch+json")
             call.exchange.respond(.imUsed, headers: headers, body: patch)
         }
@@ -102,41 +145,44 @@ extension PublicRouter {
         }
     }
 
-    private func longPoll(
-        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, known: KnownResult?, waitMs: Int64
-    ) throws(RequestError) {
+    private func pollSession(
+        _ call: Call, _ resolved: ResolvedOperation, _ liveQuery: LiveQuery, _ identity: Identity
+    ) throws(RequestError) -> HTTPSession {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
         try requireRoomForSession()
-        let session = try session(call, hub, resolved, identity)
-        let untilExpiryMs = identity.expiresAtMs.map { max(0, $0 - executor.clock.nowMs()) } ?? waitMs
-        let exchange = call.exchange
-        exchange.eventLoop.execute {
-            LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in
-                // The authorization may have changed during the wait.
-                if let refusal = session.authorizationRefusal { return call.fail(refusal) }
-                switch ending {
-                case .result(let result):
-                    let tag = EntityTag(
-                        KnownResult(digest: result.digest, position: result.position), of: resolved.liveQuery.key)
-                    self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
-                case .waited:
-                    // The owner may not have responded at all, so the database decides.
-                    let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
-                    self.perform(call) { _ throws(RequestError) in
-                        let read = try await Self.answering(call, withinMs: readMs) { () async throws(RequestError) in
-                            try await self.executor.read(resolved, traceID: call.traceID)
-                        }
-                        guard let result = read else { return }
-                        let isSame = known?.digest == result.digest
-                        let position = isSame ? known?.position : nil
-                        let tag = EntityTag(
-                            KnownResult(digest: result.digest, position: position), of: resolved.liveQuery.key)
-                        self.answer(call, tag: tag, known: known, result.digest, result.answer, resolved)
+        return try session(call, hub, resolved, liveQuery, identity)
+    }
+
+    /// On the connection's event loop.
+    private func longPoll(_ call: Call, _ session: HTTPSession, known: KnownResult?, waitMs: Int64) {
+        let untilExpiryMs = session.identity.expiresAtMs.map { max(0, $0 - executor.clock.nowMs()) } ?? waitMs
+        LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in
+            // The authorization may have changed during the wait.
+            if let refusal = session.authorizationRefusal { return call.fail(refusal) }
+            switch ending {
+            case .result(let result):
+                let tag = EntityTag(
+                    KnownResult(digest: result.digest, position: result.position), of: session.liveQuery.key)
+                self.answer(
+                    call, tag: tag, known: known, result.digest, result.answer, session.resolved, session.liveQuery)
+            case .waited:
+                // The owner may not have responded at all, so the database decides.
+                let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
+                self.perform(call) { _ throws(RequestError) in
+                    let read = try await Self.answering(call, withinMs: readMs) { () async throws(RequestError) in
+                        try await self.executor.read(session.resolved, traceID: call.traceID)
                     }
-                case .failed(let error): call.fail(error)
+                    guard let result = read else { return }
+                    let isSame = known?.digest == result.digest
+                    let position = isSame ? known?.position : nil
+                    let tag = EntityTag(
+                        KnownResult(digest: result.digest, position: position), of: session.liveQuery.key)
+                    self.answer(
+                        call, tag: tag, known: known, result.digest, result.answer, session.resolved, session.liveQuery)
                 }
+            case .failed(let error): call.fail(error)
             }
         }
     }
@@ -193,7 +239,7 @@ extension PublicRouter {
             throw RequestError(.notFound, "this node serves no live queries (role gateway)")
         }
         try requireRoomForSession()
-        let session = try session(call, hub, resolved, identity)
+        let session = try session(call, hub, resolved, resolved.liveQuery, identity)
         call.exchange.eventLoop.execute {
             ResultStream.start(
                 session, as: format, known: known, wantsDelta: wantsDelta, headers: call.headers,
@@ -202,12 +248,12 @@ extension PublicRouter {
     }
 
     private func session(
-        _ call: Call, _ hub: LoopHub, _ resolved: ResolvedOperation, _ identity: Identity
+        _ call: Call, _ hub: LoopHub, _ resolved: ResolvedOperation, _ liveQuery: LiveQuery, _ identity: Identity
     ) throws(RequestError) -> HTTPSession {
         HTTPSession(
-            call.exchange, hub: hub, executor: executor, resolved: resolved, identity: identity,
+            call.exchange, hub: hub, executor: executor, resolved: resolved, liveQuery: liveQuery, identity: identity,
             permit: try SessionPermit(
-                streamOf: resolved.liveQuery.key, for: subjects(call, identity), sessions, executor.quotas),
+                streamOf: liveQuery.key, for: subjects(call, identity), sessions, executor.quotas),
             peer: call.request.remoteAddress)
     }
 }

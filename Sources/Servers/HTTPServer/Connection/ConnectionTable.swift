@@ -30,6 +30,8 @@ final class ConnectionTable {
     let scratch: UnsafeMutableRawBufferPointer
     /// False while a gathered write holds frames in `scratch`: writes to other connections must not use it meanwhile.
     var scratchIsFree = true
+    /// What clients of this loop ask for again and again.
+    let repeated: RepeatedRequests
     private var entries: [Entry] = []
     private var tick: Scheduled<Void>?
     private var dateText: [UInt8] = []
@@ -45,6 +47,7 @@ final class ConnectionTable {
         self.context = context
         taskExecutor = LoopTaskExecutor(eventLoop)
         scratch = .allocate(byteCount: 32 * 1024, alignment: 64)
+        repeated = RepeatedRequests(countMax: context.configuration.repeatedRequestsMax)
     }
 
     deinit { scratch.deallocate() }

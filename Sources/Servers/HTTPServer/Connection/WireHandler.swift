@@ -46,6 +46,7 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
             state = .lingering(bytesLeft: left)
             if left <= 0 { context.close(promise: nil) }
         case .http1:
+            if http1.takesWhole(bytes) { return }
             http1.bytesArrive(bytes)
             context.fireChannelRead(data)
         case .detecting(var before):

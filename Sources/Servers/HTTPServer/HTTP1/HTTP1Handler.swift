@@ -68,6 +68,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// The peer closed its write side.
     private var inputHasEnded = false
     private var deadlineMs: Int64
+    /// A read that may be exactly one request, while the parser takes it.
+    private var wholeRead: ByteBuffer?
+    private var remoteIP: String?
 
     /// Adds the HTTP/1.1 handlers to an accepted channel, on its event loop.
     static func install(on channel: any Channel, table: ConnectionTable, refused: Bool) throws {
@@ -127,6 +130,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        wholeRead = nil
         isReading = false
         readIfWanted()
     }
@@ -157,8 +161,25 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         }
     }
 
+    /// Dispatches a request that this loop knows, without the parser.
+    /// - Returns: whether that was done.
+    func takesWhole(_ bytes: ByteBuffer) -> Bool {
+        guard isBetweenRequests, let (known, ifNoneMatch) = transport.table.repeated.find(bytes) else { return false }
+        dispatch(known.partial, ifNoneMatch: ifNoneMatch, memo: known.memo)
+        return true
+    }
+
+    /// Whether the next bytes begin a request that can be answered at once.
+    private var isBetweenRequests: Bool {
+        guard case .awaitingHead(begun: false) = phase, current == nil, queue.isEmpty, !isParserStopped else {
+            return false
+        }
+        return !finalResponseSent && !isAdvancing && transport.pendingBytes == 0 && !transport.isDead
+    }
+
     func bytesArrive(_ bytes: ByteBuffer) {
         guard case .awaitingHead(let begun) = phase else { return }
+        wholeRead = isBetweenRequests ? bytes : nil
         if !begun {
             phase = .awaitingHead(begun: true)
             sawTargetEnd = false
@@ -226,7 +247,10 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         defer { isAdvancing = false }
         while current == nil, !queue.isEmpty, !finalResponseSent, transport.pendingBytes == 0, !transport.isDead {
             switch queue.removeFirst() {
-            case .request(let request): dispatch(request)
+            case .request(let request):
+                let memo = wholeRead.flatMap { transport.table.repeated.learn($0, request) }
+                wholeRead = nil
+                dispatch(request, memo: memo)
             case .failure(let failure, let origin): answer(failure, origin: origin)
             }
         }
@@ -237,9 +261,12 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         }
     }
 
-    private func dispatch(_ partial: PartialRequest) {
+    private func dispatch(_ partial: PartialRequest, ifNoneMatch: String? = nil, memo: RequestMemo? = nil) {
         context.counters.requestsTotal.increment()
-        let request = partial.request(remoteAddress: transport.channel.remoteAddress)
+        let remoteAddress = transport.channel.remoteAddress
+        if remoteIP == nil { remoteIP = remoteAddress?.ipAddress }
+        let request = partial.request(
+            remoteAddress: remoteAddress, remoteIP: remoteIP, ifNoneMatch: ifNoneMatch, memo: memo)
         let exchange = HTTPExchange(
             transport: transport, isHead: request.method == .HEAD, isHTTP10: partial.isHTTP10,
             keepAlive: partial.keepAlive
@@ -372,13 +399,14 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     func deadlineReached(nowMs: Int64) -> Int64 {
+        current?.deadlineReached(nowMs: nowMs)
         if let stall = transport.stallDeadlineMs {
-            if stall > nowMs { return stall }
+            if stall > nowMs { return min(stall, current?.deadlineMs ?? ConnectionTable.never) }
             context.counters.peersCutOffTotal.increment()
             transport.abort()
             return ConnectionTable.never
         }
-        if deadlineMs > nowMs { return deadlineMs }
+        if deadlineMs > nowMs { return min(deadlineMs, current?.deadlineMs ?? ConnectionTable.never) }
         deadlineMs = ConnectionTable.never
         switch phase {
         case .lingering: transport.channel.close(promise: nil)

@@ -3,11 +3,13 @@ import NIOHTTP1
 
 /// A request with an accepted header and a body that is still arriving.
 struct PartialRequest {
-    let head: HTTPRequestHead
+    private(set) var head: HTTPRequestHead
     let target: RequestTarget
     /// At most `bodyBytesMax`.
     var body = ByteBuffer()
     let expectsContinue: Bool
+    /// Whether the header says anything about a body, even an empty one.
+    let announcesBody: Bool
     /// Whether `Connection` lists `Upgrade`, for any protocol: NIO's parser stops after such a request.
     let wantsUpgrade: Bool
     let isWebSocket: Bool
@@ -44,6 +46,7 @@ struct PartialRequest {
         self.head = head
         self.target = target
         self.expectsContinue = expectsContinue
+        announcesBody = fields.contentLength != nil || fields.hasTransferCoding
         wantsUpgrade =
             fields.hasUpgrade
             && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
@@ -52,10 +55,23 @@ struct PartialRequest {
             && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
     }
 
-    func request(remoteAddress: SocketAddress?) -> HTTPRequest {
-        HTTPRequest(
+    /// The same without `If-None-Match`, which differs from one request to the next.
+    var withoutIfNoneMatch: PartialRequest {
+        var other = self
+        other.head.headers.remove(name: "if-none-match")
+        return other
+    }
+
+    /// - Parameter ifNoneMatch: the field's value if the header does not hold it.
+    func request(
+        remoteAddress: SocketAddress?, remoteIP: String?, ifNoneMatch: String? = nil, memo: RequestMemo? = nil
+    ) -> HTTPRequest {
+        var request = HTTPRequest(
             method: head.method, path: target.path, rawQuery: target.rawQuery, headers: head.headers, body: body,
-            remoteAddress: remoteAddress)
+            remoteAddress: remoteAddress, remoteIP: remoteIP)
+        request.ifNoneMatch = ifNoneMatch
+        request.memo = memo
+        return request
     }
 }
 
@@ -67,6 +83,7 @@ private struct KnownFields {
     private(set) var contentLength: Substring.UTF8View?
     /// Whether a transfer coding other than `chunked` is applied (RFC 9112 section 6.1).
     private(set) var hasOtherTransferCoding = false
+    private(set) var hasTransferCoding = false
     private(set) var expectation: String?
     private(set) var hasUpgrade = false
 
@@ -81,6 +98,7 @@ private struct KnownFields {
             case 14 where contentLength == nil && name.isSameField(as: "content-length"):
                 contentLength = Self.trimmed(value)
             case 17 where name.isSameField(as: "transfer-encoding"):
+                hasTransferCoding = true
                 let coding = Substring(Self.trimmed(value)).lowercased()
                 if coding != "chunked" { hasOtherTransferCoding = true }
             default: break

@@ -1,0 +1,46 @@
+import Execution
+import Gateway
+import HTTPServer
+import LiveModel
+import NIOHTTP1
+import Sessions
+
+/// A query that clients repeat with the same header, but for `If-None-Match`: parsed, resolved and authorized once.
+/// Kept in the request's memo, and so used on one event loop only.
+final class PreparedQuery {
+    /// The time after which credentials are verified again, though they have not expired: a key may be gone.
+    private static let verifiedForMs: Int64 = 60_000
+
+    let resolved: ResolvedOperation
+    let liveQuery: LiveQuery
+    /// Without what depends on the connection.
+    let identity: Identity
+    /// Nil for one that is answered at once.
+    let waitMs: Int64?
+    /// The headers of every answer.
+    let headers: HTTPHeaders
+    let traceparent: String?
+    private let version: Digest
+    private let untilMs: Int64
+
+    /// - Parameter version: the project version that resolved it.
+    init(
+        _ resolved: ResolvedOperation, _ identity: Identity, waitMs: Int64?, headers: HTTPHeaders, traceparent: String?,
+        version: Digest, nowMs: Int64
+    ) {
+        self.resolved = resolved
+        liveQuery = resolved.liveQuery
+        self.identity = identity
+        self.waitMs = waitMs
+        self.headers = headers
+        self.traceparent = traceparent
+        self.version = version
+        untilMs = min(nowMs + Self.verifiedForMs, identity.expiresAtMs ?? .max)
+    }
+
+    /// Whether another request with the same header would be resolved and authenticated alike. Its authorization, which
+    /// may depend on the time, and revocations are checked apart.
+    func holds(for version: Digest, nowMs: Int64) -> Bool {
+        version == self.version && nowMs < untilMs
+    }
+}
