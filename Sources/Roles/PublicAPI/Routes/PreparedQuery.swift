@@ -13,7 +13,7 @@ final class PreparedQuery {
 
     let resolved: ResolvedOperation
     let liveQuery: LiveQuery
-    /// Without what depends on the connection.
+    /// The sender's identity, without the parts that depend on the connection.
     let identity: Identity
     /// Nil for one that is answered at once.
     let waitMs: Int64?
