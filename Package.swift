@@ -131,7 +131,7 @@ let package = Package(
         module(.tools, "ProjectFolder", ["SchemaModel", yams]),
         module(.servers, "Clocks"),
         module(.servers, "Threads", ["CLinux"]),
-        module(.tools, "LocalServers", ["CLibpq", "Pacing", "Threads"]),
+        module(.tools, "LocalServers", ["CLibpq", "Clocks", "Pacing", "Threads"]),
         module(.servers, "Postgres", ["CLibpq", "Clocks", "Pacing", "Threads", deque, logging]),
         module(
             .servers, "Broker",
@@ -150,8 +150,8 @@ let package = Package(
         module(
             .roles, "Migrations",
             [
-                "Catalog", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaMigration", "SchemaModel",
-                "Settings", logging,
+                "Catalog", "Clocks", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaMigration",
+                "SchemaModel", "Settings", logging,
             ]),
         module(
             .servers, "OutboundHTTP",
@@ -168,10 +168,9 @@ let package = Package(
         module(
             .roles, "Deployments",
             [
-                "Broker", "Catalog", "DeploymentPlan", "Execution", "LiveModel", "Migrations", "Observability",
-                "Operations",
-                "Postgres",
-                "SchemaMigration", "SchemaModel", "Streams", logging, metrics,
+                "Broker", "Catalog", "Clocks", "DeploymentPlan", "Execution", "LiveModel", "Migrations",
+                "Observability", "Operations", "Postgres", "SchemaMigration", "SchemaModel", "Streams", logging,
+                metrics,
             ]),
         module(
             .servers, "HTTPServer",
@@ -194,22 +193,21 @@ let package = Package(
         module(
             .roles, "APINode",
             [
-                "Broker", "Streams", "Catalog", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
-                "Postgres",
-                "RoleMachines", "Sharding", logging, metrics,
+                "Broker", "Streams", "Catalog", "Clocks", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
+                "Postgres", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "FanoutWorker",
             [
-                "Broker", "Streams", "Catalog", "Operations", "Execution", "LiveModel", "Threads", "Postgres",
+                "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "LiveModel", "Threads", "Postgres",
                 "Observability", "Pacing", "Refresh", "RoleMachines", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
-                "Broker", "Streams", "Catalog", "Operations", "Execution", "GRPC", "GraphQLLanguage", "HTTPServer",
-                "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", nio, nioPosix, nioHTTP,
-                logging, metrics,
+                "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "GRPC", "GraphQLLanguage",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", nio, nioPosix,
+                nioHTTP, logging, metrics,
             ]),
         module(
             .roles, "PublicAPI",
@@ -258,16 +256,16 @@ let package = Package(
         module(
             .tools, "DevEnvironment",
             [
-                "Catalog", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations", "Postgres",
-                "SchemaModel", "Settings", logging, nioHTTP,
+                "Catalog", "Clocks", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations",
+                "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         program(
             .tools, "freshet",
             [
                 "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel", "SchemaSDL",
-                "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation", "FreshetClient", "JSON",
-                "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node", "Observability", "Postgres",
-                "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
+                "Clocks", "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation",
+                "FreshetClient", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
+                "Observability", "Postgres", "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ]),
         // Benchmarks: `make bench`
         .target(name: "CBroadcaster", path: Folder.verification.path(of: "CBroadcaster")),
@@ -299,8 +297,8 @@ let package = Package(
         module(
             .verification, "Chaos",
             [
-                "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "SeededRandom", deque, nio, nioPosix,
-                nioHTTP, logging,
+                "Clocks", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "SeededRandom", deque, nio,
+                nioPosix, nioHTTP, logging,
             ]),
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),
         // Tests

@@ -29,7 +29,8 @@ fi
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
-    echo "error: missing: ${missing[*]}. There is no apt-get here; install them with the system's own package manager." >&2
+    echo "error: missing: ${missing[*]}." \
+        "There is no apt-get here; install them with the system's own package manager." >&2
     exit 1
 fi
 sudo=()

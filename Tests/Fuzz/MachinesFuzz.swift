@@ -40,7 +40,7 @@ private func header(_ text: String) {
     _ = AppSyncAuthorization(base64: text)
     _ = ConnectorCall(path: text)
     _ = ConnectorStreamPath(text)
-    let proxies = TrustedProxies([text]) ?? TrustedProxies(["10.0.0.0/8", "::1"])
+    let proxies = AddressSet([text]) ?? AddressSet(["10.0.0.0/8", "::1"])
     _ = proxies?.client(peer: "10.0.0.1", forwarded: text)
     if case .object(let object)? = try? JSONParser.parse(Array(text.utf8)) {
         _ = try? OperationRequest(graphQL: object)

@@ -12,12 +12,15 @@ mkdir -p "$work/build/machines" "$work/machines"
 [ -f "$built/Modules/Sessions.swiftmodule" ] || { echo "build first: make build" >&2; exit 1; }
 
 # The package name of the debug build, without which package declarations are invisible.
-package=$(grep -o -- '-package-name","[^"]*"' .build/debug.yaml | sort | uniq -c | sort -rn | head -n 1 | cut -d '"' -f 3)
+package=$(grep -o -- '-package-name","[^"]*"' .build/debug.yaml | sort | uniq -c | sort -rn | head -n 1 |
+    cut -d '"' -f 3)
 flags=(-O -sanitize=fuzzer -parse-as-library -swift-version 6 -package-name "$package" -I "$work/build/machines"
     -I "$built/Modules" -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
     -enable-upcoming-feature InternalImportsByDefault)
 for map in "$built"/*.build/module.modulemap; do flags+=(-Xcc "-fmodule-map-file=$map"); done
-for include in .build/checkouts/swift-crypto/Sources/CCryptoBoringSSL{,Shims}/include; do flags+=(-Xcc -I -Xcc "$include"); done
+for include in .build/checkouts/swift-crypto/Sources/CCryptoBoringSSL{,Shims}/include; do
+    flags+=(-Xcc -I -Xcc "$include")
+done
 
 echo "building …"
 objects=()
@@ -27,8 +30,8 @@ for name in JSON Sessions; do
         -module-name "$name" -o "$work/build/machines/$name.o" "${sources[@]}"
     objects+=("$work/build/machines/$name.o")
 done
-for name in CEL JSONPatch LiveModel Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims HeapModule \
-    InternalCollectionsUtilities; do
+for name in CEL JSONPatch LiveModel Crypto CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims \
+    HeapModule InternalCollectionsUtilities; do
     mapfile -t -O "${#objects[@]}" objects < <(find -L "$built/$name.build" -name '*.o')
 done
 swiftc "${flags[@]}" -module-name MachinesFuzz Tests/Fuzz/MachinesFuzz.swift "${objects[@]}" -lstdc++ \

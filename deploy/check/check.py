@@ -119,7 +119,8 @@ def check_proxies():
     path = DEPLOY / "nginx/freshet.conf"
     with tempfile.TemporaryDirectory() as folder:
         main = pathlib.Path(folder) / "nginx.conf"
-        main.write_text(f"error_log stderr; pid {folder}/pid; events {{}}\nhttp {{ access_log off; include {path}; }}\n")
+        main.write_text(
+            f"error_log stderr; pid {folder}/pid; events {{}}\nhttp {{ access_log off; include {path}; }}\n")
         run("nginx -t", path, ["nginx", "-t", "-q", "-p", folder, "-c", main])
 
 
@@ -164,7 +165,8 @@ def check_units():
 
 def check_prometheus():
     folder = DEPLOY / "prometheus"
-    run("promtool", folder / "prometheus.yaml", ["promtool", "check", "config", "--syntax-only", folder / "prometheus.yaml"])
+    main = folder / "prometheus.yaml"
+    run("promtool", main, ["promtool", "check", "config", "--syntax-only", main])
     run("promtool", folder / "alerts.yaml", ["promtool", "check", "rules", folder / "alerts.yaml"])
     run("promtool", folder / "alerts_test.yaml", ["promtool", "test", "rules", folder / "alerts_test.yaml"])
 
@@ -183,8 +185,9 @@ def check_dashboard():
     cells = set()
     for panel in dashboard["panels"]:
         place = panel["gridPos"]
-        own = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
-        if cells & own or place["x"] + place["w"] > 24:
+        right, bottom = place["x"] + place["w"], place["y"] + place["h"]
+        own = {(x, y) for x in range(place["x"], right) for y in range(place["y"], bottom)}
+        if cells & own or right > 24:
             problem(path, f"panel {panel['title']} overlaps another or the edge")
         cells |= own
     # Lets Prometheus parse every query, as a recording rule.

@@ -107,7 +107,8 @@ def check_pod(path, name, pod, names, by_kind, problem):
 def check_grace(path, pod, by_kind, folder, problem):
     """Checks that preStop and the whole drain fit into the grace period."""
     pause = max(
-        (int(c["lifecycle"]["preStop"]["exec"]["command"][1]) for c in pod["containers"] if "lifecycle" in c), default=0)
+        (int(c["lifecycle"]["preStop"]["exec"]["command"][1]) for c in pod["containers"] if "lifecycle" in c),
+        default=0)
     if pod["containers"][0]["image"].startswith("haproxy"):
         drain = int(re.search(r"hard-stop-after (\d+)s", (folder / "haproxy.cfg").read_text())[1])
     else:
@@ -147,4 +148,5 @@ def check_policy(path, spec, pods, problem):
 def selects(selector, labels):
     if not matches(selector.get("matchLabels", {}), labels):
         return False
-    return all(labels.get(e["key"]) in e["values"] for e in selector.get("matchExpressions", []) if e["operator"] == "In")
+    expressions = selector.get("matchExpressions", [])
+    return all(labels.get(e["key"]) in e["values"] for e in expressions if e["operator"] == "In")

@@ -13,7 +13,8 @@ if ! cmp -s deploy/check/requirements.txt "$stamp"; then
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     echo "installing the checkers into $venv …"
-    if python3 -m venv "$venv" >"$log" 2>&1 && "$venv/bin/pip" install -q -r deploy/check/requirements.txt >>"$log" 2>&1; then
+    if python3 -m venv "$venv" >"$log" 2>&1 &&
+        "$venv/bin/pip" install -q -r deploy/check/requirements.txt >>"$log" 2>&1; then
         cp deploy/check/requirements.txt "$stamp"
     else
         tail -n 5 "$log" >&2

@@ -1,8 +1,8 @@
 /// The rate at which one peer may send messages: a token for each, and a debt for those that had arrived already when
 /// the tokens ran out.
 ///
-/// While there is a debt, nothing more is to be read from the peer. A debt above `burst` is excessive: one read
-/// contains more than anybody needs. Time is an argument.
+/// While there is a debt, nothing more is to be read from the peer. A debt above `burst` is excessive: a single read
+/// contained more messages than a well-behaved client sends in a burst. Time is an argument.
 package struct InputRate: Sendable {
     package enum Step: Sendable, Hashable {
         case within

@@ -12,13 +12,18 @@ enum Prelude {
         directive @auth(level: AccessLevel, expr: Boolean_Expr, insecureReason: String) on QUERY | MUTATION
 
         "Refreshes live queries, in addition to writes of the rows that they look up by key."
-        directive @refresh(every: Timestamp_Duration, onMutationExecuted: [OnMutationExecuted_Event!]) repeatable on QUERY
+        directive @refresh(every: Timestamp_Duration, onMutationExecuted: [OnMutationExecuted_Event!])
+          repeatable on QUERY
 
         "Runs all fields in one transaction."
         directive @transaction on MUTATION
 
         "Fails the operation with the message unless the expression is true; this is the checked value."
-        directive @check(expr: Boolean_Expr! = "!(this in [null, []])", message: String! = "permission denied", optional: Boolean = false) repeatable on QUERY | MUTATION | FIELD | FRAGMENT_DEFINITION | FRAGMENT_SPREAD | INLINE_FRAGMENT
+        directive @check(
+          expr: Boolean_Expr! = "!(this in [null, []])"
+          message: String! = "permission denied"
+          optional: Boolean = false
+        ) repeatable on QUERY | MUTATION | FIELD | FRAGMENT_DEFINITION | FRAGMENT_SPREAD | INLINE_FRAGMENT
 
         "Hides the field from clients; expressions can still read it in response."
         directive @redact on FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT
@@ -42,7 +47,10 @@ enum Prelude {
 
         directive @unique(indexName: String, fields: [String!]) repeatable on FIELD_DEFINITION | OBJECT
 
-        directive @index(name: String, fields: [String!], order: [IndexFieldOrder!], type: IndexType, vector_method: VectorSimilarityMethod) repeatable on FIELD_DEFINITION | OBJECT
+        directive @index(
+          name: String, fields: [String!], order: [IndexFieldOrder!], type: IndexType
+          vector_method: VectorSimilarityMethod
+        ) repeatable on FIELD_DEFINITION | OBJECT
 
         "32 lower-case hexadecimal digits; other common spellings are accepted."
         scalar UUID

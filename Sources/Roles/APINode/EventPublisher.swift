@@ -1,5 +1,6 @@
 package import Broker
 import Catalog
+import Clocks
 package import Cluster
 package import Execution
 package import LiveModel
@@ -60,8 +61,8 @@ package final class EventPublisher: Sendable {
 
     /// Waits until all accepted events are published and their rows removed, or the time has passed.
     package func drain(withinMs: Int64) async {
-        let deadline = ContinuousClock.now + .milliseconds(withinMs)
-        while ContinuousClock.now < deadline, !machine.withLock({ $0.isIdle }) {
+        let deadline = Deadline(afterMs: withinMs)
+        while !deadline.isReached, !machine.withLock({ $0.isIdle }) {
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
@@ -96,8 +97,8 @@ package final class EventPublisher: Sendable {
         case .report(.published): metrics.published.increment()
         case .report(.deferred(let id, let reason)):
             metrics.deferred.increment()
-            // At debug level: one line for each event would be a flood while the broker is away. The sweeper reports
-            // the backlog.
+            // At debug level: one line for each event would be a flood while the broker is unreachable. The sweeper
+            // reports the backlog.
             logger.debug("event left to the sweeper", metadata: ["event": "\(id)", "error": "\(reason)"])
         case .report(.republished(let count)): metrics.republished.increment(by: Int64(count))
         case .report(.rowsLeft(let count, let reason)):

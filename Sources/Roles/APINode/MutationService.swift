@@ -1,4 +1,5 @@
 import Catalog
+import Clocks
 package import Cluster
 package import Execution
 import JSON
@@ -48,7 +49,7 @@ package final class MutationService: Sendable {
             throw RequestError(.unavailable, "too many mutations in flight on this node")
         }
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
-        let start = ContinuousClock.now
+        let startNs = MonotonicClock.nowNs()
         let reference = resolved.operation.reference
         let served = catalogs.begin()
         defer { catalogs.ended(served) }
@@ -65,7 +66,7 @@ package final class MutationService: Sendable {
                     row: event, mutation: reference, generation: overrides.generation,
                     catalogGeneration: served.generation))
         }
-        metrics.duration.record(duration: ContinuousClock.now - start)
+        metrics.duration.recordNanoseconds(Int64(MonotonicClock.nowNs() - startNs))
         return outcome
     }
 

@@ -27,7 +27,7 @@ package struct AdministeredNode: Sendable {
 
     package struct Readiness: Sendable {
         package let isReady: Bool
-        /// Why it is not, when servers are away.
+        /// The servers that keep it from being ready, as text; nil if none does.
         package let problem: String?
 
         package init(isReady: Bool, problem: String?) {

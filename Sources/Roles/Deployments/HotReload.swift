@@ -1,4 +1,5 @@
 package import Catalog
+import Clocks
 import DeploymentPlan
 package import LiveModel
 package import Migrations
@@ -94,9 +95,9 @@ package struct HotReload: Sendable {
         }
         try await store.withdrawAnnounced()
         let id = try await store.announce(archive, by: "freshet dev")
-        let start = ContinuousClock.now
+        let deadline = Deadline(afterMs: Self.loadMaxMs)
         while await node.loadDeployments() < id {
-            guard ContinuousClock.now - start < .milliseconds(Self.loadMaxMs) else {
+            guard !deadline.isReached else {
                 try await store.withdrawAnnounced()
                 throw RolloutRefused("the node did not load it")
             }

@@ -1,5 +1,6 @@
 package import Broker
 package import Catalog
+import Clocks
 package import DeploymentPlan
 package import LiveModel
 package import Migrations
@@ -53,7 +54,7 @@ package struct Rollout: Sendable {
     private let broker: any Broker
     private let settings: Settings
     private let report: @Sendable (Event) -> Void
-    private let begun = ContinuousClock.now
+    private let begunMs = MonotonicClock.nowMs()
 
     /// - Parameters:
     ///   - database: its pool has been started, and the service's own tables exist.
@@ -251,7 +252,7 @@ package struct Rollout: Sendable {
 
     // MARK: State
 
-    private var elapsedMs: Int64 { Int64((ContinuousClock.now - begun) / .milliseconds(1)) }
+    private var elapsedMs: Int64 { MonotonicClock.nowMs() - begunMs }
 
     private func roster() -> RolloutRoster {
         RolloutRoster(heartbeatMs: settings.heartbeatMs, ttlMs: settings.nodeTtlMs)

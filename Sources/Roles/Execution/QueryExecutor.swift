@@ -10,8 +10,8 @@ import Synchronization
 package final class QueryExecutor: Sendable {
     package struct Result: Sendable {
         package let answer: OperationAnswer
-        /// The digest of the result as the database made it, entity ids included; or of the visible result, if that is
-        /// less.
+        /// The digest of the result as the database made it, entity ids included; of the visible result if checks or
+        /// redaction removed a part.
         package let digest: Digest
 
         init(answer: OperationAnswer, digest: Digest) {

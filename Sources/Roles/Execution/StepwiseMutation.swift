@@ -21,7 +21,7 @@ struct StepwiseMutation {
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
     let draft: EventDraft
-    /// Whom the session is charged to.
+    /// The number of the caller to whom the session is charged.
     let caller: UInt64
 
     func execute() async throws(RequestError) -> MutationExecutor.Outcome {

@@ -1,4 +1,5 @@
 import Catalog
+import Clocks
 import Execution
 import LiveModel
 import Logging
@@ -8,11 +9,11 @@ import RoleMachines
 /// Running due live queries.
 extension FanoutWorker {
     func run(_ id: WorkerMachine.CallID, _ batch: RunBatch) {
-        let start = ContinuousClock.now
+        let startNs = MonotonicClock.nowNs()
         guard let operation = catalogs.set.operation(batch.operation, version: batch.version) else {
             let error = RequestError(.unavailable, "this node does not serve the operation's version")
             let outcomes = Array(repeating: QueryExecutor.Outcome.failed(error), count: batch.items.count)
-            Task { self.ended(id, batch, outcomes, start) }
+            Task { self.ended(id, batch, outcomes, startNs) }
             return
         }
         let items = batch.items.map { item in
@@ -20,13 +21,12 @@ extension FanoutWorker {
                 variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
         }
         queries.run(operation, items: items) { outcomes in
-            Task.immediate { await self.ended(id, batch, outcomes, start) }
+            Task.immediate { await self.ended(id, batch, outcomes, startNs) }
         }
     }
 
     private func ended(
-        _ id: WorkerMachine.CallID, _ batch: RunBatch, _ answers: [QueryExecutor.Outcome],
-        _ start: ContinuousClock.Instant
+        _ id: WorkerMachine.CallID, _ batch: RunBatch, _ answers: [QueryExecutor.Outcome], _ startNs: UInt64
     ) {
         for item in batch.items where !item.traceID.isEmpty {
             logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
@@ -38,6 +38,6 @@ extension FanoutWorker {
             case .failed(let error): .failed(error)
             }
         }
-        runFinished(id, outcomes, took: ContinuousClock.now - start)
+        runFinished(id, outcomes, took: .nanoseconds(Int64(MonotonicClock.nowNs() - startNs)))
     }
 }

@@ -46,7 +46,7 @@ package struct SessionMetrics: Sendable {
     enum Refusal: String, MetricLabelValue {
         /// Too many sessions started recently.
         case rate
-        /// The node has as many sessions as it may have.
+        /// The node has its maximum of sessions.
         case full
     }
 

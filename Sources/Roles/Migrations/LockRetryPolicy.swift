@@ -1,3 +1,4 @@
+import Clocks
 import Postgres
 package import Settings
 
@@ -53,12 +54,12 @@ package struct LockRetryPolicy: Sendable {
     /// Repeats `body` while it gets no lock; a failed attempt must leave nothing behind.
     /// - Throws: `TableNotFree`, or any other error of `body`.
     func attempt(_ body: () async throws -> Void) async throws {
-        let end = ContinuousClock.now + .milliseconds(lockTotalMs)
+        let deadline = Deadline(afterMs: lockTotalMs)
         while true {
             do {
                 return try await body()
             } catch let error as PostgresError where error.isDeadlock || error.isLockNotAvailable {
-                guard ContinuousClock.now < end else {
+                guard !deadline.isReached else {
                     throw TableNotFree(totalMs: lockTotalMs, setting: setting, isDeadlock: error.isDeadlock)
                 }
             }

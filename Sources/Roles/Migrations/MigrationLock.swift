@@ -1,3 +1,4 @@
+import Clocks
 import Postgres
 
 /// The lock that allows one migration at a time in a database.
@@ -11,13 +12,13 @@ enum MigrationLock {
     static func take(
         _ session: PostgresSession, waitMs: Int, waiting: @Sendable (_ holder: String) -> Void
     ) async throws {
-        let end = ContinuousClock.now + .milliseconds(waitMs)
+        let deadline = Deadline(afterMs: waitMs)
         var isReported = false
         while true {
             let answer = try await session.execute(Statement("SELECT pg_try_advisory_lock(\(key))"))
             if answer.rows.first?.bool(0) == true { return }
             let holder = try await holder(session)
-            guard ContinuousClock.now < end else { throw MigrationUnderWay(waitMs: waitMs, holder: holder) }
+            guard !deadline.isReached else { throw MigrationUnderWay(waitMs: waitMs, holder: holder) }
             if !isReported { waiting(holder) }
             isReported = true
             try await Task.sleep(for: .milliseconds(pauseMs))

@@ -135,7 +135,7 @@ extension NodeContext {
         api.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
         api.session.tokenGraceMs = Int64(settings.gateway.tokenGraceMs)
         api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
-        api.trustedProxies = TrustedProxies(settings.http.trustedProxies) ?? TrustedProxies()
+        api.trustedProxies = AddressSet(settings.http.trustedProxies) ?? AddressSet()
         api.page = page
         if isDevelopment {
             api.emulator = EmulatorInfo(
@@ -161,7 +161,7 @@ extension NodeContext {
         limits.liveQueriesPerAddress = settings.gateway.liveQueriesPerAddressMax
         limits.requests = .init(
             perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
-        limits.uncounted = TrustedProxies(settings.http.uncountedAddresses) ?? TrustedProxies()
+        limits.uncounted = AddressSet(settings.http.uncountedAddresses) ?? AddressSet()
         return limits
     }
 

@@ -112,18 +112,18 @@ package final class ServiceNode: Sendable {
     }
 
     private func startStages() async throws(NodeError) -> (Address, Running) {
-        guard TrustedProxies(node.settings.http.trustedProxies) != nil else {
-            throw NodeError("http.trustedProxies takes addresses and networks such as 10.0.0.0/8")
+        let http = node.settings.http
+        for (name, addresses) in [
+            ("trustedProxies", http.trustedProxies), ("uncountedAddresses", http.uncountedAddresses),
+        ] where AddressSet(addresses) == nil {
+            throw NodeError("http.\(name) takes addresses and networks such as 10.0.0.0/8")
         }
-        guard TrustedProxies(node.settings.http.uncountedAddresses) != nil else {
-            throw NodeError("http.uncountedAddresses takes addresses and networks such as 10.0.0.0/8")
-        }
-        let wait = StartupGate(settings: node.settings, parts: parts, logger: node.logger)
+        let gate = StartupGate(settings: node.settings, parts: parts, logger: node.logger)
         let network = NodeNetwork.open(node, parts)
-        let storage = try await NodeStorage.open(node, wait, parts)
+        let storage = try await NodeStorage.open(node, gate, parts)
         let access = try await NodeAccess.open(node, network.sender)
-        let cluster = try await NodeCluster.open(node, storage.broker, wait, parts)
-        let execution = try await NodeExecution.open(node, storage, network.sender, wait, parts)
+        let cluster = try await NodeCluster.open(node, storage.broker, gate, parts)
+        let execution = try await NodeExecution.open(node, storage, network.sender, gate, parts)
         parts.push("tasks") { _ in network.tasks.cancel() }
         let roles = NodeRoles.open(
             node, cluster, storage, execution, network, access.authenticator(cluster.revocations), parts)
@@ -135,7 +135,7 @@ package final class ServiceNode: Sendable {
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker),
             clock: node.clock, metrics: node.metrics,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })
-        let listeners = try await NodeListeners.open(node, administered, roles, readiness, network, wait, parts)
+        let listeners = try await NodeListeners.open(node, administered, roles, readiness, network, gate, parts)
         let run = NodeRun(
             node: node, cluster: cluster, access: access, execution: execution, roles: roles, listeners: listeners,
             readiness: readiness, inspector: NodeInspector(administered), tasks: network.tasks, parts: parts)

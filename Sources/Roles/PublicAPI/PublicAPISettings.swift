@@ -13,7 +13,7 @@ package struct PublicAPISettings: Sendable {
     package var sessionsMax = 20_000
     package var session = SessionLimits()
     /// The proxies whose `X-Forwarded-For` is trusted.
-    package var trustedProxies = TrustedProxies()
+    package var trustedProxies = AddressSet()
     /// The emulator description for SQL Connect's tools, under `freshet dev`; nil answers 404.
     package var emulator: EmulatorInfo?
     /// The page at `/`; nil answers 404.

@@ -99,7 +99,7 @@ package final class PublicRouter: HTTPHandler {
         guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
         var headers = call.headers
         headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
-        let catalog = executor.resolver.catalog
+        let catalog = executor.lookup.catalog
         call.exchange.respond(
             .ok, headers: headers,
             body: PageNotice.insert(into: page, operations: catalog.invalidOperations, errors: catalog.errors))
@@ -129,7 +129,8 @@ package final class PublicRouter: HTTPHandler {
     }
 
     package func failureHeaders(origin: String?) -> HTTPHeaders {
-        // An origin that was not read can only be the one that is allowed, or does not matter.
+        // If the header was not read, the origin is unknown. Assuming the only allowed one is safe: browsers compare it
+        // with the page's own.
         let only = settings.corsOrigins.count == 1 ? settings.corsOrigins.first : nil
         return (origin ?? only).map(corsHeaders(origin:)) ?? [:]
     }
@@ -219,7 +220,7 @@ package final class PublicRouter: HTTPHandler {
 
     private func address(_ ip: String?, forwarded: String?) -> QuotaSubject? {
         guard let ip else { return nil }
-        if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.trustedProxies.trusts(ip),
+        if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.trustedProxies.contains(ip),
             !hasReportedProxy.exchange(true, ordering: .relaxed)
         {
             logger.warning(
@@ -282,17 +283,6 @@ struct Call: Sendable {
         headers.replaceOrAdd(name: "allow", value: allowed)
         exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
     }
-}
-
-/// Closes a WebSocket whose subprotocols are not supported.
-final class RefusedWebSocket: WebSocketHandler {
-    init(_ connection: WebSocketConnection, code: UInt16, reason: String) {
-        connection.close(code: code, reason: reason)
-    }
-
-    func received(text: ByteBuffer) {}
-    func received(binary: ByteBuffer) {}
-    func closed(code: UInt16?) {}
 }
 
 extension Credentials {

@@ -11,12 +11,12 @@ extension RequestExecutor {
     /// schema reveals more than the stored operations do.
     /// - Throws: `.badRequest` for an invalid introspection query.
     func introspect(_ request: OperationRequest) throws(RequestError) -> [UInt8]? {
-        // The resolver reports syntax errors.
+        // The lookup reports syntax errors.
         guard let text = request.document,
             let document = try? Parser.parseDocument(Source(name: "request", text: text), limits: .request),
             let operation = Introspection.operation(in: document, named: request.operationName)
         else { return nil }
-        let answer = try Introspection(resolver.catalog.graphQLSchema)
+        let answer = try Introspection(lookup.catalog.graphQLSchema)
             .answer(operation, in: document, variables: request.variables)
         return ResultEnvelope.data(JSONValue.object(answer).compactBytes)
     }

@@ -32,17 +32,17 @@ package final class RequestExecutor: SessionRequestExecutor {
     package var clock: ServiceClock { parts.clock }
     package var quotas: QuotaGate { parts.quotas }
 
-    var resolver: OperationLookup { version.lookup(parts.catalogs) }
+    var lookup: OperationLookup { version.lookup(parts.catalogs) }
 
     /// The names by which SQL Connect clients address this service.
     package var serviceIdentity: ServiceIdentity {
-        let catalog = resolver.catalog
+        let catalog = lookup.catalog
         return ServiceIdentity(
             service: catalog.serviceID, location: catalog.location, connectors: Set(catalog.connectors.keys))
     }
 
     /// The version of the project that resolves requests.
-    var projectVersion: Digest { resolver.version }
+    var projectVersion: Digest { lookup.version }
 
     /// Returns the executor of a session that begins now.
     /// - Parameter onFormer: called if the session uses an operation of a former version and so must reconnect when
@@ -73,7 +73,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     ) throws(RequestError) -> ResolvedOperation {
         try parts.limits.check(request.variables)
         do throws(RequestError) {
-            return try resolve(request, auth: auth, isAdministrator: isAdministrator, by: resolver, kinds)
+            return try resolve(request, auth: auth, isAdministrator: isAdministrator, in: lookup, kinds)
         } catch {
             guard error.code == .operationNotFound, let former = try resolveFormer(request, auth: auth, kinds) else {
                 throw error
@@ -83,11 +83,11 @@ package final class RequestExecutor: SessionRequestExecutor {
     }
 
     private func resolve(
-        _ request: OperationRequest, auth: Auth?, isAdministrator: Bool = false, by resolver: OperationLookup,
+        _ request: OperationRequest, auth: Auth?, isAdministrator: Bool = false, in lookup: OperationLookup,
         _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation {
-        if request.document == nil, let id = request.documentID, !resolver.knows(id.digest) { throw id.unknown }
-        return try resolver.resolve(
+        if request.document == nil, let id = request.documentID, !lookup.knows(id.digest) { throw id.unknown }
+        return try lookup.resolve(
             connector: request.connector, name: request.operationName, document: request.document,
             digest: request.documentID?.digest, variables: request.variables, auth: auth, nowMs: clock.nowMs(),
             kinds: kinds, isAdministrator: isAdministrator)
@@ -98,7 +98,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ text: String, name: String?, variables: JSONObject, auth: Auth?
     ) throws(RequestError) -> ResolvedOperation {
         try parts.limits.check(variables)
-        return try resolver.resolveAdHoc(text, name: name, variables: variables, auth: auth)
+        return try lookup.resolveAdHoc(text, name: name, variables: variables, auth: auth)
     }
 
     /// Resolves an operation in a former version. Clients built for it send its operations' text or digests, and get
@@ -108,15 +108,15 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ request: OperationRequest, auth: Auth?, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation? {
         guard request.document != nil || request.documentID != nil, version.allowsFormers else { return nil }
-        for former in parts.catalogs.snapshot.formers where former.version != resolver.version {
+        for former in parts.catalogs.snapshot.formers where former.version != lookup.version {
             let found: ResolvedOperation
             do throws(RequestError) {
-                found = try resolve(request, auth: auth, by: former, kinds)
+                found = try resolve(request, auth: auth, in: former, kinds)
             } catch {
                 if error.code == .operationNotFound { continue }
                 throw error
             }
-            guard let present = resolver.catalog.operation(found.operation.reference) else { continue }
+            guard let present = lookup.catalog.operation(found.operation.reference) else { continue }
             let coerced = try present.coerce(request.variables)
             if let refusal = present.authorize(auth: auth, variables: coerced, nowMs: clock.nowMs()) { throw refusal }
             version.usedFormer(former.version)

@@ -51,10 +51,8 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Set from a frame to the end of its read, when NIO flushes.
     private var isReading = false
     private var isGathering = false
-    /// The rate of frames that cost work without asking for any.
-    private var controlRate: InputRate
-    /// Set while the peer has sent more of them than its rate: nothing is read until it fires.
-    private var throttle: Scheduled<Void>?
+    /// Limits control frames, which cost work although they request nothing.
+    private let controlThrottle: InputThrottle
 
     init(
         _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, server: HandoverContext,
@@ -66,8 +64,9 @@ final class GRPCConnection: ChannelInboundHandler {
         self.onClosed = onClosed
         eventLoop = channel.eventLoop
         taskExecutor = LoopTaskExecutor(channel.eventLoop)
-        controlRate = InputRate(
-            perSecond: configuration.controlFramesPerSecond, burst: 2 * configuration.controlFramesPerSecond)
+        controlThrottle = InputThrottle(
+            perSecond: configuration.controlFramesPerSecond, burst: 2 * configuration.controlFramesPerSecond,
+            on: channel.eventLoop)
         remoteAddress = channel.remoteAddress
         idleSince = channel.eventLoop.now
         lastRead = idleSince
@@ -101,25 +100,20 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     private func countControlFrame() {
-        switch controlRate.arrived(nowMs: Self.milliseconds(eventLoop.now)) {
+        switch controlThrottle.arrived() {
         case .within: break
-        case .over: pauseForRate()
+        case .over: pauseReading()
         case .excessive: fail(.enhanceYourCalm)
         }
     }
 
-    private static func milliseconds(_ now: NIODeadline) -> Int64 { Int64(now.uptimeNanoseconds / 1_000_000) }
-
     /// Reads nothing until the peer's rate permits it.
-    private func pauseForRate() {
-        guard throttle == nil, let channel = context?.channel else { return }
+    private func pauseReading() {
+        guard !controlThrottle.isPausing, let channel = context?.channel else { return }
         try? channel.syncOptions?.setOption(.autoRead, value: false)
-        let waitMs = controlRate.pauseMs(nowMs: Self.milliseconds(eventLoop.now))
-        throttle = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(max(1, waitMs))) { [weak self] in
+        controlThrottle.pause { [weak self] in
             guard let self else { return }
-            throttle = nil
-            if controlRate.pauseMs(nowMs: Self.milliseconds(eventLoop.now)) > 0 { return pauseForRate() }
-            // What was not read is no silence of the peer.
+            // The peer was not silent: nothing was read from it.
             lastRead = eventLoop.now
             try? channel.syncOptions?.setOption(.autoRead, value: true)
         }
@@ -208,9 +202,8 @@ final class GRPCConnection: ChannelInboundHandler {
         timer = nil
         stallCheck?.cancel()
         stallCheck = nil
-        if throttle != nil { try? channel.syncOptions?.setOption(.autoRead, value: true) }
-        throttle?.cancel()
-        throttle = nil
+        if controlThrottle.isPausing { try? channel.syncOptions?.setOption(.autoRead, value: true) }
+        controlThrottle.cancel()
         lingerCheck?.cancel()
         lingerCheck = nil
         shutdownTimer?.cancel()

@@ -30,9 +30,7 @@ final class GRPCStreamHandler {
     /// Window bytes received while paused.
     private var pausedBytes = 0
     private var isPaused = false
-    private var rate: InputRate
-    /// Set while the client has sent more than its rate.
-    private var throttle: Scheduled<Void>?
+    private let throttle: InputThrottle
     private var hasMessage = false
     private(set) var inputHasEnded = false
     /// When the stream of an answered call is reset, unless its client ends it or still has data to receive.
@@ -51,8 +49,9 @@ final class GRPCStreamHandler {
         bodies = connection.server.bodies
         readPauseBytes = connection.configuration.readPauseBytes
         messages = GRPCMessages(bytesMax: connection.configuration.messageBytesMax)
-        rate = InputRate(
-            perSecond: connection.configuration.messagesPerSecond, burst: connection.configuration.messagesBurst)
+        throttle = InputThrottle(
+            perSecond: connection.configuration.messagesPerSecond, burst: connection.configuration.messagesBurst,
+            on: eventLoop)
         call = GRPCCall(id, connection)
     }
 
@@ -162,7 +161,8 @@ final class GRPCStreamHandler {
                     hasMessage = true
                     run(message, call)
                 case .stream(let stream):
-                    if rate.arrived(nowMs: Self.milliseconds(eventLoop.now)) != .within { pauseForRate() }
+                    // The window bounds what has arrived, so no debt is excessive.
+                    if throttle.arrived() != .within { throttle.pause { [weak self] in self?.goOn() } }
                     stream.received(message)
                     regulate()
                 case .awaitingHeaders, .over: return
@@ -200,23 +200,9 @@ final class GRPCStreamHandler {
         endInputWhenTaken()
     }
 
-    private static func milliseconds(_ now: NIODeadline) -> Int64 { Int64(now.uptimeNanoseconds / 1_000_000) }
-
-    /// Takes no messages until the client's rate permits it.
-    private func pauseForRate() {
-        guard throttle == nil else { return }
-        let waitMs = rate.pauseMs(nowMs: Self.milliseconds(eventLoop.now))
-        throttle = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(max(1, waitMs))) { [weak self] in
-            guard let self else { return }
-            throttle = nil
-            if rate.pauseMs(nowMs: Self.milliseconds(eventLoop.now)) > 0 { return pauseForRate() }
-            goOn()
-        }
-    }
-
     /// Pauses a client that does not read, so that its requests cannot grow our responses, or that sends too fast.
     private func regulate() {
-        isPaused = throttle != nil || call.pendingBytes > readPauseBytes
+        isPaused = throttle.isPausing || call.pendingBytes > readPauseBytes
         guard !isPaused, pausedBytes > 0 else { return }
         let bytes = pausedBytes
         pausedBytes = 0
@@ -227,8 +213,7 @@ final class GRPCStreamHandler {
     private func endOfStream() {
         deadline?.cancel()
         deadline = nil
-        throttle?.cancel()
-        throttle = nil
+        throttle.cancel()
         call.onPendingBytesDecreased = nil
         call.onFinish = nil
         messages = GRPCMessages(bytesMax: messages.bytesMax)

@@ -1,3 +1,4 @@
+import Clocks
 package import Logging
 import NIOCore
 package import NIOPosix
@@ -119,9 +120,8 @@ package final class HTTPServer: Sendable {
         beginDraining()
         let tables = state.withLock { $0.tables }
         for entry in tables { entry.eventLoop.execute { entry.table.drainAll() } }
-        let clock = ContinuousClock()
-        let deadline = clock.now + .milliseconds(graceMs)
-        while context.counters.connectionsOpen.load(ordering: .relaxed) > 0, clock.now < deadline {
+        let deadline = Deadline(afterMs: graceMs)
+        while context.counters.connectionsOpen.load(ordering: .relaxed) > 0, !deadline.isReached {
             try? await Task.sleep(for: .milliseconds(min(20, max(1, graceMs))))
         }
         for entry in tables {

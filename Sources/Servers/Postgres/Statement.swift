@@ -28,7 +28,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         if lastMs != 0, nowMs - lastMs <= Self.slowWindowMs { isSlowAgain() }
     }
 
-    /// Was slow on a slow connection.
+    /// Records a slow execution that leaves no doubt, such as one on a connection for slow statements.
     func isSlowAgain() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
 
     func wasFast() {

@@ -24,13 +24,6 @@ package final class TokenVerifier: Sendable {
         cache = Mutex(TokenCache(bytesMax: policy.cacheBytesMax))
     }
 
-    /// Returns the token of `Authorization: Bearer …`; nil for another scheme or an empty token.
-    package static func bearerToken(inAuthorization header: String) -> String? {
-        let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return parts[1].contains(" ") ? nil : String(parts[1])
-    }
-
     /// Fetches the key set, if the policy has one: at start, to report errors early, and when an operator requests it.
     package func loadKeys(nowMs: Int64) async throws(TokenSetupError) {
         guard let fetcher else { return }

@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 import FreshetClient
 package import LocalServers
@@ -56,8 +57,8 @@ package actor ClusterProcesses {
 
     /// Returns when `address` answers `path` with 200.
     nonisolated func awaitReady(_ program: SupervisedProgram, _ address: ServerAddress, path: String) async throws {
-        let deadline = ContinuousClock.now + .milliseconds(Self.readyMs)
-        while ContinuousClock.now < deadline {
+        let deadline = Deadline(afterMs: Self.readyMs)
+        while !deadline.isReached {
             if let answer = try? await HTTPCall.send(.GET, address, path: path, timeoutMs: 2_000),
                 answer.status == 200
             {

@@ -1,3 +1,4 @@
+import Clocks
 import Pacing
 
 extension ChildProcess {
@@ -7,7 +8,7 @@ extension ChildProcess {
     ///   - isReady: probes the server once.
     /// - Throws: `.startFailed` with the end of the log when the process ends, or is not ready at the deadline.
     func awaitReady(
-        _ server: String, log: String, until deadline: ContinuousClock.Instant, timeoutMs: Int,
+        _ server: String, log: String, until deadline: Deadline, timeoutMs: Int,
         _ isReady: () async throws(LocalServerError) -> Bool
     ) async throws(LocalServerError) {
         let pauses = Backoff(minMs: 2, maxMs: 200)
@@ -19,7 +20,7 @@ extension ChildProcess {
                     logTail: Files.tail(log))
             }
             if try await isReady() { return }
-            guard ContinuousClock.now < deadline, !Task.isCancelled else {
+            guard !deadline.isReached, !Task.isCancelled else {
                 throw LocalServerError(
                     .startFailed, "\(server) is not ready after \(timeoutMs) ms; its log is \(log)",
                     logTail: Files.tail(log))

@@ -1,3 +1,4 @@
+import Clocks
 import Glibc
 import Pacing
 import Synchronization
@@ -172,7 +173,7 @@ package final class LocalPostgres: Sendable {
     // MARK: launching
 
     private func launch() async throws(LocalServerError) {
-        let deadline = ContinuousClock.now + .milliseconds(options.startTimeoutMs)
+        let deadline = Deadline(afterMs: options.startTimeoutMs)
         while true {
             Files.rotateLog(layout.log)
             try layout.clearForeignProcessID()
@@ -185,7 +186,7 @@ package final class LocalPostgres: Sendable {
                 await child.end([(SIGQUIT, 5_000)])
                 // Backends of a killed server can survive for a moment and hold its shared memory.
                 let mustWait = error.logTail.contains { $0.contains("pre-existing shared memory block") }
-                guard mustWait, ContinuousClock.now < deadline else { throw error }
+                guard mustWait, !deadline.isReached else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }
@@ -212,9 +213,7 @@ package final class LocalPostgres: Sendable {
         return layout.command(layout.postgres, arguments, parentDeathSignal: "INT")
     }
 
-    private func awaitReady(_ child: ChildProcess, until deadline: ContinuousClock.Instant)
-        async throws(LocalServerError)
-    {
+    private func awaitReady(_ child: ChildProcess, until deadline: Deadline) async throws(LocalServerError) {
         try await child.awaitReady("Postgres", log: layout.log, until: deadline, timeoutMs: options.startTimeoutMs) {
             () async throws(LocalServerError) in
             switch await PostgresProbe.prepareDatabase(connectionString(database: "postgres"), name: databaseName) {

@@ -1,3 +1,4 @@
+import Clocks
 import Glibc
 import Pacing
 import Threads
@@ -230,7 +231,7 @@ package final class LocalRedis: Sendable {
     }
 
     private func awaitReady(_ child: ChildProcess) async throws(LocalServerError) {
-        let deadline = ContinuousClock.now + .milliseconds(options.startTimeoutMs)
+        let deadline = Deadline(afterMs: options.startTimeoutMs)
         try await child.awaitReady("Redis", log: logPath, until: deadline, timeoutMs: options.startTimeoutMs) {
             () async throws(LocalServerError) in
             await isReady()

@@ -1,3 +1,5 @@
+import Clocks
+
 /// A private Redis Cluster: three primaries, with a replica each if requested, and a short failover time-out.
 package final class LocalRedisCluster: Sendable {
     package static let primaryCount = 3
@@ -95,10 +97,10 @@ package final class LocalRedisCluster: Sendable {
         _ timeoutMs: Int, _ what: String, _ selected: [LocalRedis]? = nil,
         _ holds: (LocalRedis) async -> Bool
     ) async throws(LocalServerError) {
-        let deadline = ContinuousClock.now + .milliseconds(timeoutMs)
+        let deadline = Deadline(afterMs: timeoutMs)
         for node in selected ?? nodes {
             while await !holds(node) {
-                guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                guard !deadline.isReached, !Task.isCancelled else {
                     throw LocalServerError(.startFailed, "not within \(timeoutMs) ms: \(what)")
                 }
                 try? await Task.sleep(for: .milliseconds(10))

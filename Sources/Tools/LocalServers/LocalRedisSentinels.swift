@@ -1,3 +1,5 @@
+import Clocks
+
 /// A private Redis master with replicas and three sentinels, with a short failover time-out.
 package final class LocalRedisSentinels: Sendable {
     /// The sentinels' name for the master.
@@ -90,10 +92,10 @@ package final class LocalRedisSentinels: Sendable {
     }
 
     private func awaitReady(_ replicaCount: Int, timeoutMs: Int) async throws(LocalServerError) {
-        let deadline = ContinuousClock.now + .milliseconds(timeoutMs)
+        let deadline = Deadline(afterMs: timeoutMs)
         func until(_ what: String, _ holds: () async -> Bool) async throws(LocalServerError) {
             while await !holds() {
-                guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                guard !deadline.isReached, !Task.isCancelled else {
                     throw LocalServerError(.startFailed, "not within \(timeoutMs) ms: \(what)")
                 }
                 try? await Task.sleep(for: .milliseconds(10))

@@ -1,3 +1,4 @@
+import Clocks
 import Glibc
 
 /// The data folder of a private Postgres: its layout, initialisation and recovery from a previous run. The caller holds
@@ -80,9 +81,9 @@ struct PostgresFolder: Sendable {
     /// Waits for the server of a previous run, which may still be shutting down although its parent has ended, as our
     /// lock shows.
     func awaitEndOfPreviousServer() async throws(LocalServerError) {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = Deadline(afterMs: 20_000)
         while let processID = runningServer() {
-            guard ContinuousClock.now < deadline else {
+            guard !deadline.isReached else {
                 throw LocalServerError(
                     .alreadyRunning, "a Postgres (process \(processID)) still runs in \(root): stop it first")
             }

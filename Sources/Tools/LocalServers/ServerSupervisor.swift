@@ -1,3 +1,4 @@
+import Clocks
 import Synchronization
 
 /// A private server that can be restarted on its data.
@@ -58,15 +59,15 @@ package final class ServerSupervisor: Sendable {
         async
     {
         var schedule = RestartSchedule()
-        let began = ContinuousClock.now
-        func nowMs() -> Int64 { Int64((ContinuousClock.now - began) / .milliseconds(1)) }
-        schedule.started(nowMs: nowMs())
+        schedule.started(nowMs: MonotonicClock.nowMs())
         while true {
             await server.waitForExit()
             if isEnding.withLock({ $0 }) { return }
             var failure: LocalServerError?
             repeat {
-                guard let pauseMs = schedule.ended(nowMs: nowMs()) else { return onEvent(server, .givenUp) }
+                guard let pauseMs = schedule.ended(nowMs: MonotonicClock.nowMs()) else {
+                    return onEvent(server, .givenUp)
+                }
                 onEvent(server, failure.map { .notStarted($0, againInMs: pauseMs) } ?? .ended(againInMs: pauseMs))
                 failure = nil
                 try? await Task.sleep(for: .milliseconds(pauseMs))
@@ -79,7 +80,7 @@ package final class ServerSupervisor: Sendable {
                 isStarting.withLock { $0 = false }
                 if isEnding.withLock({ $0 }) { return }
             } while failure != nil
-            schedule.started(nowMs: nowMs())
+            schedule.started(nowMs: MonotonicClock.nowMs())
             onEvent(server, .restarted)
         }
     }

@@ -70,6 +70,29 @@ import Testing
         }
     }
 
+    /// Files that read another clock than those of `Clocks`, by the ends of their paths, each with its reason.
+    private static let otherClocks: [String: String] = [
+        "/Cluster/Membership.swift": "it sleeps until an instant, and tasks do so by Swift's clocks only",
+        "/Support/Measure.swift": "it measures the CPU time of threads",
+        "/Campaign.swift": "the simulator imports pure modules only",
+    ]
+
+    @Test func timeComesFromClocks() {
+        let clock = #/\b(?:ContinuousClock|SuspendingClock|clock_gettime|Date\(\)|Date\.now)/#.wordBoundaryKind(.simple)
+        for file in tree.files where !["Languages", "Core"].contains(file.folder) && file.module != "Clocks" {
+            let readsAnother = file.code.contains { $0.contains(clock) }
+            let isException = Self.otherClocks.keys.contains(where: file.path.hasSuffix)
+            #expect(readsAnother == isException, "\(file.path)")
+        }
+    }
+
+    @Test func longFilesSayWhyTheyAreLong() throws {
+        for file in tree.files where file.code.count > 301 {
+            let saysWhy = try Repository.text("Sources/" + file.path).contains(#/ong,? because/#)
+            #expect(saysWhy, "\(file.path) has more than 300 lines and no reason")
+        }
+    }
+
     /// The simulator performs the effects of what ships without a product shell, which has sockets, tasks or clocks.
     @Test func simulationUsesPureModulesOnly() {
         let folders = Dictionary(tree.files.map { ($0.module, $0.folder) }, uniquingKeysWith: { first, _ in first })

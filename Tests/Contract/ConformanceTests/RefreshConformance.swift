@@ -12,7 +12,7 @@ import Testing
 /// The vectors in `conformance/refresh`, read in place: from the text of a schema and its operations through the
 /// catalog to the rule index. Nothing of them is skipped.
 @Suite struct RefreshConformance {
-    @Test(.vectors("refresh/cases.jsonl")) func refreshConformance() throws {
+    @Test(.vectors("refresh/cases.jsonl")) func mutationsRefreshWhatTheVectorsSay() throws {
         let cases = try ConformanceVectors.lines(of: "refresh/cases.jsonl").map { try JSONParser.parse($0) }
         var failures: [String] = []
         for vector in cases {

@@ -135,7 +135,7 @@ extension Language {
         }
 
         /// What is invalid under a partition would make the whole one invalid.
-        @Test func invalidIndexesOfPartitions() async throws {
+        @Test func invalidIndexesOfPartitionsRefuseTheBuild() async throws {
             let schema = try Self.visitSchema()
             let own = "; CREATE INDEX rest_page ON ONLY attic.visit_rest (page)"
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(Self.visits + own) }) { pool in

@@ -101,7 +101,7 @@ extension Language {
                     """, everything: " (Club: name; constraint club_name_uidx)", own: ["name"]),
         ]
 
-        @Test(arguments: violations) func violation(_ row: Row) async throws {
+        @Test(arguments: violations) func violationsNameTheConstraint(_ row: Row) async throws {
             let catalog = try Catalog.compile(
                 Project(
                     serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.sdl)],

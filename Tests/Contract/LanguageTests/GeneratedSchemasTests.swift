@@ -11,7 +11,7 @@ import Testing
 /// describes the same schema.
 @Suite(.timeLimit(.minutes(2)))
 struct GeneratedSchemasTests {
-    @Test func allAreValid() throws {
+    @Test func graphqlCoreAcceptsGeneratedSchemas() throws {
         let question = try GraphQLCore.introspectionQuery()
         var random = SeededRandom(seed: 19)
         var given: [JSONValue] = []

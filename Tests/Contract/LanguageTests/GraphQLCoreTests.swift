@@ -25,13 +25,14 @@ struct GraphQLCoreTests {
         try expectValid(schema, queries + mutations)
     }
 
-    @Test(arguments: Language.Compatibility.rows + ProjectFile.rows) func smallProjects(_ row: SchemaRow) async throws {
+    @Test(arguments: Language.Compatibility.rows + ProjectFile.rows)
+    func graphqlCoreAcceptsSchemasOfSmallProjects(_ row: SchemaRow) async throws {
         try expectValid(
             GraphQLSchema(try MigrationOf.schema(row.sdl)),
             row.steps.enumerated().map { Text(name: "\(row.name) \($0.offset)", text: $0.element.operation) })
     }
 
-    @Test func sampleProject() async throws {
+    @Test func graphqlCoreAcceptsTheSamplesSchema() async throws {
         let project = try ProjectFolder.load(Repository.path("config/auctions"))
         let catalog = try Catalog.compile(project)
         let operations = catalog.connectors.values.flatMap(\.operations.values)

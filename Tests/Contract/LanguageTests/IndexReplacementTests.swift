@@ -99,7 +99,7 @@ extension Language {
         }
 
         /// What a run with `--force` built and did not exchange waits for the next one, as long as the schema wants it.
-        @Test func finishedReplacementsWait() async throws {
+        @Test func finishedReplacementsWaitForTheNextRun() async throws {
             let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats("UNIQUE (row, guest)")
             try await LanguageServer.withOwnDatabase(fill: { try await $0.script(tables) }) { pool in

@@ -313,7 +313,7 @@ extension Language {
         }
 
         /// Searches find their index by its very expression; nothing but its name was the same.
-        @Test(arguments: [false, true]) func searchesOfOtherFields(isConcurrent: Bool) async throws {
+        @Test(arguments: [false, true]) func searchesOfOtherFieldsReplaceTheirIndex(isConcurrent: Bool) async throws {
             func schema(_ slug: String, _ author: String) throws -> Schema {
                 try MigrationOf.schema(
                     """

@@ -100,7 +100,7 @@ import Testing
         #expect(hasEnded(second))
     }
 
-    @Test func portsDiffer() {
+    @Test func freePortsDifferAndAreNotEphemeral() {
         let ports = Addresses.freeLoopbackPorts(50)
         #expect(ports.count == 50)
         #expect(Set(ports).count == 50)

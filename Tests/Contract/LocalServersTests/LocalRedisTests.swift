@@ -29,7 +29,7 @@ struct LocalRedisTests {
         await again.stop()
     }
 
-    @Test func forgetfulKeepsNothing() async throws {
+    @Test func serversThatStoreNothingStartEmpty() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/" + String(repeating: "x", count: 100)
         let server = try await LocalRedis.start(dataDirectory: path, options: .forTests)

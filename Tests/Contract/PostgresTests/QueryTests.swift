@@ -9,7 +9,7 @@ import Testing
 
 extension OneServer {
     @Suite struct QueryTests {
-        @Test func valuesAndColumns() async throws {
+        @Test func valuesAndColumnsArriveAsSent() async throws {
             try await withPool { (pool) async throws in
                 let result = try await pool.query(
                     "SELECT $1::int + 1 AS n, $2::text AS \"T x\", $3::text AS z, $4::bytea AS b, true AS yes",
@@ -113,7 +113,7 @@ extension OneServer {
             }
         }
 
-        @Test func tenThousandCallers() async throws {
+        @Test func tenThousandCallersGetTheirOwnAnswers() async throws {
             try await withPool { (pool) async throws in
                 let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 0..<10_000 {
@@ -128,7 +128,7 @@ extension OneServer {
             }
         }
 
-        @Test func callbackForm() async throws {
+        @Test func queriesWithCallbacksAllComplete() async throws {
             try await withPool { (pool) async throws in
                 let values: [Int?] = await withCheckedContinuation { continuation in
                     let seen = Mutex<[Int?]>([])
@@ -146,7 +146,7 @@ extension OneServer {
             }
         }
 
-        @Test func sixtyFourMebibytes() async throws {
+        @Test func resultsOf64MebibytesArriveWhole() async throws {
             try await withPool { (pool) async throws in
                 let size = 64 << 20
                 let one = try await pool.query("SELECT repeat('x', $1::int)", [Parameter(size)])

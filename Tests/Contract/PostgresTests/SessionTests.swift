@@ -100,7 +100,7 @@ extension OneServer {
             }
         }
 
-        @Test func savepoints() async throws {
+        @Test func savepointsUndoWhatFollowsThem() async throws {
             try await withPool { (pool) async throws in
                 try await pool.script("CREATE TABLE s_save (id int)")
                 try await pool.withSession { session in

@@ -28,7 +28,7 @@ struct ChaosVerdictTests {
         #expect(misses.contains { $0.contains("differ by") }, "\(misses)")
     }
 
-    @Test func passesOtherwise() async throws {
+    @Test func runsWithoutSabotagePass() async throws {
         let report = try await run(sabotages: false)
         #expect(report.hasPassed, "\(report.text)")
     }

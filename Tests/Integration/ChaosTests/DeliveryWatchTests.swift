@@ -14,7 +14,7 @@ import Testing
             versions: versions, markers: markers, atNs: atMs * 1_000_000)
     }
 
-    @Test func readsVersions() {
+    @Test func versionsAreReadFromPayloads() {
         let payload = #"{"data":{"counters":[{"number":1,"value":0,"note":"x"},{"value": 41,"note":null}]}}"#
         #expect(DeliveryWatch.versions(in: Array(payload.utf8)) == [0, 41])
         #expect(DeliveryWatch.versions(in: Array(#"{"data":{"counter":null}}"#.utf8)) == [])

@@ -66,7 +66,8 @@ struct EpochTests {
         }
     }
 
-    /// What a dead worker had by the former clock ends by the new one no later than ever.
+    /// The leases of a dead worker were granted by a clock that was ahead. They end by the corrected clock after their
+    /// usual time, not when that clock has caught up.
     @Test func leasesOfADeadWorkerByAClockThatWasAhead() async throws {
         try await Cluster.with(keepsData: true) { cluster in
             let node = try await cluster.start(roles: "api,gateway")

@@ -127,7 +127,7 @@ struct QuotaLimitTests {
         }
     }
 
-    /// Its operations run on, and so they count on, for each of the counts.
+    /// The operations of a lost session run to their end and are counted for as long, by each of the counts.
     @Test(arguments: [
         ("api.requestsPerUserMax", 429), ("api.requestsPerAddressMax", 429), ("api.requestsInFlightMax", 503),
     ])

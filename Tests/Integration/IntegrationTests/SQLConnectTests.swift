@@ -42,7 +42,7 @@ struct SQLConnectTests {
         #expect(await node.waitForExit() == 0)
     }
 
-    @Test func limitsOfASession() async throws {
+    @Test func aSessionIsLimitedInSubscriptionsAndTime() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway",

@@ -1,5 +1,5 @@
-"""An API key where each protocol carries it: gql's AppSync transport, the payloads of both WebSocket subprotocols, and SQL
-Connect's stream.
+"""An API key where each protocol carries it: gql's AppSync transport, the payloads of both WebSocket subprotocols, and
+SQL Connect's stream.
 
     api_key_client.py http://HOST:PORT KEY
 """
@@ -51,7 +51,8 @@ async def appsync(base, key):
 async def sql_connect(base, key, header):
     """SQL Connect's stream: the key in the address, or among the headers of the first message. True: a result came."""
     name = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
-    url = base.replace("http", "ws") + "/ws/google.firebase.dataconnect.v1.ConnectorStreamService/Connect/locations/us-central1"
+    service = "google.firebase.dataconnect.v1.ConnectorStreamService"
+    url = base.replace("http", "ws") + "/ws/" + service + "/Connect/locations/us-central1"
     headers = {"x-goog-api-key": key} if header else {}
     async with aiohttp.ClientSession() as session:
         async with session.ws_connect(url + ("" if header or not key else "?key=" + key)) as ws:

@@ -1,5 +1,5 @@
-"""Results as JSON Patches over `graphql-transport-ws`, event streams and the plain resource, applied by PyPI's jsonpatch:
-after every change each follower must hold what a plain GET of the whole result gives.
+"""Results as JSON Patches over `graphql-transport-ws`, event streams and the plain resource, applied by PyPI's
+jsonpatch: after every change each follower must hold what a plain GET of the whole result gives.
 
     delta_client.py http://HOST:PORT
 """

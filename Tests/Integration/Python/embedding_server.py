@@ -1,12 +1,11 @@
 """An embedding server as others are spoken to: OpenAI's form at /v1/embeddings, that of Vertex AI at
 /v1/models/NAME:predict.
 
-Prints its port. A vector counts the words of a text, each at a place that its digest gives, and has length 1: texts that
-share words are near each other. GET /asked tells what was asked for. Texts with "hang" are not answered until GET /go.
-Words decide what goes wrong: "slow" takes two
-seconds, "broken" answers with status 500, "busy" with 429, "page" with a page, "large" with two megabytes, "short" with a
-vector of three numbers, "ending" with half of what its head says; a request that has a text with "refused" is refused as
-a whole. The only model is "words".
+Prints its port. A vector counts the words of a text, each at an index that its digest gives, and has length 1: texts
+that share words are near each other. GET /asked tells what was asked for. Texts with "hang" are not answered until
+GET /go. Words decide what goes wrong: "slow" takes two seconds, "broken" answers with status 500, "busy" with 429,
+"page" with a page, "large" with two megabytes, "short" with a vector of three numbers, "ending" with half of what its
+head says; a request that has a text with "refused" is refused as a whole. The only model is "words".
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """What graphql-core, the reference implementation in Python, makes of a printed schema.
 
-Reads {"schema": SDL, "operations": [{"name", "text"}], "introspection": answer?} from standard input and prints one JSON
-object: {"schema": [problems], "operations": {name: [problems]}, "clientSchemaIsEqual": bool?}. With the argument "many" it
-reads and prints a list of them; a schema that cannot be built is then a problem of it.
+Reads {"schema": SDL, "operations": [{"name", "text"}], "introspection": answer?} from standard input and prints one
+JSON object: {"schema": [problems], "operations": {name: [problems]}, "clientSchemaIsEqual": bool?}. With the argument
+"many" it reads and prints a list of them; a schema that cannot be built is then one of its own problems.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What stands on the wire of `/graphql` over HTTP, by aiohttp: multipart subscriptions, graphql-sse in both modes, status
-codes and media types of GraphQL over HTTP.
+"""What stands on the wire of `/graphql` over HTTP, by aiohttp: multipart subscriptions, graphql-sse in both modes,
+status codes and media types of GraphQL over HTTP.
 
     http_client.py multipart|sse|single|http http://HOST:PORT TOKEN
 """
@@ -223,8 +223,8 @@ class Test:
         if accept:
             headers["accept"] = accept
         body = json.dumps(data).encode() if isinstance(data, dict) else data
-        async with self.session.request(method, self.url, data=body, headers=headers, skip_auto_headers=["Content-Type"],
-                                        **more) as answer:
+        async with self.session.request(
+                method, self.url, data=body, headers=headers, skip_auto_headers=["Content-Type"], **more) as answer:
             what = "%s %s accept %s" % (method, data or more, accept)
             expect(answer.status, status, what)
             if wanted:

@@ -1,5 +1,5 @@
-"""A stream of gRPC that has all that its user may: a subscription ("live"), and after SIGUSR1 a mutation in flight beside
-which another one is refused ("full"). Then it waits to be killed, so that its socket is closed and nothing is said.
+"""A stream of gRPC that has all that its user may: a subscription ("live"), and after SIGUSR1 a mutation in flight
+beside which another one is refused ("full"). Then it waits to be killed, so that its socket closes without a word.
 
     lost_stream_client.py HOST:PORT TOKEN LOT
 """

@@ -2,8 +2,8 @@
 
     outage_client.py http://HOST:PORT
 
-Follows a live query by an event stream, says `live`, and goes on at SIGUSR1: the database is gone then. Says `away`, and
-goes on at the next one: it is back. `gateway.keepAliveMs` is 500.
+Follows a live query by an event stream, says `live`, and goes on at SIGUSR1: the database is gone then. Says `away`,
+and goes on at the next one: it is back. `gateway.keepAliveMs` is 500.
 """
 
 import asyncio

@@ -196,8 +196,10 @@ async def appsync(base, token):
     standard = base64.b64encode(text).decode()
     for_url = base64.urlsafe_b64encode(text).decode().rstrip("=")
     ways = {
-        "query": lambda: websockets.connect(url + "/realtime?header=%s&payload=e30=" % standard, subprotocols=["graphql-ws"]),
-        "query at /graphql": lambda: websockets.connect(url + "?header=%s&payload=e30=" % standard, subprotocols=["graphql-ws"]),
+        "query": lambda: websockets.connect(
+            url + "/realtime?header=%s&payload=e30=" % standard, subprotocols=["graphql-ws"]),
+        "query at /graphql": lambda: websockets.connect(
+            url + "?header=%s&payload=e30=" % standard, subprotocols=["graphql-ws"]),
         "subprotocol": lambda: websockets.connect(url + "/realtime", subprotocols=["graphql-ws", "header-" + for_url]),
         "header": lambda: websockets.connect(
             url + "/realtime", subprotocols=["graphql-ws"], additional_headers={"Authorization": token}),
@@ -231,12 +233,15 @@ async def appsync(base, token):
         async with websockets.connect(url + "/realtime?header=" + header, subprotocols=["graphql-ws"]) as socket:
             await socket.send(json.dumps({"type": "connection_init"}))
             refused = json.loads(await socket.recv())
-            expect((refused["type"], refused["payload"]["errors"][0]["errorType"]), ("connection_error", errors), header)
+            error = refused["payload"]["errors"][0]
+            expect((refused["type"], error["errorType"]), ("connection_error", errors), header)
 
 
 async def main(what, base, token):
-    await {"appsync": appsync, "expiry": expiry, "leaving": leaving, "limits": limits, "hostile": hostile, "timeout": timeout}[what](
-        base, token)
+    scenarios = {
+        "appsync": appsync, "expiry": expiry, "leaving": leaving, "limits": limits, "hostile": hostile,
+        "timeout": timeout}
+    await scenarios[what](base, token)
     print("passed", flush=True)
 
 

@@ -117,7 +117,8 @@ async def rest(base, token, secret):
         status, body = await client.call("executeQuery", "EditLot", update)
         expect((status, body["code"]), (404, 5), "a mutation as a query")
         for name, method, operation in (
-                (NAME, "executeQuery", "Nothing"), (NAME, "executeMutation", "NewestLots"), (PROJECT + "/connectors/none", "executeQuery", "NewestLots"),
+                (NAME, "executeQuery", "Nothing"), (NAME, "executeMutation", "NewestLots"),
+                (PROJECT + "/connectors/none", "executeQuery", "NewestLots"),
                 (NAME.replace("us-central1", "eu"), "executeQuery", "NewestLots"),
                 (NAME.replace("services/auctions", "services/shops"), "executeQuery", "NewestLots")):
             status, body = await client.call(method, operation, name=name)

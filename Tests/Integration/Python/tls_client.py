@@ -33,7 +33,8 @@ def negotiated(port, ca, offered):
 
 
 async def main(port, ca):
-    for offered, expected in [(["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (["h2"], "h2"), (["x"], None)]:
+    for offered, expected in [
+            (["http/1.1"], "http/1.1"), (["h2", "http/1.1"], "http/1.1"), (["h2"], "h2"), (["x"], None)]:
         protocol, version, serial = negotiated(port, ca, offered)
         assert protocol == expected, (offered, protocol)
         assert version in ("TLSv1.2", "TLSv1.3"), version

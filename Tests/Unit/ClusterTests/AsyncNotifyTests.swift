@@ -41,7 +41,7 @@ import Testing
         #expect(await waiting.value)
     }
 
-    @Test func timeEndsIt() async {
+    @Test func waitsEndWhenTheTimeIsOver() async {
         #expect(await !AsyncNotify().wait(ms: 0))
     }
 }

@@ -50,7 +50,7 @@ struct CompatibilityCheckTests {
                 replacing: "", by: "", schema: ("printedYear: Int", "printedYear: Int\n          copies: Float")) == [])
     }
 
-    @Test func removedOperationsAndKinds() throws {
+    @Test func removedOperationsAndChangedKindsBreakClients() throws {
         #expect(try findings(replacing: "query One", by: "query Other") == ["error operation-removed (project):0:0"])
         #expect(
             try findings(
@@ -59,7 +59,7 @@ struct CompatibilityCheckTests {
                 == ["error operation-kind main.gql:5:10"])
     }
 
-    @Test func variables() throws {
+    @Test func newRequiredVariablesBreakClients() throws {
         #expect(
             try findings(
                 replacing:
@@ -82,7 +82,7 @@ struct CompatibilityCheckTests {
                 == ["error variable-required main.gql:6:10"])
     }
 
-    @Test func variableTypes() throws {
+    @Test func changedVariableTypesBreakClients() throws {
         #expect(
             try findings(
                 replacing:
@@ -104,7 +104,7 @@ struct CompatibilityCheckTests {
         #expect(try findings(replacing: "", by: "", schema: ("NOIR FARCE EPIC", "NOIR FARCE EPIC ODE")) == [])
     }
 
-    @Test func authorization() throws {
+    @Test func stricterAuthorizationBreaksClients() throws {
         #expect(
             try findings(replacing: "@auth(level: USER)", by: "@auth(level: USER_EMAIL_VERIFIED)")
                 == ["error auth-stricter main.gql:1:7"])
@@ -117,7 +117,7 @@ struct CompatibilityCheckTests {
                 == ["error auth-stricter main.gql:5:7"])
     }
 
-    @Test func results() throws {
+    @Test func removedResultFieldsBreakClients() throws {
         #expect(
             try findings(replacing: "{ stars }", by: "{ stars text }")
                 == ["warning operation-text main.gql:1:7"])
@@ -126,13 +126,13 @@ struct CompatibilityCheckTests {
                 == ["error result-field-removed main.gql:1:7", "warning operation-text main.gql:1:7"])
     }
 
-    @Test func refreshRules() throws {
+    @Test func removedRefreshRulesAreWarnings() throws {
         #expect(
             try findings(replacing: "\n  @refresh(onMutationExecuted: {operation: \"Rate\"})", by: "")
                 == ["warning refresh-removed main.gql:1:7"])
     }
 
-    @Test func connectorsAndService() throws {
+    @Test func removedConnectorsAndAnotherServiceBreakClients() throws {
         let old = try LibrarySchema.compile(["main": Self.old, "second": Self.old], schema: LibrarySchema.compiled)
         let project = Project(
             serviceID: "other", schemaFiles: [SourceFile(path: "schema.gql", text: LibrarySchema.compiled)],

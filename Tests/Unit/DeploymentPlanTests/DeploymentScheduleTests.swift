@@ -137,7 +137,7 @@ struct RolloutProgressTests {
         #expect(roster.nodes.isEmpty)
     }
 
-    @Test func recordsCarryIt() throws {
+    @Test func nodeRecordsCarryTheDeployment() throws {
         let record = node("a", project: "p", deployment: 7, problem: "x")
         #expect(NodeRecordPayload(payload: record.payload) == record)
     }

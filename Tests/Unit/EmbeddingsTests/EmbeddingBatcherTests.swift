@@ -122,7 +122,7 @@ import TestSupport
         #expect(sent(batcher.submit([Self.text("a")], for: "ann", nowMs: 1)) == [["a"]])
     }
 
-    @Test func boundsOfWhatWaits() throws {
+    @Test func waitingTextsAreBounded() throws {
         var batcher = batcher {
             $0.inFlightMax = 1
             $0.waitingTextsMax = 1

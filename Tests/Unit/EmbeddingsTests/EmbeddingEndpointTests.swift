@@ -21,7 +21,7 @@ import Testing
         "\(endpoint.uri(of: request)) \(String(decoding: endpoint.body(of: request), as: UTF8.self))"
     }
 
-    @Test func requestsOfBothForms() {
+    @Test func requestsHaveTheFormOfTheServer() {
         let request = Self.request("a \"b\"", "ü")
         #expect(
             sent(Self.openai, request)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func vectorsOfBothForms() {
+    @Test func vectorsAreReadInBothForms() {
         let two = Self.request("a", "b")
         #expect(
             read(
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"predictions":[]}"#, #"{"predictions":[{}]}"#, #"{"predictions":[{"embeddings":{}}, 1]}"#])
-    func answersWithoutPredictions(_ body: String) {
+    func answersWithoutPredictionsFail(_ body: String) {
         #expect(
             read(Self.vertex, Self.request("a"), body) == [
                 "failed",
@@ -152,7 +152,7 @@ import Testing
         ),
         (529, "", "failed UNAVAILABLE \(server) responded with HTTP status 529 (HTTP status 529)"),
     ])
-    func refusals(_ status: Int, _ body: String, _ expected: String) {
+    func refusalsHideTheServersMessage(_ status: Int, _ body: String, _ expected: String) {
         #expect(read(Self.openai, Self.request("a"), status: status, body).joined(separator: " ") == expected)
     }
 

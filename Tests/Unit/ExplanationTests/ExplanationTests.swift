@@ -47,7 +47,7 @@ import Testing
         return try OperationExplanation(operation, in: catalog, variables: variables)
     }
 
-    @Test func rulesAndTheirIndexes() throws {
+    @Test func rulesAndTheirIndexesAreExplained() throws {
         let text = try explain("Novels").text
         for part in [
             "  auth: USER\n  variables: $genre: String, $year: Int\n",
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func embeddings() throws {
+    @Test func embeddingsOfTextsAreExplained() throws {
         let catalog = try Catalog.compile(
             Project(
                 serviceID: "test",
@@ -132,7 +132,7 @@ import Testing
         #expect(throws: RequestError.self) { try explain("Novels", ["year": "x"]) }
     }
 
-    @Test func stepsOfMutations() throws {
+    @Test func stepsOfMutationsAreExplained() throws {
         #expect(try explain("SetGenre").steps.first?.sql?.contains("UPDATE \"novel\"") == true)
         #expect(try explain("AddMany").steps.first?.sql?.contains("INSERT INTO \"novel\"") == true)
         let log = try explain("Log")

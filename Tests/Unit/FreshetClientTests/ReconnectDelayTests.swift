@@ -31,7 +31,7 @@ import Testing
             ("3", 3_000), ("0", 0), ("", nil), ("-1", nil), ("Fri, 07 Nov 2014 23:59:59 GMT", nil),
             ("99999999999999999999", nil), (nil, nil),
         ] as [(String?, Int64?)])
-    func headers(text: String?, ms: Int64?) {
+    func retryAfterIsReadAsSeconds(text: String?, ms: Int64?) {
         #expect(ReconnectDelay.retryAfterMs(text) == ms)
     }
 

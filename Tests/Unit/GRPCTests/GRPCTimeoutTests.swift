@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: ["", "S", "10", "10s", "-1S", "+1S", "1.5S", "123456789S", "1 S", "S1", "١S"])
-    func othersAreMalformed(text: String) {
+    func otherTimeoutsAreMalformed(text: String) {
         #expect(GRPCTimeout.milliseconds(text) == .malformed)
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// The vectors in `conformance/graphql`, read in place. Nothing of them is skipped.
 struct GraphQLConformanceTests {
     @Test(.vectors("graphql"), arguments: ConformanceVectors.files(in: "graphql", ending: ".jsonl"))
-    func graphqlConformance(file: String) throws {
+    func vectorsOfGraphQLJSPass(file: String) throws {
         let cases = try ConformanceVectors.lines(of: file).map { try JSONParser.parse($0) }
         var failures: [String] = []
         for vector in cases {
@@ -20,7 +20,7 @@ struct GraphQLConformanceTests {
     }
 
     @Test(.vectors("graphql"), arguments: ConformanceVectors.files(in: "graphql", ending: ".graphql"))
-    func kitchenSinkConformance(file: String) throws {
+    func kitchenSinksParseToTheirTrees(file: String) throws {
         let bytes = try ConformanceVectors.bytes(of: file)
         let tree = file.replacing(".graphql", with: ".ast.json")
         let expectation = try JSONParser.parse(try ConformanceVectors.bytes(of: tree))

@@ -36,7 +36,7 @@ struct ParserTests {
         ("query($a: Int = $b) { a }", .variableInConstant), ("enum E { true }", .reservedName),
         ("fragment on on T { a }", .reservedName),
     ])
-    func codes(text: String, code: SyntaxError.Code) throws {
+    func syntaxErrorsHaveCodes(text: String, code: SyntaxError.Code) throws {
         #expect(refusal(text)?.code == code)
     }
 
@@ -53,7 +53,7 @@ struct ParserTests {
         #expect(error.location == SourceLocation(line: 1, column: 8, byteOffset: 8))
     }
 
-    @Test func depthLimit() throws {
+    @Test func depthIsBounded() throws {
         let limits = ParserLimits(depthMax: 20)
         let nestings: [(String, String, String)] = [("{a", "a", "}"), ("[", "1", "]"), ("{a:", "1", "}")]
         for (open, core, close) in nestings {
@@ -86,7 +86,7 @@ struct ParserTests {
         #expect(refusal("type A{a:" + String(repeating: "[", count: 100_000))?.code == .tooDeep)
     }
 
-    @Test func tokenAndSizeLimits() throws {
+    @Test func tokensAndBytesAreBounded() throws {
         let limits = ParserLimits(tokensMax: 5, bytesMax: 20)
         #expect(refusal("{ a b c }", limits: limits) == nil)
         let tokens = try #require(refusal("{ a b c d }", limits: limits))
@@ -137,7 +137,7 @@ struct ParserTests {
         #expect(source.location(at: 9) == places[9])
     }
 
-    @Test func typeReferences() throws {
+    @Test func typeReferencesNest() throws {
         let type = try Parser.parseType(Source(text: " [ [ Oat ! ] ] ! "))
         #expect(type.description == "[[Oat!]]!")
         #expect(type.isNonNull)

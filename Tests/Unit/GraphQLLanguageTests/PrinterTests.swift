@@ -7,7 +7,7 @@ struct PrinterTests {
         try Parser.parseDocument(Source(text: text))
     }
 
-    @Test func prettyOperation() throws {
+    @Test func operationsArePrintedPretty() throws {
         let document = try parse(
             "query  A($id:ID!,$n:[Int!]=[1 2]@d) @auth(level:USER){mine:barn(id:$id){id ...F ...on T@x{b} ...{c}}}")
         let expected = """
@@ -28,7 +28,7 @@ struct PrinterTests {
         #expect(Printer.print(document) == expected)
     }
 
-    @Test func prettyTypes() throws {
+    @Test func typesArePrintedPretty() throws {
         let document = try parse(
             #"""
             """
@@ -60,7 +60,7 @@ struct PrinterTests {
         #expect(Printer.print(try parse(others)) == others)
     }
 
-    @Test func compact() throws {
+    @Test func documentsArePrintedCompact() throws {
         let document = try parse(
             """
             query A ($id : ID! , $n : Int = 1) @d { a : b (c : "x" , o : { k : [1 , 2] }) { d e ... on T { f } ...G } }

@@ -7,7 +7,7 @@ import Testing
 
 /// parse(print(x)) is x, positions aside.
 struct RoundTripTests {
-    @Test func generatedDocuments() throws {
+    @Test func generatedDocumentsSurviveARoundTrip() throws {
         print("seed \(SeededRandom.seed)")
         for number in 0..<600 {
             var generator = DocumentGenerator(seed: SeededRandom.seed &+ UInt64(number))
@@ -15,7 +15,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test(.vectors("graphql")) func vectorDocuments() throws {
+    @Test(.vectors("graphql")) func documentsOfTheVectorsSurviveARoundTrip() throws {
         for file in ["executable", "sdl"] {
             for line in try ConformanceVectors.lines(of: "graphql/\(file).jsonl") {
                 let vector = try JSONParser.parse(line)
@@ -58,7 +58,7 @@ struct RoundTripTests {
     }
 
     /// The first line keeps its indentation and does not count towards the common one.
-    @Test func blockStringFirstLine() throws {
+    @Test func theFirstLineOfABlockStringKeepsItsIndentation() throws {
         #expect(BlockString.value(ofRaw: Array("oats\n    rye\n  bran".utf8)) == "oats\n  rye\nbran")
         #expect(BlockString.value(ofRaw: Array("  oats\n    rye".utf8)) == "  oats\nrye")
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct BytesBudgetTests {
-    @Test func changesByTheDifference() {
+    @Test func aHolderIsChargedForTheDifference() {
         let budget = BytesBudget(bytesMax: 100)
         var (one, two) = (0, 0)
         #expect(budget.change(&one, to: 60) && one == 60)

@@ -28,7 +28,8 @@ import Testing
         ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
     ]
 
-    @Test(arguments: malformedRequests) func malformed(_ request: String, _ status: Int) async throws {
+    @Test(arguments: malformedRequests)
+    func malformedRequestsAreRefusedAlone(_ request: String, _ status: Int) async throws {
         try await withServer { port, _, server in
             let neighbour = try RawClient(port: port)
             neighbour.get("/hold")
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func targetTooLong() async throws {
+    @Test func targetsThatAreTooLongGet414() async throws {
         try await withServer({ $0.targetBytesMax = 100 }) { port, _, _ in
             for length in [101, 30_000] {
                 let client = try RawClient(port: port)
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func headerTooLarge() async throws {
+    @Test func headersThatAreTooLargeGet431() async throws {
         try await withServer { port, _, _ in
             for header in [
                 "X: " + String(repeating: "a", count: 20_000) + "\r\n",
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func bodyTooLarge() async throws {
+    @Test func bodiesThatAreTooLargeGet413() async throws {
         try await withServer({ $0.bodyBytesMax = 1000 }) { port, _, _ in
             let declared = try RawClient(port: port)
             declared.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 1001\r\n\r\n")
@@ -212,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func tooManyConnections() async throws {
+    @Test func connectionsPastTheLimitGet503() async throws {
         try await withServer({ $0.connectionsMax = 1 }) { port, _, server in
             let first = try RawClient(port: port)
             first.get("/echo")

@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func worksWithHandlersBelow() async throws {
+    @Test func responsesPassThroughHandlersBelow() async throws {
         try await withServer(tls: { [Passing()] }) { port, _, _ in
             let client = try RawClient(port: port)
             client.get("/echo")

@@ -13,18 +13,18 @@ import Testing
             ("/gr%C3%BCn", "/grün", nil), ("http://host:80/a?b", "/a", "b"), ("http://host", "/", nil),
             ("http://host?q", "/", "q"), ("*", "*", nil), ("/a#f", "/a", nil), ("/a?b?c", "/a", "b?c"),
         ] as [(String, String, String?)])
-    func takesApart(_ target: String, _ path: String, _ query: String?) {
+    func targetsHavePathAndQuery(_ target: String, _ path: String, _ query: String?) {
         let parsed = RequestTarget(target)
         #expect(parsed?.path == path)
         #expect(parsed?.rawQuery == query)
     }
 
     @Test(arguments: ["", "a", "host:80", "/%", "/%4", "/%zz", "/%00", "/%C3", "/%ED%A0%80", "?a"])
-    func refuses(_ target: String) {
+    func otherTargetsAreRefused(_ target: String) {
         #expect(RequestTarget(target) == nil)
     }
 
-    @Test func decodesForms() {
+    @Test func queriesAreDecodedAsForms() {
         let request = HTTPRequest(
             method: .GET, path: "/", rawQuery: "a=1&a=2&&b=%7B%22x%22%3A+1%7D&c&d=%zz%4&e=%ff&=f&g=h=i")
         #expect(request.queryItems.map(\.name) == ["a", "a", "b", "c", "d", "e", "", "g"])
@@ -80,7 +80,7 @@ import Testing
             (0, [0x81, 0]), (125, [0x81, 125]), (126, [0x81, 126, 0, 126]), (65_535, [0x81, 126, 255, 255]),
             (65_536, [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
         ] as [(Int, [UInt8])])
-    func writes(_ length: Int, _ expected: [UInt8]) {
+    func textFramesHaveTheShortestHeader(_ length: Int, _ expected: [UInt8]) {
         let frame = EncodedTextFrame(text: ByteBuffer(repeating: 65, count: length))
         #expect(Array(frame.bytes.readableBytesView.prefix(expected.count)) == expected)
         #expect(frame.byteCount == expected.count + length)

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func byteByByte() async throws {
+    @Test func framesMayArriveByteByByte() async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port)
             try client.openWebSocket()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func rejectsHandshakes() async throws {
+    @Test func badHandshakesAreRejected() async throws {
         try await withServer { port, _, _ in
             func answer(_ path: String, _ headers: String) throws -> RawResponse {
                 let client = try RawClient(port: port)
@@ -135,7 +135,8 @@ import Testing
         ("close with a bad reason", RawClient.frame(0x88, [3, 232, 0xFF]), 1007),
     ]
 
-    @Test(arguments: violations) func violation(_ name: String, _ bytes: [UInt8], _ code: Int) async throws {
+    @Test(arguments: violations)
+    func violationsCloseWithTheirCode(_ name: String, _ bytes: [UInt8], _ code: Int) async throws {
         try await withServer({ $0.webSocketFrameBytesMax = 1000 }) { port, application, server in
             let neighbour = try RawClient(port: port)
             try neighbour.openWebSocket()
@@ -153,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: [(1000, "closed 1000"), (1001, "closed 1001"), (4400, "closed 4400")])
-    func clientCloses(_ code: Int, _ event: String) async throws {
+    func closesOfTheClientAreEchoed(_ code: Int, _ event: String) async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port)
             try client.openWebSocket()
@@ -175,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func serverCloses() async throws {
+    @Test func closesOfTheServerWaitForTheEcho() async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port)
             try client.openWebSocket()

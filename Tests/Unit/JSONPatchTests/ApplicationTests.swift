@@ -34,7 +34,7 @@ import Testing
         (#"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":10}]"#, #"{"/":9,"~1":10}"#),
         (#"{"a":1}"#, #"[{"op":"copy","from":"/a","path":"/b"}]"#, #"{"a":1,"b":1}"#),
         (#"{"a":1}"#, #"[{"op":"replace","path":"","value":[]}]"#, "[]"),
-    ]) func applied(document: String, patch: String, expected: String) throws {
+    ]) func patchesAreApplied(document: String, patch: String, expected: String) throws {
         let applied = try JSONPatch.apply(
             try JSONParser.parse(Array(patch.utf8)), to: try JSONParser.parse(Array(document.utf8)))
         #expect(applied == (try JSONParser.parse(Array(expected.utf8))))
@@ -47,7 +47,7 @@ import Testing
         #"[{"op":"move","from":"/list","path":"/list/0"}]"#, #"[{"op":"spin","path":"/foo"}]"#, #"[{"op":"add"}]"#,
         #"[{"op":"add","path":"foo","value":1}]"#, #"[{"op":"add","path":"/foo"}]"#, "[3]",
         #"[{"op":"remove","path":""}]"#,
-    ]) func refused(patch: String) throws {
+    ]) func patchesThatDoNotFitAreRefused(patch: String) throws {
         let document: JSONValue = ["foo": "bar", "list": [1, 2]]
         #expect(throws: PatchError.self) { try JSONPatch.apply(try JSONParser.parse(Array(patch.utf8)), to: document) }
     }

@@ -13,7 +13,7 @@ struct JSONConformanceTests {
         "i_number_too_big_neg_int", "i_number_too_big_pos_int", "i_number_very_big_negative_int",
     ]
 
-    @Test(.vectors("json/parsing.jsonl")) func jsonConformance() throws {
+    @Test(.vectors("json/parsing.jsonl")) func vectorsOfJSONTestSuitePass() throws {
         let cases = try ConformanceVectors.lines(of: "json/parsing.jsonl")
         var failed: [String] = []
         var either: Set<String> = []

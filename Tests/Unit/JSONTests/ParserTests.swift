@@ -28,7 +28,7 @@ struct JSONParserTests {
             ("123.456e-2", .double(1.23456)),
             ("0.1", .double(0.1)), ("1e22", .double(1e22)), ("1e23", .double(1e23)), ("8.5e+1", .double(85)),
         ] as [(String, JSONValue)])
-    func numbers(text: String, value: JSONValue) throws {
+    func numbersAreIntegersWherePossible(text: String, value: JSONValue) throws {
         let parsed = try JSONParser.parse(text)
         #expect(parsed == value)
         #expect(parsed.doubleValue?.sign == value.doubleValue?.sign)
@@ -50,7 +50,7 @@ struct JSONParserTests {
         (#""a longer text past eight bytes\n🌾 and on""#, "a longer text past eight bytes\n🌾 and on"),
         ("\"\u{7F}\u{2028}\"", "\u{7F}\u{2028}"),
     ])
-    func strings(text: String, value: String) throws {
+    func stringsAreUnescaped(text: String, value: String) throws {
         #expect(try JSONParser.parse(text) == .string(value))
     }
 
@@ -91,7 +91,7 @@ struct JSONParserTests {
             ("\"\\ud83cA\"", .loneSurrogate, 1),
             ("\"a\nb\"", .controlCharacter, 2),
         ] as [(String, JSONError.Code, Int)])
-    func refusals(text: String, code: JSONError.Code, offset: Int) throws {
+    func refusalsHaveCodeAndOffset(text: String, code: JSONError.Code, offset: Int) throws {
         #expect(refusal(text) == JSONError(code: code, offset: offset))
     }
 
@@ -100,14 +100,14 @@ struct JSONParserTests {
             [0xFF], [0xC0, 0xAF], [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3],
             [0xC3, 0x5C, 0x6E],
         ] as [[UInt8]])
-    func invalidUTF8(sequence: [UInt8]) throws {
+    func invalidUTF8IsRefused(sequence: [UInt8]) throws {
         let quote = [UInt8(ascii: "\"")]
         #expect(refusal(quote + sequence + quote)?.code == .invalidUTF8)
         #expect(refusal(quote + Array("\\n".utf8) + sequence + quote)?.code == .invalidUTF8)
         #expect(refusal(Array("{\"".utf8) + sequence + Array("\":1}".utf8))?.code == .invalidUTF8)
     }
 
-    @Test func limits() throws {
+    @Test func depthAndSizeAreBounded() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
@@ -120,7 +120,7 @@ struct JSONParserTests {
         #expect(refusal("123456", limits: JSONLimits(bytesMax: 5)) == JSONError(code: .tooLarge, offset: 5))
     }
 
-    @Test func allKindsOfInput() throws {
+    @Test func slicesAndBuffersAreParsed() throws {
         let bytes = Array(#"xx{"a":[1,2.5,"s",null,true]}yy"#.utf8)
         let expected: JSONValue = ["a": [1, 2.5, "s", nil, true]]
         #expect(try JSONParser.parse(bytes[2..<(bytes.count - 2)]) == expected)

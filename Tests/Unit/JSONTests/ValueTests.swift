@@ -3,7 +3,7 @@ import Testing
 @testable import JSON
 
 struct JSONValueTests {
-    @Test func accessors() throws {
+    @Test func accessorsConvertOnlyWithoutLoss() throws {
         let value: JSONValue = ["s": "x", "i": 3, "d": 2.5, "w": 2.0, "b": true, "n": nil, "a": [1, 2], "o": ["k": 1]]
         #expect(value["s"]?.stringValue == "x")
         #expect(value["i"]?.intValue == 3)
@@ -24,7 +24,7 @@ struct JSONValueTests {
     }
 
     @Test(arguments: [3, 40])
-    func objectsAsDictionaries(count: Int) throws {
+    func objectsChangeLikeDictionariesAndKeepTheirOrder(count: Int) throws {
         var object = JSONObject((0..<count).map { ("k\($0)", .int(Int64($0))) })
         #expect(object.count == count)
         #expect(Array(object.keys) == (0..<count).map { "k\($0)" })

@@ -24,7 +24,7 @@ struct JSONWriterTests {
             (0x4314_3FF3_C1CB_0959, "1424953923781206.2"), (0x3FF0_0000_0000_0000, "1"), (0x3FB9_9999_9999_999A, "0.1"),
             (0xC059_0000_0000_0000, "-100"),
         ] as [(UInt64, String)])
-    func canonicalDoubles(bits: UInt64, text: String) throws {
+    func canonicalDoublesFollowRFC8785(bits: UInt64, text: String) throws {
         #expect(canonical(.double(Double(bitPattern: bits))) == text)
     }
 
@@ -66,7 +66,7 @@ struct JSONWriterTests {
         #expect(String(decoding: bytes, as: UTF8.self) == #"data: {"a":2,"b":1}[null]"#)
     }
 
-    @Test func roundTrips() throws {
+    @Test func generatedValuesSurviveARoundTrip() throws {
         print("seed \(ValueGenerator.seed)")
         var random = ValueGenerator(seed: ValueGenerator.seed)
         for _ in 0..<3_000 {

@@ -63,7 +63,7 @@ import Testing
         arguments: [
             ([20.0], 10_000), ([7.0, 3.0], 1_000), ([0.5], 3_000), ([100_000.0, 0.1], 200),
         ] as [([Double], Int64)])
-    func countsAndOrder(_ rates: [Double], _ lengthMs: Int64) {
+    func schedulesAreCompleteAndInOrder(_ rates: [Double], _ lengthMs: Int64) {
         var schedule = MutationSchedule(rates: rates, lengthMs: lengthMs)
         var all: [MutationSchedule.Due] = []
         while let due = schedule.next() { all.append(due) }
@@ -85,7 +85,7 @@ import Testing
         #expect(first?.atNs == 25_000_000 && second?.atNs == 75_000_000 && schedule.count == 20)
     }
 
-    @Test func noKindsNoMutations() {
+    @Test func withoutRatesThereAreNoMutations() {
         var schedule = MutationSchedule(rates: [], lengthMs: 1_000)
         let first = schedule.next()
         #expect(schedule.count == 0 && first == nil)
@@ -153,7 +153,7 @@ import Testing
         #expect(errors.counts["OTHER"] == 10 && errors.total == ErrorCounts.codesMax + 10)
     }
 
-    @Test func figures() {
+    @Test func figuresAreRounded() {
         #expect(ReportFormat.text(12.345, decimals: 1) == "12.3")
         #expect(ReportFormat.text(0.05, decimals: 2) == "0.05")
         #expect(ReportFormat.text(-1.5, decimals: 1) == "-1.5")

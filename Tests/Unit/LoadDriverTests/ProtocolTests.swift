@@ -20,7 +20,7 @@ import Testing
         #expect(rewritten == .nextRewritten(Array(#"{"data":1}"#.utf8)))
     }
 
-    @Test func otherMessages() {
+    @Test func messagesOfTheServerAreClassified() {
         #expect(message(#"{"type":"connection_ack"}"#) == .acknowledged)
         #expect(message(#"{"type":"ping"}"#) == .ping)
         #expect(message(#"{"id":"1","type":"complete"}"#) == .completed)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 5, 1_000])
-    func eventsOfAnyChunking(_ size: Int) {
+    func eventsAreParsedHoweverTheyAreSplit(_ size: Int) {
         let text =
             ":\n\nid: 7\nevent: next\ndata: {\"a\":\ndata:1}\n\nevent: x\n\ndata: y\r\n\r\nevent: next\rdata: z\r\r"
         var parser = ServerSentEventParser()

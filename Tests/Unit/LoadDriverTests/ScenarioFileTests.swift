@@ -24,7 +24,7 @@ import Testing
             variables: {id: "{{subscriber.index}}", n: 5, s: '5', deep: [1.5, true, null, x]}
         """
 
-    @Test func defaultsAndTypes() throws {
+    @Test func scenariosHaveDefaultsAndTypedValues() throws {
         let scenario = try ScenarioFile.parse(name: "folder/hot.key.yaml", text: small)
         #expect(scenario.name == "hot")
         #expect(scenario.groups.count == 1 && scenario.groups[0].line == 3)

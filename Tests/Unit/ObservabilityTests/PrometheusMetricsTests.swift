@@ -129,7 +129,7 @@ struct PrometheusMetricsTests {
         #expect(MetricText.name(label, suffix: suffix) == expected)
     }
 
-    @Test func labels() {
+    @Test func labelsAreSortedAndEscaped() {
         #expect(
             MetricText.labels([("b-c", "x\"y\\z\n"), ("le", "1"), ("a", "1"), ("a", "2")])
                 == "a=\"2\",b_c=\"x\\\"y\\\\z\\n\",le_=\"1\"")
@@ -139,7 +139,7 @@ struct PrometheusMetricsTests {
         (1.0, "1"), (0.25, "0.25"), (-2.0, "-2"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
         (1e300, "1e+300"),
     ])
-    func numbers(value: Double, expected: String) {
+    func numbersArePrintedAsPrometheusReadsThem(value: Double, expected: String) {
         #expect(MetricText.number(value) == expected)
     }
 

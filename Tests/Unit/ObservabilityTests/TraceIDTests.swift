@@ -60,7 +60,7 @@ struct TraceIDTests {
 
 @Suite struct PooledRandomTests {
     /// Each number of the pool is given out once over all threads.
-    @Test func noNumberTwice() async {
+    @Test func pooledNumbersAreHandedOutOnce() async {
         let drawn = await withTaskGroup(of: [UInt64].self) { group in
             for _ in 0..<8 {
                 group.addTask {

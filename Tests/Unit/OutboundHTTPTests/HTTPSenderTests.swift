@@ -33,7 +33,7 @@ import Testing
                 == "Invalid header field values")
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func refusedConnectionsAreUnreachable() async throws {
         let cause = try #require(unreachable(await post("http://127.0.0.1:1/v1")))
         #expect(cause.contains("refused"), "\(cause)")
     }

@@ -25,7 +25,7 @@ import Testing
         #expect(machine.setupEnded(nowMs) == .connected(.init(answer: nil)))
     }
 
-    @Test func stagesOfAConnection() {
+    @Test func aConnectionPassesThroughItsStages() {
         var machine = machine()
         #expect(machine.timeReached(5) == .open(attempt: 1, host: 0))
         #expect(machine.timeReached(6) == nil && machine.wakeAtMs == 1005)

@@ -35,7 +35,7 @@ import Testing
         #expect(next.element == "a2" && next.slot == first.slot)
     }
 
-    @Test func boundsHold() {
+    @Test func queueAndSourcesAreBounded() {
         var queue = queue(max: 3, perSourceMax: 2)
         #expect(queue.add("a1", of: 1) == nil && queue.add("a2", of: 1) == nil)
         #expect(queue.add("a3", of: 1) == .sourceFull)

@@ -34,7 +34,7 @@ struct ProjectFolderTests {
         }
     }
 
-    @Test func loads() throws {
+    @Test func foldersLoadWithAllTheirFiles() throws {
         let folder = try folder(of: sound)
         let project = try ProjectFolder.load(folder.path)
         #expect(project.serviceID == "auctions" && project.location == "eu" && project.seedSQL == "SELECT 1;")
@@ -57,7 +57,7 @@ struct ProjectFolderTests {
         #expect(try problems([:]) == [])
     }
 
-    @Test func refusals() throws {
+    @Test func problemsOfFoldersHavePositions() throws {
         #expect(try problems(["dataconnect.yaml": nil]) == ["error no-configuration 0:0"])
         #expect(try problems(["dataconnect.yaml": "serviceId: [a\n"]).first?.hasPrefix("error yaml 2:") == true)
         #expect(try problems(["dataconnect.yaml": ""]) == ["error yaml 0:0"])
@@ -82,7 +82,7 @@ struct ProjectFolderTests {
             ])
     }
 
-    @Test func warnings() throws {
+    @Test func doubtfulFoldersHaveWarnings() throws {
         #expect(
             try problems(["dataconnect.yaml": "serviceId: m\ncolour: red\nconnectorDirs: [one]\n"]) == [
                 "warning configuration-unknown 2:1"
@@ -91,7 +91,7 @@ struct ProjectFolderTests {
         #expect(try problems(["two/m.gql": nil]) == ["warning no-operations 0:0"])
     }
 
-    @Test func noSuchFolder() throws {
+    @Test func missingFoldersAreReported() throws {
         let error = #expect(throws: CatalogError.self) { try ProjectFolder.load("/nowhere/at/all") }
         #expect(error?.diagnostics.map(\.rule) == [.noFolder])
     }

@@ -74,7 +74,7 @@ struct SettingsLoadTests {
         #expect(try Settings.load(overrides: [text]).settings.gateway.lingerMs == expected)
     }
 
-    @Test func sizes() throws {
+    @Test func sizesHaveBinaryUnits() throws {
         #expect(
             try Settings.load(overrides: ["gateway.resultBytesMax=64KiB"]).settings.gateway.resultBytesMax == 65_536)
         #expect(
@@ -293,7 +293,7 @@ struct SettingsLoadTests {
 @Suite("Did you mean")
 struct SuggestionTests {
     @Test(arguments: [("prot", 1), ("port", 0), ("ports", 1), ("part", 1), ("", 4)])
-    func distances(word: String, expected: Int) {
+    func distancesCountEdits(word: String, expected: Int) {
         #expect(Suggestion.distance(Array(word.utf8), Array("port".utf8)) == expected)
     }
 

@@ -10,7 +10,7 @@ struct TokenPartsTests {
         ("", [] as [UInt8]?), ("AA", [0]), ("AAA", [0, 0]), ("_-8", [255, 239]), ("AAAA", [0, 0, 0]), ("A", nil),
         ("AB", nil), ("AAB", nil), ("AA==", nil), ("A+AA", nil), ("A/AA", nil), ("AA\n", nil), ("AAAAA", nil),
     ])
-    func base64URL(text: String, expected: [UInt8]?) {
+    func base64URLHasOneSpellingPerValue(text: String, expected: [UInt8]?) {
         #expect(Base64URL.decode(Array(text.utf8)) == expected)
     }
 
@@ -37,7 +37,7 @@ struct TokenPartsTests {
     @Test(arguments: [
         "https://a.example/keys?x=1#f", "https://a.example", "http://127.0.0.1:8080/k", "https://[::1]:444?q",
     ])
-    func addresses(text: String) {
+    func httpURLsAreValidKeyAddresses(text: String) {
         #expect(KeyURL.isValid(text))
     }
 
@@ -45,7 +45,7 @@ struct TokenPartsTests {
         "", "ftp://a/", "https://", "https://u:p@a/", "https://a:0/", "https://a:99999/", "https://a:x/",
         "https://a/ b", "https://a/\r\nX: y", "https://é/", "https://[::1/",
     ])
-    func badAddresses(text: String) {
+    func otherTextsAreNoKeyAddresses(text: String) {
         #expect(!KeyURL.isValid(text))
     }
 }

@@ -252,12 +252,4 @@ struct TokenVerifierTests {
             #expect(message?.contains("SECRET") == false)
         }
     }
-
-    @Test(arguments: [
-        ("Bearer abc", "abc" as String?), ("bearer abc", "abc"), ("Basic abc", nil), ("Bearer", nil), ("Bearer ", nil),
-        ("Bearer a b", nil), ("", nil),
-    ])
-    func authorizationHeader(header: String, expected: String?) {
-        #expect(TokenVerifier.bearerToken(inAuthorization: header) == expected)
-    }
 }

@@ -43,7 +43,7 @@ package struct QuotaLimits: Sendable, Hashable {
     /// Distinct live queries that an address follows: what its subscriptions cost beyond deliveries.
     package var liveQueriesPerAddress = 20_000
     /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
-    package var uncounted = TrustedProxies(["127.0.0.0/8", "::1"]) ?? TrustedProxies()
+    package var uncounted = AddressSet(["127.0.0.0/8", "::1"]) ?? AddressSet()
 
     package init() {}
 
@@ -61,13 +61,13 @@ package struct QuotaLimits: Sendable, Hashable {
     /// Whether the subject's live queries are counted.
     package func limitsLiveQueries(of subject: QuotaSubject) -> Bool {
         guard liveQueriesPerAddress > 0, case .address(let address) = subject else { return false }
-        return !uncounted.trusts(address)
+        return !uncounted.contains(address)
     }
 
     func maximum(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
         switch subject {
         case .user: self[resource].perUser
-        case .address(let address): uncounted.trusts(address) ? 0 : self[resource].perAddress
+        case .address(let address): uncounted.contains(address) ? 0 : self[resource].perAddress
         }
     }
 }

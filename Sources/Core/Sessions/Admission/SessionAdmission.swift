@@ -14,7 +14,7 @@ import Pacing
 package struct SessionAdmission: Sendable {
     package enum Decision: Sendable, Hashable {
         case admitted
-        /// Whole seconds, because that is what `Retry-After` can say.
+        /// Whole seconds, the unit of `Retry-After`.
         case refused(retryAfterMs: Int64)
     }
 
@@ -25,9 +25,9 @@ package struct SessionAdmission: Sendable {
     package let perSecond: Int
     package let burst: Int
     private var bucket: TokenBucket
-    /// The latest time that was given; a clock that jumps back does not count.
+    /// The latest time reported; a clock that jumps back is ignored.
     private var latestMs: Int64 = .min
-    /// Slots are given away up to here.
+    /// All slots up to this time are taken.
     private var slotMs: Double = 0
 
     package init(perSecond: Int = 1_000, burst: Int = 2_000) {
@@ -36,7 +36,7 @@ package struct SessionAdmission: Sendable {
         bucket = TokenBucket(perSecond: perSecond, burst: burst)
     }
 
-    /// - Parameter nowMs: of any clock; one that jumps back gives nothing and takes nothing.
+    /// - Parameter nowMs: the time of any clock; one that jumps back adds no tokens and frees no slots.
     package mutating func arrived(
         nowMs: Int64, random: inout some RandomNumberGenerator
     ) -> Decision {

@@ -116,7 +116,7 @@ package struct AppSyncMachine: SessionMachine {
         var actions: [SessionAction] = []
         if operations.remove(id) != nil { actions.append(.stop(id: id)) }
         waiting.removeAll { $0.id == id }
-        // Clients wait for it, whatever the outcome of the operation.
+        // Clients wait for `complete`, whatever the outcome of the operation.
         return actions + [.send(SessionMessage.text("complete", id: id))]
     }
 

@@ -78,7 +78,7 @@ package struct SharedStreamMachine: Sendable {
     /// - Returns: whether it was active.
     package mutating func stop(id: String) -> Bool { operations.remove(id) != nil }
 
-    /// One result and no more.
+    /// The operation's only result.
     package mutating func finished(id: String, envelope: [UInt8]) -> Text {
         guard operations.remove(id) != nil else { return .none }
         return offer(Self.next(id, envelope) + Self.complete(id))
@@ -88,7 +88,7 @@ package struct SharedStreamMachine: Sendable {
         finished(id: id, envelope: ResultEnvelope.errors(errors))
     }
 
-    /// The operation lives on.
+    /// The operation continues.
     package mutating func refreshFailed(id: String, _ errors: [RequestError]) -> Text {
         guard operations.contains(id) else { return .none }
         return offer(Self.next(id, ResultEnvelope.errors(errors, body: Array("null".utf8))))

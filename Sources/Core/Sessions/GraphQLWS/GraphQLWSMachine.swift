@@ -2,7 +2,7 @@ import JSON
 package import LiveModel
 
 /// One session of the older subprotocol `graphql-ws`. Source: apollographql/subscriptions-transport-ws PROTOCOL.md, and
-/// its server where the text is silent: starts wait for the introduction, a reused id replaces the earlier operation,
+/// its server where the text is silent: starts wait for `connection_init`, a reused id replaces the earlier operation,
 /// and an unknown message is answered without closing the socket.
 package struct GraphQLWSMachine: SessionMachine {
     package static let subprotocol = "graphql-ws"
@@ -17,7 +17,7 @@ package struct GraphQLWSMachine: SessionMachine {
 
     private var state = State.awaitingInit
     private var operations: Set<String> = []
-    /// Starts that wait for the introduction; they count as operations.
+    /// Starts that wait for `connection_init`; they count as operations.
     private var waiting: WaitingMessages<(id: String, request: OperationRequest)>
     private let opening: SessionOpening
 
@@ -98,7 +98,7 @@ package struct GraphQLWSMachine: SessionMachine {
         state = .ready
         let starts = waiting.takeAll().map(\.message)
         operations.formUnion(starts.map(\.id))
-        // Clients measure keep-alives from the first one on.
+        // Clients expect further keep-alives once they got the first one.
         return [.send(SessionMessage.text("connection_ack")), .send(SessionMessage.text("ka"))]
             + starts.map { .start(id: $0.id, $0.request, .byText) }
     }

@@ -1,7 +1,7 @@
 package import LiveModel
 
-/// The subscriptions of one event loop, from their start to their end: which of them get a delivery, and what it tells
-/// their clients.
+/// The subscriptions of one event loop, from their start to their end: which of them get a delivery, and what their
+/// clients are sent.
 ///
 /// Generic over the session, which it never touches; the performer delivers. Two performers exist: `LoopHub`, and the
 /// simulator.
@@ -38,7 +38,7 @@ package struct Hub<Session> {
 
     package func contains(_ handle: Handle) -> Bool { table.contains(handle) }
 
-    /// Whether a requested run makes sense: before the first result, that will do.
+    /// Whether a requested run makes sense. Before the first result it does not: that result is the answer.
     package func acceptsRerun(_ handle: Handle) -> Bool { table.isServed(handle) }
 
     /// Makes the answer to this announcement, or a later one, due to the subscription even if it is unchanged.

@@ -2,6 +2,9 @@ import LiveModel
 import Pacing
 
 /// A live query of a gateway: its subscriptions here, the held result, and the last announcement to its owner.
+///
+/// Long, because subscriptions, announcements and the owner's messages change the same few values, which nothing else
+/// may see.
 struct InterestEntry: Sendable {
     typealias Delivery = InterestMachine.Delivery
 
@@ -42,7 +45,8 @@ struct InterestEntry: Sendable {
         case announce
         /// The owner assumes another result, but an announcement is already pending.
         case awaitsAnswer
-        /// The owner's messages are all older than the held result, so that cannot be the owner's: begin again.
+        /// All recent messages of the owner are older than the held result, which therefore came from another owner:
+        /// begin again.
         case restart
     }
 
@@ -169,7 +173,7 @@ struct InterestEntry: Sendable {
 
     /// Starts the time for an answer, unless an earlier subscriber waits already.
     mutating func expectAnswer(byMs: Int64) { answerByMs = answerByMs ?? byMs }
-    /// The claim of a client that gets an error is over: the answer must include the result.
+    /// Drops the claim of a client that gets an error: the next answer must include the result.
     mutating func answerIsOverdue() {
         answerByMs = nil
         if case .claim = held { held = .nothing }

@@ -3,8 +3,8 @@
 /// Messages with a lower epoch come from former owners and are refused. A higher epoch is believed at once if it is
 /// plausible: epochs follow the database's clock or the recorded ones. An implausible epoch comes from a damaged or
 /// forged message, or the clocks differ; if it were believed, the gateway would refuse whatever the owner sends. So it
-/// counts only once the database says that it is recorded. The database is also asked when messages are refused again
-/// and again, because the believed epoch may be the wrong one, and its answer may lower it.
+/// counts only once the database says that it is recorded. The database is also asked when messages are refused
+/// repeatedly, because the believed epoch may be the wrong one, and its answer may lower it.
 struct OwnerEpoch: Sendable {
     /// The maximum lead over the gateway's clock that is plausible.
     static let leadMaxMs: Int64 = 3_600_000

@@ -7,7 +7,8 @@ struct ShardInterest: Sendable {
     private(set) var fingerprint: UInt64 = 0
     /// The event up to which every held result of this shard was last known to be fresh.
     private(set) var settledThrough = StreamID.zero
-    /// Whose messages count: a former owner may still send results that it read late, which would turn screens back.
+    /// The owner whose messages are accepted. A former owner may still send results, which may be older than those that
+    /// clients have.
     var owner = OwnerEpoch()
     /// Whether the shard gets summaries, even if nothing of it is held: true once something was announced to it or it
     /// requested announcements.

@@ -4,7 +4,7 @@ package import LiveModel
 /// those that have not finished, including the ones that the client gave up. Generic over their work, which it never
 /// touches.
 package struct OneShotOperations<Work> {
-    /// One use of an id; a client may use the id of an operation again that it gave up.
+    /// One use of an id. A client may reuse the id of an operation that it gave up.
     package struct Run: Hashable, Sendable {
         package let id: String
         let number: UInt64

@@ -31,8 +31,8 @@ package struct OperationRequest: Sendable, Hashable {
 
     /// Reads the parameters of a GraphQL request (GraphQL over HTTP §5.1), `{query?, operationName?, variables?,
     /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
-    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with the
-    /// value `json-patch` asks for patches.
+    /// connector, `extensions.resume` is the entity tag of the result that the client holds, and `extensions.delta`
+    /// with the value `json-patch` asks for patches.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }

@@ -46,7 +46,7 @@ package struct AdministratorRequest: Sendable, Hashable {
     package var query: String?
     package var operationName: String?
     package var variables: JSONObject
-    /// The user it runs as: nil is signed out, or no user if the call impersonates none.
+    /// The impersonated user; nil if that is a signed-out one, or if the call impersonates nobody.
     package var auth: Auth?
     /// Whether it runs as a user or signed out. Otherwise it runs as administrator, whom `@auth` does not concern.
     package var isImpersonated: Bool

@@ -3,10 +3,10 @@ package import LiveModel
 /// One stream of a SQL Connect client: `ConnectorStreamService.Connect` over WebSocket or gRPC.
 /// Source: docs/reference/sql-connect.md §2.
 ///
-/// There is no introduction: requests come at once. The first message binds the connector. Any message may bring a
-/// token, which applies from that message on, so messages that arrive while a token is being verified wait for the
-/// result. Errors of one operation are reported under its id, and the stream lives on. When the token of a
-/// subscription has ended the error comes with the end of the stream: web clients send a new token only with their
+/// There is no opening message: clients send requests at once. The first message binds the connector. Any message may
+/// bring a token, which applies from that message on, so messages that arrive while a token is being verified wait for
+/// the result. Errors of one operation are reported under its id, and the stream continues. When the token of a
+/// subscription has ended, the error comes with the end of the stream: web clients send a new token only with their
 /// next message, but connect again with it when the socket closes. A subscription that was refused or has failed is
 /// remembered until the client cancels it: web clients then ask with `resume` whether the reason is gone. They also
 /// send `resume` right behind `subscribe`, so a refusal waits a little for it (`SessionAction.refuse`).
@@ -225,7 +225,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         for (index, next) in messages.enumerated() {
             actions += take(next.message, bytes: next.bytes)
             if case .verifying = tokenState {
-                // They fitted before.
+                // They fitted before, so there is room for them.
                 for later in messages[(index + 1)...] { _ = waiting.append(later.message, bytes: later.bytes) }
                 break
             }

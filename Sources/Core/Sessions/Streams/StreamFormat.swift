@@ -83,7 +83,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Errors, and the end.
+    /// Errors that end the stream.
     package func failed(_ errors: [RequestError]) -> [UInt8] {
         switch self {
         case .resource: refreshFailed(errors) + completed

@@ -78,7 +78,7 @@ package protocol SessionMachine: Sendable {
 
     // MARK: From the client
 
-    /// The connection is open. Some protocols have no introduction and start at once.
+    /// The connection is open. Protocols without an opening message of the client start at once.
     mutating func opened() -> [SessionAction]
     mutating func received(text: [UInt8]) -> [SessionAction]
     mutating func received(binary: [UInt8]) -> [SessionAction]
@@ -87,18 +87,19 @@ package protocol SessionMachine: Sendable {
 
     mutating func authenticated() -> [SessionAction]
     mutating func rejected(_ error: RequestError) -> [SessionAction]
-    /// The time for the introduction is over. Slow verification of one that arrived does not count.
+    /// The client's opening message (`connection_init`) did not arrive in time. Slow verification of one that arrived
+    /// does not count.
     mutating func initTimedOut() -> [SessionAction]
     /// The operation runs or, if it is live, is registered; its results follow.
     mutating func started(id: String) -> [SessionAction]
-    /// One result and no more.
+    /// The result of an operation that runs once.
     mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction]
     /// The operation ends with errors; nothing follows.
     mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction]
-    /// Errors of one refresh; the operation lives on.
+    /// Errors of one refresh; the operation continues.
     mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// The session's token expired or was revoked, as the error says. Its live operations, `ids`, have been ended and
-    /// are to be reported as such, or the session ends. If there are none, a protocol that takes new tokens goes on:
+    /// are to be reported as such, or the session ends. If there are none, a protocol that takes new tokens continues:
     /// what it follows needs no token.
     mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
     /// It is time for the protocol's keep-alive message.

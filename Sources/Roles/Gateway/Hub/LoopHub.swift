@@ -45,7 +45,7 @@ package final class LoopHub: @unchecked Sendable {
     }
 
     /// Runs the live query again for this subscription and delivers the result even if it is unchanged.
-    /// - Returns: false if the first result, which will do, has not arrived yet.
+    /// - Returns: false if the first result has not arrived yet, which is then the answer.
     package func rerun(_ handle: Handle) -> Bool {
         eventLoop.assertInEventLoop()
         guard hub.acceptsRerun(handle), let announcement = service.rerun(handle.key) else { return false }

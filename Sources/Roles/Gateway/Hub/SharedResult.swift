@@ -19,7 +19,7 @@ package final class SharedResult {
     private final class Encoding {
         let format: ResultFormat
         let rest: ByteBuffer
-        /// Frames by subscription id: clients of a kind mostly number alike. Bounded by `framesMax`.
+        /// Frames by subscription id: clients with the same library mostly use the same ids. Bounded by `framesMax`.
         var frames: [String: EncodedTextFrame] = [:]
 
         init(_ format: ResultFormat, _ result: LiveResult) {

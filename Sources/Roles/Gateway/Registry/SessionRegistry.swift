@@ -1,3 +1,4 @@
+import Clocks
 package import LiveModel
 import Metrics
 import Observability
@@ -164,10 +165,11 @@ package final class SessionRegistry: Sendable {
 
     private func drain(_ all: [Entry], overMs: Int64) async {
         let plan = DrainPlan(sessions: all.count, overMs: overMs)
-        let start = ContinuousClock.now
+        let startMs = MonotonicClock.nowMs()
         for portion in 0..<plan.portions {
             // Relative to the start, so that late timers do not add up. A cancelled drain does not wait.
-            try? await Task.sleep(until: start + .milliseconds(plan.atMs(portion)))
+            let waitMs = startMs + plan.atMs(portion) - MonotonicClock.nowMs()
+            if waitMs > 0 { try? await Task.sleep(for: .milliseconds(waitMs)) }
             for index in plan.members(of: portion) {
                 let entry = all[index]
                 entry.eventLoop.execute { entry.session.value.goAway() }

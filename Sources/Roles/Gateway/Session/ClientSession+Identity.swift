@@ -99,8 +99,8 @@ extension ClientSession {
         }
     }
 
-    /// Where clients can send a new token, they have some time for it, in which nothing is delivered that needs one.
-    /// What signed-out clients may follow as well goes on.
+    /// Handles the end of the token. A client that can send a new one has a grace period (`tokenGraceMs`), in which
+    /// the operations that need a token are suspended and the others continue.
     private func tokenExpired() {
         guard traits.takesNewTokens else { return identityEnded(.tokenExpired) }
         for id in operations.followedIDs {

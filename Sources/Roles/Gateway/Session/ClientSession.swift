@@ -29,7 +29,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private let address: QuotaSubject?
     private let idleTimeoutMs: Int64
     /// The later of the client's last message and the end of the last operation.
-    private var lastUse = NIODeadline.now()
+    var lastUse = NIODeadline.now()
     private(set) var isClosed = false
     private var inputHasEnded = false
     private let permit: SessionPermit
@@ -233,54 +233,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             subjects: subjects)
         if isNew { perform(machine.started(id: id)) }
         if let immediate { deliver(immediate, id: id) }
-    }
-
-    /// - Parameter subjects: the request counts against their quotas until it has finished, even if nothing waits for
-    ///   it.
-    private func runOnce(_ id: String, _ resolved: ResolvedOperation, for subjects: [QuotaSubject]) {
-        let executor = self.executor
-        let traceID = executor.makeTraceID()
-        let run = operations.oneShots.begin(id)
-        let task = onLoop(
-            { () async throws(RequestError) in
-                defer { executor.quotas.releaseRequest(for: subjects) }
-                return try await executor.answer(resolved, traceID: traceID)
-            },
-            then: { session, outcome in
-                session.lastUse = .now()
-                let isAwaited = session.operations.oneShots.finished(run)
-                if isAwaited {
-                    switch outcome {
-                    case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))
-                    case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
-                    }
-                }
-                session.runWaiting()
-            })
-        operations.oneShots.attach(task, to: run)
-    }
-
-    /// Runs the operations that waited for others to finish. While others use up the quota, the next end of an
-    /// operation of this session tries again.
-    private func runWaiting() {
-        while !isClosed, let (id, resolved) = operations.nextWaiting() {
-            let subjects = self.subjects
-            var refusal = identityRefusal ?? resolved.refusal(nowMs: executor.clock.nowMs())
-            if refusal == nil {
-                do throws(RequestError) {
-                    try executor.quotas.acquireRequest(for: subjects)
-                } catch {
-                    if operations.oneShots.runningCount > 0 { return }
-                    refusal = error
-                }
-            }
-            operations.nextWaitsNoLonger()
-            if let refusal {
-                perform(machine.failed(id: id, [refusal]))
-            } else {
-                runOnce(id, resolved, for: subjects)
-            }
-        }
     }
 
     func stop(_ id: String, lingers: Bool = true) {

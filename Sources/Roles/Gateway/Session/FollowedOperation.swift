@@ -7,7 +7,7 @@ import Sessions
 
 /// A live query that a session follows under one of its ids, and what its client holds of it.
 ///
-/// A class: it is looked up for each delivery, and a copy would count references to all that it holds.
+/// A class, because it is looked up for each delivery and copying a struct would retain all that it holds.
 final class FollowedOperation {
     /// What the session is to do about a delivery.
     enum DeliveryStep {
@@ -17,7 +17,7 @@ final class FollowedOperation {
         case hold
         /// The client reads too slowly: close the session with a resumable code.
         case close
-        /// Report the error of one refresh; the operation lives on.
+        /// Report the error of one refresh; the operation continues.
         case fail(RequestError)
         /// Stop the operation and report why: its authorization has ended.
         case end(RequestError)

@@ -3,7 +3,7 @@ import NIOCore
 
 /// The timers of a session, which end with it.
 struct SessionTimers {
-    /// The time-out of the client's first step: its introduction, or the request that opens the stream.
+    /// The time-out of the client's first step: its opening message, or the request that opens the stream.
     var opening: Scheduled<Void>?
     /// The end of the token.
     var expiry: Scheduled<Void>?

@@ -8,7 +8,7 @@ import Operations
 package import Sessions
 
 /// The session of graphql-sse's single connection mode. Belongs to the event loop of the request that reserved it; the
-/// stream and the requests that start operations may be on other loops and hop over by `onLoop`.
+/// stream and the requests that start operations may be on other loops and switch to this one by `onLoop`.
 ///
 /// `@unchecked Sendable`: everything mutable is touched on `eventLoop` only.
 package final class SharedStreamSession: LiveSession, @unchecked Sendable {

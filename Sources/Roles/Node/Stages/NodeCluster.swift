@@ -8,7 +8,7 @@ import Streams
 /// The stage of a start that reads the cluster's overrides and revocations. The node joins later, when it can serve.
 enum NodeCluster {
     static func open(
-        _ node: NodeContext, _ broker: any Broker, _ wait: StartupGate, _ parts: ClosingStack
+        _ node: NodeContext, _ broker: any Broker, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> ClusterMember {
         let (settings, clock) = (node.settings, node.clock)
         let directory = ClusterDirectory(
@@ -16,7 +16,7 @@ enum NodeCluster {
         let revocations = RevocationList(
             broker: broker, countMax: settings.auth.revocationsMax, nowMs: { clock.nowMs() },
             makeMark: { RandomIdentity.uuid() })
-        _ = try await wait.until("Redis") { withinMs in
+        _ = try await gate.until("Redis") { withinMs in
             await NodeStorage.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
                 try await directory.refresh()
                 try await revocations.refresh()

@@ -17,11 +17,11 @@ struct NodeExecution: Sendable {
 
     /// Waits until the deployments are readable and the database fits the schema.
     static func open(
-        _ node: NodeContext, _ storage: NodeStorage, _ sender: HTTPSender, _ wait: StartupGate, _ parts: ClosingStack
+        _ node: NodeContext, _ storage: NodeStorage, _ sender: HTTPSender, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeExecution {
-        let deployments = try await openDeployments(node, storage, wait)
+        let deployments = try await openDeployments(node, storage, gate)
         let catalogs = deployments?.catalogs ?? ServedCatalogs(node.catalog)
-        try await SchemaGate(pool: storage.pool, catalogs: catalogs, deployments: deployments).pass(node, wait)
+        try await SchemaGate(pool: storage.pool, catalogs: catalogs, deployments: deployments).pass(node, gate)
         let resolvers = HTTPResolvers(node.resolverSettings, sender: sender)
         let embeddings = openEmbeddings(node, catalogs, sender, parts)
         return NodeExecution(
@@ -35,10 +35,10 @@ struct NodeExecution: Sendable {
     }
 
     private static func openDeployments(
-        _ node: NodeContext, _ storage: NodeStorage, _ wait: StartupGate
+        _ node: NodeContext, _ storage: NodeStorage, _ gate: StartupGate
     ) async throws(NodeError) -> DeploymentWatch? {
         guard let folder = node.folder else { return nil }
-        return try await wait.until("deployments") { _ in
+        return try await gate.until("deployments") { _ in
             do throws(DeploymentError) {
                 return .done(
                     try await DeploymentWatch.start(

@@ -15,10 +15,10 @@ struct NodeListeners: Sendable {
     let certificate: CertificateFiles?
     let address: ServiceNode.Address
 
-    /// - Parameter wait: answers on the ports until this stage opens them.
+    /// - Parameter gate: answers on the ports until this stage opens them.
     static func open(
         _ node: NodeContext, _ administered: AdministeredNode, _ roles: NodeRoles, _ readiness: NodeReadiness,
-        _ network: NodeNetwork, _ wait: StartupGate, _ parts: ClosingStack
+        _ network: NodeNetwork, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeListeners {
         let certificate = try CertificateFiles.open(node)
         let router = PublicRouter(
@@ -29,7 +29,7 @@ struct NodeListeners: Sendable {
         let server = HTTPServer(
             configuration: node.httpConfiguration, handler: router, logger: node.logger, group: network.group,
             http2: grpc.setup, tls: certificate?.tls.handlers)
-        await wait.end()
+        await gate.end()
         let adminPort = try await openAdmin(node, administered, roles.executor, network, parts)
         let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")
         parts.push("public port") { await server.shutdown(graceMs: $0.workMs) }

@@ -1,4 +1,5 @@
 package import Broker
+import Clocks
 import Execution
 import LiveModel
 import Logging
@@ -13,24 +14,24 @@ struct NodeStorage: Sendable {
     let broker: any Broker
 
     static func open(
-        _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
+        _ node: NodeContext, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeStorage {
-        let pool = try await openPostgres(node, wait, parts)
+        let pool = try await openPostgres(node, gate, parts)
         DatabaseMetrics.observe(pool, in: node.metrics)
         let replicas = openReplicas(node, pool, parts)
-        return NodeStorage(pool: pool, replicas: replicas, broker: try await openBroker(node, wait, parts))
+        return NodeStorage(pool: pool, replicas: replicas, broker: try await openBroker(node, gate, parts))
     }
 
     // MARK: Postgres
 
     private static func openPostgres(
-        _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
+        _ node: NodeContext, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> PostgresPool {
         guard let url = node.settings.postgres.url else { throw NodeError("postgres.url is not set") }
         let pool = PostgresPool(configuration: node.postgresConfiguration(url), logger: node.logger)
         pool.begin()
         parts.push("Postgres") { _ in await pool.stop() }
-        try await wait.until("Postgres") { (withinMs) -> StartupGate.Attempt<Void> in
+        try await gate.until("Postgres") { (withinMs) -> StartupGate.Attempt<Void> in
             do throws(PostgresError) {
                 try await pool.connected(withinMs: withinMs)
                 try await pool.script(ServiceSchema.sql)
@@ -70,7 +71,7 @@ struct NodeStorage: Sendable {
     // MARK: Redis
 
     private static func openBroker(
-        _ node: NodeContext, _ wait: StartupGate, _ parts: ClosingStack
+        _ node: NodeContext, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> any Broker {
         let broker: RedisBroker
         do {
@@ -87,7 +88,7 @@ struct NodeStorage: Sendable {
         let wanted = ClusterMeta(
             shardCount: node.settings.cluster.shardCount, formatVersion: ClusterFormat.version,
             incarnation: RandomIdentity.uuid())
-        let stored = try await wait.until("Redis") { withinMs in
+        let stored = try await gate.until("Redis") { withinMs in
             await attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
                 try await broker.meta(initial: wanted)
             }
@@ -109,12 +110,12 @@ struct NodeStorage: Sendable {
         _ broker: any Broker, withinMs: Int, _ call: () async throws(BrokerError) -> Value
     ) async -> StartupGate.Attempt<Value> {
         // A call would wait for a connection until its deadline, even for one that can never succeed.
-        let deadline = ContinuousClock.now + .milliseconds(withinMs)
+        let deadline = Deadline(afterMs: withinMs)
         while true {
             let state = broker.state
             if state.isMisconfigured { return .refused(state.lastConnectError) }
             if state.connected { break }
-            if ContinuousClock.now >= deadline || Task.isCancelled { return .away(state.lastConnectError) }
+            if deadline.isReached || Task.isCancelled { return .away(state.lastConnectError) }
             try? await Task.sleep(for: .milliseconds(10))
         }
         do throws(BrokerError) {

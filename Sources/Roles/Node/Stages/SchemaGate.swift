@@ -23,8 +23,8 @@ struct SchemaGate {
     /// Waits until the database has every table and column of the served schema: a rollout that precedes its `freshet
     /// migrate` halts at the first node and continues by itself. Other differences (an index, a default, an additional
     /// column) are logged and do not keep a node from serving.
-    func pass(_ node: NodeContext, _ wait: StartupGate) async throws(NodeError) {
-        let plan = try await wait.until("Postgres") { withinMs -> StartupGate.Attempt<MigrationPlan> in
+    func pass(_ node: NodeContext, _ gate: StartupGate) async throws(NodeError) {
+        let plan = try await gate.until("Postgres") { withinMs -> StartupGate.Attempt<MigrationPlan> in
             do {
                 let plan = Migration.plan(
                     catalogs.set.current.catalog.schema, existing: try await pool.databaseDescription())

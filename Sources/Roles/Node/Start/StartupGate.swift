@@ -1,3 +1,4 @@
+import Clocks
 import LiveModel
 import Logging
 import Settings
@@ -41,17 +42,17 @@ final class StartupGate {
     ) async throws(NodeError) -> Value {
         var reason = "no answer"
         while let stepMs = steps.next() {
-            let deadline = ContinuousClock.now + .milliseconds(stepMs)
+            let deadline = Deadline(afterMs: stepMs)
             repeat {
-                switch await attempt(max(1, Int((deadline - .now) / .milliseconds(1)))) {
+                switch await attempt(max(1, Int(deadline.leftMs))) {
                 case .done(let value):
-                    steps.ended(earlyMs: max(0, Int((deadline - .now) / .milliseconds(1))))
+                    steps.ended(earlyMs: Int(deadline.leftMs))
                     return value
                 case .refused(let reason): throw NodeError("\(server): \(reason)")
                 case .away(let lastReason): reason = lastReason
                 }
                 try? await Task.sleep(for: .milliseconds(Self.retryMs))
-            } while ContinuousClock.now < deadline && !Task.isCancelled
+            } while !deadline.isReached && !Task.isCancelled
             if Task.isCancelled { break }
             logger.warning(
                 "waiting for a server before the node can start",

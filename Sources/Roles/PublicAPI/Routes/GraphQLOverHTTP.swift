@@ -61,7 +61,7 @@ extension PublicRouter {
     private func fail(_ call: Call, _ error: RequestError, _ accepted: AcceptedAnswer, hasRun: Bool = false) {
         let type = accepted.single ?? .json
         let data = hasRun ? ResultEnvelope.null : nil
-        // Temporary errors stay 503: clients take a stream that began and ended as final.
+        // Temporary errors stay 503: clients do not retry after a stream that began and ended.
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE, error.code != .unavailable {
             return Self.stream(
                 call, format, format.answer(ResultEnvelope.errors([error], body: data)) + format.completed)

@@ -155,7 +155,7 @@ extension PublicRouter {
         return try session(call, hub, resolved, liveQuery, identity)
     }
 
-    /// On the connection's event loop.
+    /// Waits for a new result and responds. Call it on the connection's event loop.
     private func longPoll(_ call: Call, _ session: HTTPSession, known: KnownResult?, waitMs: Int64) {
         let untilExpiryMs = session.identity.expiresAtMs.map { max(0, $0 - executor.clock.nowMs()) } ?? waitMs
         LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in

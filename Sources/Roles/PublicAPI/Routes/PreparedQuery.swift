@@ -5,15 +5,15 @@ import LiveModel
 import NIOHTTP1
 import Sessions
 
-/// A query that clients repeat with the same header, but for `If-None-Match`: parsed, resolved and authorized once. Kept
-/// in the request's memo, and so used on one event loop only.
+/// A query that clients repeat with the same header, but for `If-None-Match`: parsed, resolved and authorized once.
+/// Kept in the request's memo, and so used on one event loop only.
 final class PreparedQuery {
     /// The time after which credentials are verified again, though they have not expired: a key may be gone.
     private static let verifiedForMs: Int64 = 60_000
 
     let resolved: ResolvedOperation
     let liveQuery: LiveQuery
-    /// Without what depends on the connection.
+    /// The sender's identity, without the parts that depend on the connection.
     let identity: Identity
     /// Nil for one that is answered at once.
     let waitMs: Int64?

@@ -27,7 +27,8 @@ enum Scripts {
     private static let server = """
         local info, server = redis.pcall('INFO', 'server', 'replication'), ''
         if type(info) == 'string' then
-          server = (string.match(info, 'run_id:(%w+)') or '') .. '.' .. (string.match(info, 'master_replid:(%w+)') or '')
+          server = (string.match(info, 'run_id:(%w+)') or '') .. '.'
+            .. (string.match(info, 'master_replid:(%w+)') or '')
         end
 
         """

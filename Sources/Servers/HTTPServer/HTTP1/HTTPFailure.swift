@@ -51,10 +51,8 @@ struct HTTPFailure: Error, Equatable {
     var body: ByteBuffer {
         let code = HTTPFailureCodes.byStatus[Int(status.code)] ?? "BAD_REQUEST"
         let later = headers.contains(name: "retry-after") ? #","retryAfterMs":1000"# : ""
-        return ByteBuffer(
-            string:
-                #"{"message":"\#(message)","errors":[{"message":"\#(message)","extensions":{"code":"\#(code)"\#(later)}}]}"#
-        )
+        let error = #"{"message":"\#(message)","extensions":{"code":"\#(code)"\#(later)}}"#
+        return ByteBuffer(string: #"{"message":"\#(message)","errors":[\#(error)]}"#)
     }
 }
 

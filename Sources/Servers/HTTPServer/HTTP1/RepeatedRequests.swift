@@ -12,8 +12,8 @@ package final class RequestMemo: @unchecked Sendable {
 
 /// The `GET` requests without a body that the clients of one event loop have sent at least twice, by their bytes.
 ///
-/// A client that polls sends the same header again and again; only `If-None-Match` changes. Such a request is recognized
-/// by a comparison of bytes: no parser, no allocation for each field, and the application finds its `RequestMemo`.
+/// A client that polls sends the same header repeatedly; only `If-None-Match` changes. Such a request is recognized by
+/// a comparison of bytes: no parser, no allocation for each field, and the application finds its `RequestMemo`.
 /// Recognizing is exact, so a request means here what the parser has found in the same bytes before.
 ///
 /// Bounded by `countMax` requests of at most `headBytesMax` each. When it is full, those that were not repeated lately

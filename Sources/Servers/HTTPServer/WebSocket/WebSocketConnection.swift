@@ -34,16 +34,15 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     private var heldBytes = 0
     private var lingerBytesLeft = 0
     private var readIsDue = false
-    private var rate: InputRate
-    /// Set while the peer has sent more than its rate: nothing is read until it fires.
-    private var throttle: Scheduled<Void>?
+    private let throttle: InputThrottle
 
     init(transport: Transport) {
         self.transport = transport
         let configuration = transport.table.context.configuration
         id = transport.table.context.nextWebSocketID()
-        rate = InputRate(
-            perSecond: configuration.webSocketFramesPerSecond, burst: configuration.webSocketFramesBurst)
+        throttle = InputThrottle(
+            perSecond: configuration.webSocketFramesPerSecond, burst: configuration.webSocketFramesBurst,
+            on: transport.channel.eventLoop)
         // The first ping comes after between half an interval and a whole one, which spreads clients that connected
         // together.
         let half = max(1, configuration.webSocketPingIntervalMs / 2)
@@ -114,9 +113,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .lingering, .closed: return
         case .open, .awaitingPong, .closeSent: break
         }
-        switch rate.arrived(nowMs: MonotonicClock.nowMs()) {
+        switch throttle.arrived() {
         case .within: break
-        case .over: pauseForRate()
+        case .over: throttle.pause { [weak self] in if let self, readIsDue { readIfWanted() } }
         case .excessive: return fail(1008, "too many messages")
         }
         let maximum = transport.table.context.configuration.webSocketFrameBytesMax
@@ -129,18 +128,6 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .ping(let payload): if case .open = phase { sendControl(FrameHeader.pong, payload.readableBytesView) }
         case .close(let code): peerClosed(code)
         case .fail(let code): fail(code)
-        }
-    }
-
-    /// Reads nothing until the peer's rate permits it.
-    private func pauseForRate() {
-        guard throttle == nil else { return }
-        let waitMs = rate.pauseMs(nowMs: MonotonicClock.nowMs())
-        throttle = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(max(1, waitMs))) { [weak self] in
-            guard let self else { return }
-            throttle = nil
-            if rate.pauseMs(nowMs: MonotonicClock.nowMs()) > 0 { return pauseForRate() }
-            if readIsDue { readIfWanted() }
         }
     }
 
@@ -210,8 +197,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     private func end(_ code: UInt16?) {
-        throttle?.cancel()
-        throttle = nil
+        throttle.cancel()
         guard let handler else { return }
         self.handler = nil
         message = WebSocketAssembler()
@@ -231,7 +217,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
 
     func readIfWanted() {
         let pauseBytes = transport.table.context.configuration.webSocketReadPauseBytes
-        if isLingering || (!isReadingPaused && throttle == nil && transport.pendingBytes <= pauseBytes) {
+        if isLingering || (!isReadingPaused && !throttle.isPausing && transport.pendingBytes <= pauseBytes) {
             readIsDue = false
             transport.channel.read()
         } else {

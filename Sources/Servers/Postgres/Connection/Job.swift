@@ -49,7 +49,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     var measuredStep = 0
     var measuredStatement: Statement? { steps.indices.contains(measuredStep) ? steps[measuredStep].statement : nil }
 
-    /// Whom the lane charges for it when it is slow.
+    /// The source to which the lane charges the job when it is slow.
     var source: UInt64 { lane?.source ?? 0 }
 
     /// Records that the job waits for a slow connection and is on none now.

@@ -1,3 +1,4 @@
+import Clocks
 package import Logging
 import Pacing
 import Synchronization
@@ -73,7 +74,7 @@ package final class PostgresReplicas: Sendable {
             let number = Int(timeline, radix: 16)
         else { return nil }
         let check: PostgresStep = (Self.hasReplayed, [.text(lsn), .text(String(number))])
-        let deadline = ContinuousClock.now + .milliseconds(waitMs)
+        let deadline = Deadline(afterMs: waitMs)
         var attempts = 0
         var steps = [check, (statement, parameters)]
         while true {
@@ -91,7 +92,7 @@ package final class PostgresReplicas: Sendable {
             }
             // Repeat only the check until the replica has caught up.
             steps = [check]
-            guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
+            guard !deadline.isReached, !Task.isCancelled else { return nil }
             try? await Task.sleep(for: .milliseconds(Self.pauses.delayMs(after: attempts)))
             attempts += 1
         }

@@ -4,7 +4,7 @@ import Synchronization
 /// of the session every call throws `closed`.
 package final class PostgresSession: Sendable {
     private let connection: ConnectionHandle
-    /// Whom `SessionQueue` lent the connection to.
+    /// The caller to whom `SessionQueue` lent the connection.
     let caller: UInt64
     private let generation: Int
     private let hasEnded = Atomic<Bool>(false)

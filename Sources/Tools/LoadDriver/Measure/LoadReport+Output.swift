@@ -33,7 +33,8 @@ extension LoadReport {
                 + "seed \(seed)\(wasStopped ? " (stopped)" : "")",
             "  gateways    \(gateways.joined(separator: " "))",
             "  subscribed  \(subscribedAtStart) of \(subscribers) in "
-                + "\(ReportFormat.text(Double(connectingMs) / 1_000, decimals: 2)) s, \(connects) connects, \(dropped) dropped",
+                + "\(ReportFormat.text(Double(connectingMs) / 1_000, decimals: 2)) s, "
+                + "\(connects) connects, \(dropped) dropped",
             "  delivered   \(delivered) results, \(ReportFormat.text(deliveredPerSecond, decimals: 1))/s",
             "  mutations   \(mutationsSent) sent, \(mutationsAnswered) answered "
                 + "(\(ReportFormat.text(mutationsPerSecond, decimals: 1))/s), \(mutationsFailed) failed",

@@ -52,7 +52,8 @@ package final class LoadRun: Sendable {
         guard needed <= files else {
             throw LoadError(
                 .environment,
-                "\(scenario.subscriberCount) subscribers need \(needed) open files; this machine allows \(files) (ulimit -Hn)"
+                "\(scenario.subscriberCount) subscribers need \(needed) open files; "
+                    + "this machine allows \(files) (ulimit -Hn)"
             )
         }
         let lengthMs = scenario.warmUpMs + scenario.durationMs

@@ -107,8 +107,9 @@ package struct Template: Sendable, Hashable {
         default:
             guard name.hasPrefix("row."), name.utf8.count > 4 else {
                 throw TemplateError(
-                    "unknown placeholder {{\(name)}}; known placeholders: subscriber.index, group.index, mutation.index, "
-                        + "row.FIELD, random.int, random.float, random.uuid, pick, cycle, now.ms, marker")
+                    "unknown placeholder {{\(name)}}; known placeholders: subscriber.index, group.index, "
+                        + "mutation.index, row.FIELD, random.int, random.float, random.uuid, pick, cycle, now.ms, "
+                        + "marker")
             }
             placeholder = .row(name.dropFirst(4).split(separator: ".").map(String.init))
         }

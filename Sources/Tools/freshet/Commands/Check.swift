@@ -40,7 +40,10 @@ struct Check: AsyncParsableCommand {
 
     @Option(
         help:
-            "libpq connection string of a database with the schema and real data: Postgres says which queries read whole tables."
+            """
+            libpq connection string of a database with the schema and real data: Postgres says which queries read \
+            whole tables.
+            """
     )
     var database: String?
 

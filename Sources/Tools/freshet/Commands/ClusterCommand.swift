@@ -119,8 +119,8 @@ struct ClusterCommand: AsyncParsableCommand {
         let adminOption = adminPort == 9398 ? "" : " --url http://127.0.0.1:\(adminPort)"
         let rows = zip(plan.nodes, await processes.nodes).map { node, process in
             let name = node.name + String(repeating: " ", count: max(0, 10 - node.name.count))
-            return
-                "  \(name) \(node.address)  admin \(ClusterPlan.host):\(node.adminPort)  process \(process.processID ?? 0)"
+            return "  \(name) \(node.address)  admin \(ClusterPlan.host):\(node.adminPort)"
+                + "  process \(process.processID ?? 0)"
         }
         Terminal.out(
             """
@@ -137,7 +137,8 @@ struct ClusterCommand: AsyncParsableCommand {
             Terminal.out(
                 """
                   \(program) subscribe ListLots --vars '{"category":"Books"}'\(urlOption)
-                  \(program) execute EditLot --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(urlOption)
+                  \(program) execute EditLot \
+                --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(urlOption)
                 """)
         }
         Terminal.out(

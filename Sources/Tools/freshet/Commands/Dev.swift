@@ -126,7 +126,8 @@ struct Dev: AsyncParsableCommand {
                   \(program) subscribe GetLot --vars '{"id":"\(example)"}'\(option)
                   \(program) execute PlaceBid --token \(Self.adasToken) \\
                     --vars '{"lotId":"\(example)","category":"Books","amount":1000}'\(option)
-                  \(program) execute EditLot --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(option)
+                  \(program) execute EditLot \
+                --vars '{"id":"\(example)","category":"Books","description":"Fresh"}'\(option)
 
                 """)
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Clocks
 import Foundation
 import FreshetClient
 import Synchronization
@@ -43,8 +44,7 @@ struct Subscribe: AsyncParsableCommand {
     }
 
     private static func clockText() -> String {
-        let now = Date().timeIntervalSince1970
-        let milliseconds = Int(now * 1_000) % 86_400_000
+        let milliseconds = Int(WallClock.nowMs() % 86_400_000)
         return String(
             format: "%02d:%02d:%02d.%03d", milliseconds / 3_600_000, milliseconds / 60_000 % 60,
             milliseconds / 1_000 % 60, milliseconds % 1_000)

@@ -1,4 +1,4 @@
-import Foundation
+import Clocks
 import JSON
 import Observability
 
@@ -26,7 +26,7 @@ struct TextTable {
 
         fileprivate func value(in row: JSONValue) -> JSONValue? {
             guard form != .asSent, let ms = row[member]?.intValue else { return row[member] }
-            let baseMs = form == .time ? 0 : Int64(Date.now.timeIntervalSince1970 * 1_000)
+            let baseMs = form == .time ? 0 : WallClock.nowMs()
             return .string(UTCTime.text(epochMs: baseMs + ms))
         }
     }

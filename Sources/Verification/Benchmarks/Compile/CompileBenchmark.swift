@@ -76,7 +76,9 @@ package enum CompileBenchmark {
         case 0:
             return """
                 query Get\(number)($id: UUID!) @auth(level: USER)
-                  @refresh(onMutationExecuted: {operation: "Set\(number + 2)", condition: "request.variables.id == mutation.variables.id"}) {
+                  @refresh(onMutationExecuted: {
+                    operation: "Set\(number + 2)", condition: "request.variables.id == mutation.variables.id"
+                  }) {
                   item\(table)(id: $id) {
                     id title kind count price tags createdAt
                     parent { id title }
@@ -86,11 +88,19 @@ package enum CompileBenchmark {
                 """
         case 1:
             return """
-                query List\(number)($kind: String, $least: Int, $title: String, $limit: Int = 20) @auth(expr: "auth.uid != nil && auth.token.tenant == 'a'")
+                query List\(number)($kind: String, $least: Int, $title: String, $limit: Int = 20)
+                  @auth(expr: "auth.uid != nil && auth.token.tenant == 'a'")
                   @refresh(every: {seconds: 60})
-                  @refresh(onMutationExecuted: {operation: "Set\(number + 1)", condition: "request.variables.kind == mutation.variables.kind && request.auth.uid != mutation.auth.uid"}) {
+                  @refresh(onMutationExecuted: {
+                    operation: "Set\(number + 1)"
+                    condition: "request.variables.kind == mutation.variables.kind \
+                && request.auth.uid != mutation.auth.uid"
+                  }) {
                   item\(table)s(
-                    where: {kind: {eq: $kind}, count: {ge: $least}, _or: [{title: {contains: $title}}, {parent: {title: {startsWith: $title}}}], ownerId: {eq_expr: "auth.uid"}}
+                    where: {
+                      kind: {eq: $kind}, count: {ge: $least}, ownerId: {eq_expr: "auth.uid"}
+                      _or: [{title: {contains: $title}}, {parent: {title: {startsWith: $title}}}]
+                    }
                     orderBy: [{price: DESC}, {title: ASC}] limit: $limit
                   ) { id title kind price parent { id kind next { id } } }
                   item\(parent)s { kind _count price_avg }
@@ -105,8 +115,12 @@ package enum CompileBenchmark {
                 """
         default:
             return """
-                mutation Add\(number)($title: String!, $parent: Item\(parent)_Key, $data: Item\(table)_Data! @allow(fields: "title kind count")) @auth(level: USER) {
-                  item\(table)_insert(data: {title: $title, parent: $parent, item\(before)s_on_parent: [{title: $title}]})
+                mutation Add\(number)(
+                  $title: String!, $parent: Item\(parent)_Key
+                  $data: Item\(table)_Data! @allow(fields: "title kind count")
+                ) @auth(level: USER) {
+                  item\(table)_insert(
+                    data: {title: $title, parent: $parent, item\(before)s_on_parent: [{title: $title}]})
                   more: item\(table)_upsert(data: $data)
                 }
                 """

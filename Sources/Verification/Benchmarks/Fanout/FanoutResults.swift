@@ -7,11 +7,11 @@ extension FanoutBenchmark {
         let against = Mode.allCases.filter { $0 == .sharedFrame || $0 == .enveloped || $0 == .gathered }
         var results = against.compactMap { mode in
             rows.first { $0.name == mode.rawValue }.map { row in
-                BenchmarkResult(
+                let (ours, theirs) = (row.cpuSecondsPerMillion, bare.cpuSecondsPerMillion)
+                return BenchmarkResult(
                     name: "fan-out CPU: \(mode.rawValue) / bare C",
-                    measured:
-                        "\(Text.fixed(row.cpuSecondsPerMillion)) / \(Text.fixed(bare.cpuSecondsPerMillion)) s per million",
-                    ratio: row.cpuSecondsPerMillion / bare.cpuSecondsPerMillion,
+                    measured: "\(Text.fixed(ours)) / \(Text.fixed(theirs)) s per million",
+                    ratio: ours / theirs,
                     limit: mode == .enveloped ? .atMost(BenchmarkLimits.fanoutCPUMax) : .none)
             }
         }

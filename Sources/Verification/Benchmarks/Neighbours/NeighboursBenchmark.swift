@@ -23,7 +23,8 @@ package enum NeighboursBenchmark {
     private enum SlowQuery: String, CaseIterable {
         /// Waits in Postgres and uses no CPU: what is measured is Freshet's queues alone.
         case sleep = "Sleep"
-        /// A regular expression over a million texts, about a second of CPU: also takes CPU from everything on the machine.
+        /// Matches a regular expression with a million texts, about a second of CPU, which everything on the machine
+        /// lacks.
         case pattern = "Match"
 
         var variables: JSONObject {

@@ -84,11 +84,12 @@ package enum RerunsBenchmark {
                 }
             }
             report(best)
+            func seconds(_ mode: Mode) -> Double { (best[mode] ?? .none).seconds }
             func ratio(_ upper: Mode, _ lower: Mode) -> Double {
-                (best[upper] ?? .none).seconds / (best[lower] ?? .none).seconds
+                seconds(upper) / seconds(lower)
             }
             func pair(_ left: Mode, _ right: Mode) -> String {
-                "\(Text.milliseconds((best[left] ?? .none).seconds)) / \(Text.milliseconds((best[right] ?? .none).seconds))"
+                "\(Text.milliseconds(seconds(left))) / \(Text.milliseconds(seconds(right)))"
             }
             return [
                 BenchmarkResult(

@@ -16,8 +16,8 @@ typedef struct {
     uint64_t bytes;
 } cbench_pq_outcome;
 
-/// Prepares `sql` once on one connection and executes it, one after the other, `rounds` times for each of `sets` sets of
-/// `count` text parameters (`values[set * count + i]`; NULL is NULL). Reads every value of every result.
+/// Prepares `sql` once on one connection and executes it, one after the other, `rounds` times for each of `sets` sets
+/// of `count` text parameters (`values[set * count + i]`; NULL is NULL). Reads every value of every result.
 /// Returns 0, or -1 with libpq's message in `message` (cut off at `message_size`).
 int cbench_pq_loop(const char *connection, const char *sql, const char *const *values, uint32_t count, uint32_t sets,
                    uint32_t rounds, cbench_pq_outcome *outcome, char *message, size_t message_size);
@@ -42,8 +42,8 @@ int cbench_http_loop(uint16_t port, const char *const *requests, const size_t *l
 /// The parts of the path from a commit to its delivery, with hiredis, libpq and sockets only. One call at a time.
 typedef struct cbench_path cbench_path;
 
-/// Connects to the Redis on 127.0.0.1:`redis_port`, where a thread waits in XREAD for the empty `stream`, to `database`,
-/// where `sql` (one row) is prepared for `count` text parameters, and over loopback to a thread that reads.
+/// Connects to the Redis on 127.0.0.1:`redis_port`, where a thread waits in XREAD for the empty `stream`, to
+/// `database`, where `sql` (one row) is prepared for `count` text parameters, and over loopback to a thread that reads.
 /// `values` must live as long as the path. Returns NULL on failure.
 cbench_path *cbench_path_open(uint16_t redis_port, const char *stream, const char *database, const char *sql,
                               const char *const *values, uint32_t count);

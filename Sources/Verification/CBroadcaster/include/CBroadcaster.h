@@ -39,10 +39,10 @@ int cb_server_round(const cb_process *process);
 int cb_server_cpu_us(const cb_process *process, uint64_t *cpu_us);
 
 /*
- * A group of clients of any protocol. A script is a sequence of texts, each preceded by its length (32 bits, native byte
- * order): first the request that follows each result, before and after that result's entity tag, both empty for clients
- * that only listen; then any number of pairs of bytes to send and a text to wait for (empty: continue at once). Results
- * are counted by the one "§" in each.
+ * A group of clients of any protocol. A script is a sequence of texts, each preceded by its length (32 bits, native
+ * byte order): first the request that follows each result, before and after that result's entity tag, both empty for
+ * clients that only listen; then any number of pairs of bytes to send and a text to wait for (empty: continue at once).
+ * Results are counted by the one "§" in each.
  */
 int cb_group_fork(cb_process *process);
 int cb_group_script(const cb_process *process, const uint8_t *bytes, size_t count);

@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 import FreshetClient
 import LocalServers
@@ -137,10 +138,10 @@ actor ChaosCluster {
     /// - Returns: the nodes that were not ready in time.
     func unready() async -> [String] {
         var late: [String] = []
-        let deadline = ContinuousClock.now + .milliseconds(Self.readyMs)
+        let deadline = Deadline(afterMs: Self.readyMs)
         for node in nodes {
             while await !isReady(node) {
-                guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                guard !deadline.isReached, !Task.isCancelled else {
                     late.append(node.name)
                     break
                 }

@@ -1,3 +1,4 @@
+import Clocks
 import LoadDriver
 import Logging
 import Postgres
@@ -47,7 +48,8 @@ struct ChaosDatabase: Sendable {
     /// Describes a regression and the state of the mutation that the newer result contained.
     func description(of regression: DeliveryWatch.Regression, _ times: MutationTimes) async -> String {
         var text =
-            "subscriber \(regression.subscriber) (\(regression.transport.rawValue)) of \(regression.operation) went from \(regression.from) to \(regression.to)"
+            "subscriber \(regression.subscriber) (\(regression.transport.rawValue)) of \(regression.operation) "
+            + "went from \(regression.from) to \(regression.to)"
         if regression.isAcrossConnections { text += " after a reconnect" }
         guard let sequence = regression.marker else { return text }
         let marker = marker.text(sequence)
@@ -67,10 +69,10 @@ struct ChaosDatabase: Sendable {
 
     /// Runs a query for one number, with retries, since Postgres may be restarting.
     private func number(_ sql: String) async -> Int? {
-        let deadline = ContinuousClock.now + .milliseconds(ChaosCluster.readyMs)
+        let deadline = Deadline(afterMs: ChaosCluster.readyMs)
         while true {
             if let rows = try? await pool.query(Statement(sql)) { return rows.rows.first?.int(0) }
-            guard ContinuousClock.now < deadline else { return nil }
+            guard !deadline.isReached else { return nil }
             await ChaosRun.pause(ms: 200)
         }
     }

@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 import FreshetClient
 import LoadDriver
@@ -84,13 +85,14 @@ package final class ChaosRun: Sendable {
         var schedule = ChaosSchedule(
             seed: options.seed, nodes: ChaosCluster.names, leaseMs: ChaosCluster.leaseMs, only: options.only)
         var verified = 0
-        let start = ContinuousClock.now
-        while !isStopped.load(ordering: .relaxed), (ContinuousClock.now - start) < .seconds(options.minutes * 60),
+        let startMs = MonotonicClock.nowMs()
+        let end = Deadline(afterMs: Int64(Double(options.minutes) * 60_000))
+        while !isStopped.load(ordering: .relaxed), !end.isReached,
             await load.nextSequence() != nil
         {
             let round = schedule.next()
             let outcome = ChaosReport.Round(
-                number: round.number, atMs: Self.ms(ContinuousClock.now - start),
+                number: round.number, atMs: Int(MonotonicClock.nowMs() - startMs),
                 faults: round.faults.map(\.fault.description),
                 quietFromMs: round.quietFromMs.map { $0 - round.faults[0].atMs })
             let performed = await perform(
@@ -105,7 +107,7 @@ package final class ChaosRun: Sendable {
             onRound(performed)
             await load.resume()
         }
-        report.elapsedMs = Self.ms(ContinuousClock.now - start)
+        report.elapsedMs = Int(MonotonicClock.nowMs() - startMs)
         await load.pause()
         await finish(&report, load, database)
         await load.stop()
@@ -241,9 +243,9 @@ package final class ChaosRun: Sendable {
         report.mutationsAcknowledged = snapshot.mutationsAnswered
         report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - snapshot.mutationsAnswered
         report.olderWithoutTag = watch.withLock { $0.withoutTag }
-        let deadline = ContinuousClock.now + .milliseconds(options.settleMs)
+        let deadline = Deadline(afterMs: options.settleMs)
         while let rows = await database.outboxRows(), rows > 0 {
-            guard ContinuousClock.now < deadline else {
+            guard !deadline.isReached else {
                 var last = ChaosReport.Round(number: report.rounds.count + 1, atMs: report.elapsedMs, faults: [])
                 last.misses.append("\(rows) rows stayed in the outbox")
                 return report.rounds.append(last)
@@ -253,8 +255,6 @@ package final class ChaosRun: Sendable {
     }
 
     static func pause(ms: Int) async { try? await Task.sleep(for: .milliseconds(ms)) }
-
-    private static func ms(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 }
 
 /// The reason that a run could not start.

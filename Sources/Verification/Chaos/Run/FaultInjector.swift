@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 import FreshetClient
 import JSON
@@ -107,20 +108,20 @@ final class FaultInjector: Sendable {
         ended.withLock { _ = $0.insert(name) }
         node?.process.signal(number)
         // Until a new process runs: first the drain, then the supervisor's pause.
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
+        let deadline = Deadline(afterMs: 30_000)
+        while !deadline.isReached {
             if let now = node?.process.processID, now != before { return }
             await ChaosRun.pause(ms: 50)
         }
     }
 
     private func restart(_ server: String, _ start: () async throws -> Void) async {
-        let deadline = ContinuousClock.now + .milliseconds(ChaosCluster.readyMs)
+        let deadline = Deadline(afterMs: ChaosCluster.readyMs)
         while true {
             do {
                 return try await start()
             } catch {
-                guard ContinuousClock.now < deadline else {
+                guard !deadline.isReached else {
                     return failures.withLock { $0.append("\(server) could not be started again: \(error)") }
                 }
                 await ChaosRun.pause(ms: 500)
@@ -172,11 +173,11 @@ actor ConnectionWatch {
 
     /// Returns the number of subscribers without a connection after that time; nil if there are none.
     func missing(withinMs: Int) async -> Int? {
-        let deadline = ContinuousClock.now + .milliseconds(withinMs)
+        let deadline = Deadline(afterMs: withinMs)
         while true {
             let snapshot = await load.snapshot()
             if snapshot.open >= snapshot.subscribers { return nil }
-            guard ContinuousClock.now < deadline else { return snapshot.subscribers - snapshot.open }
+            guard !deadline.isReached else { return snapshot.subscribers - snapshot.open }
             await ChaosRun.pause(ms: Self.sampleMs)
         }
     }

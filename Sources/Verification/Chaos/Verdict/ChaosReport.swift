@@ -79,10 +79,12 @@ package struct ChaosReport: Sendable {
     package var text: String {
         var lines = [
             "",
-            "seed \(seed): \(faults) faults in \(rounds.count) rounds, \(quietRounds) of them quiet, \(elapsedMs / 60_000) min "
-                + "\(elapsedMs / 1_000 % 60) s, \(misses == 0 ? "no miss" : "\(misses) MISSES")",
-            "  load        \(subscribers) subscribers of \(liveQueries) live queries, \(mutationsAcknowledged) mutations "
-                + "acknowledged, \(mutationsFailed) failed, \(delivered) deliveries, \(connectionsLost) connections lost",
+            "seed \(seed): \(faults) faults in \(rounds.count) rounds, \(quietRounds) of them quiet, "
+                + "\(elapsedMs / 60_000) min \(elapsedMs / 1_000 % 60) s, "
+                + (misses == 0 ? "no miss" : "\(misses) MISSES"),
+            "  load        \(subscribers) subscribers of \(liveQueries) live queries, "
+                + "\(mutationsAcknowledged) mutations acknowledged, \(mutationsFailed) failed, "
+                + "\(delivered) deliveries, \(connectionsLost) connections lost",
             "  " + Self.line("settled", rounds.map(\.settledMs)),
             "  " + Self.line("quiet", rounds.filter { $0.quietFromMs != nil }.map(\.settledMs))
                 + " the same for rounds without load after the fault",

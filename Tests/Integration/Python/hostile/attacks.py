@@ -82,8 +82,9 @@ async def open_socket(target):
     reader, writer = await target.connect()
     key = base64.b64encode(os.urandom(16)).decode()
     writer.write(
-        f"GET /graphql HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n".encode()
+        "GET /graphql HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+        "Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n".encode()
     )
     head = await reader.readuntil(b"\r\n\r\n")
     if b" 101 " not in head:
@@ -229,7 +230,8 @@ async def large_bodies(target):
         try:
             size = 4 << 20
             writer.write(
-                f"POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
+                "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {size}\r\n\r\n".encode()
             )
             for _ in range(63):
                 writer.write(b"x" * (1 << 16))
@@ -278,8 +280,8 @@ async def junk(target):
         else:
             reader, writer = await open_socket(target)
             writer.write(message({"type": "connection_init"}))
-            junk = os.urandom(500) if kind == 2 else frame(1, b'{"type":"' + b"[" * 400 + b'"}') + frame(2, b"\xff" * 90)
-            writer.write(junk)
+            nested = frame(1, b'{"type":"' + b"[" * 400 + b'"}') + frame(2, b"\xff" * 90)
+            writer.write(os.urandom(500) if kind == 2 else nested)
         target.sent += 1
         try:
             await asyncio.wait_for(drop(reader), 1)

@@ -2,9 +2,10 @@
 
     hostile_client.py http://HOST:PORT PID [SECONDS [ATTACK,…]]
 
-PID is that of the node, whose memory is watched. Each attack lasts SECONDS (10). Prints a table: the median and the 99th
-percentile of the time from sending a mutation to its delivery, quiet and under attack, and the node's memory before, at
-its peak, and after. Fails if a change does not arrive within 20 s, if the node ends, or if it keeps the memory.
+PID is that of the node, whose memory is watched. Each attack lasts SECONDS (10). Prints a table: the median and the
+99th percentile of the time from sending a mutation to its delivery, quiet and under attack, and the node's memory
+before, at its peak, and after. Fails if a change does not arrive within 20 s, if the node ends, or if it keeps the
+memory.
 
 The node serves `HostileSleep` and `HostileBig` beside the sample's operations (run.py adds them).
 """

@@ -20,7 +20,7 @@ import Testing
         ("'a'.matches('[')", "1:13: malformed regular expression: missing ']'"),
         ("Message{a: 1}", "1:1: undeclared reference to 'Message' (in container '')"),
     ])
-    func problems(source: String, expected: String) {
+    func problemsHavePositionsAndSignatures(source: String, expected: String) {
         #expect(diagnostics(source) == [expected])
     }
 
@@ -47,11 +47,11 @@ import Testing
         ("[1] + [2]", "list(int)"), ("[duration('1s'), null][0]", "duration"), ("[null, timestamp(0)][0]", "timestamp"),
         ("[null, 1]", "list(dyn)"), ("{'a': [1]}['a'][0]", "int"), ("request.a.b", "dyn"), ("1 < 2.0", "bool"),
     ])
-    func deducedTypes(source: String, expected: String) throws {
+    func typesOfExpressionsAreDeduced(source: String, expected: String) throws {
         #expect(try conditions.deduceType(source).description == expected)
     }
 
-    @Test func declaredFunctions() throws {
+    @Test func declaredFunctionsAreCheckedAndCalled() throws {
         let environment = Environment(
             variables: [VariableDeclaration(name: "n", type: .int)],
             functions: [

@@ -11,7 +11,7 @@ import Testing
         var skipped: [String: Int] = [:]
     }
 
-    @Test(.vectors("cel")) func coreVectors() throws {
+    @Test(.vectors("cel")) func vectorsOfTheSpecificationPass() throws {
         let files = ConformanceVectors.files(in: "cel", ending: ".jsonl")
         try #require(!files.isEmpty)
         var tallies: [String: Tally] = [:]

@@ -18,7 +18,7 @@ import Testing
         "[optional.of(1), optional.none()].unwrapOpt() == [1]", "type(optional.none()) == optional_type",
         "{}.?a.?b.orValue('c') == 'c'",
     ])
-    func holds(_ source: String) throws {
+    func extensionFunctionsReturnWhatTheyPromise(_ source: String) throws {
         #expect(try isTrue(source))
         #expect(diagnostics(source).isEmpty)
     }
@@ -32,7 +32,7 @@ import Testing
             ("base64.decode('a')", .invalidArgument), ("math.abs(-9223372036854775808)", .overflow),
             ("lists.range(1000).map(i, lists.range(1000)).flatten().size() > 0", .costExceeded),
         ] as [(String, EvaluationError.Code)])
-    func fails(_ source: String, _ code: EvaluationError.Code) throws {
+    func extensionFunctionsRefuseBadArguments(_ source: String, _ code: EvaluationError.Code) throws {
         #expect(try errorCode(source) == code)
     }
 

@@ -18,7 +18,7 @@ import Testing
         ("😀", "\\x{1F600}", true), ("A", "\\101", true), ("😀😀", "^😀{2}$", true), ("ab", "(a|ab)(c|$)", true),
         ("", "^$", true), ("a", "()", true), ("aab", "(a*)*b", true), ("abab", "^(ab)+$", true), ("a\n", "a$", false),
     ])
-    func found(text: String, pattern: String, expected: Bool) throws {
+    func patternsMatchAsRE2Does(text: String, pattern: String, expected: Bool) throws {
         let environment = Environment(variables: [
             VariableDeclaration(name: "t", type: .string), VariableDeclaration(name: "p", type: .string),
         ])
@@ -32,7 +32,7 @@ import Testing
         "(?=a)",
         "(?<=a)", "(?!a)", "(?P<>a)", "(?P=n)", "[[:nope:]]", "\\p{Nope}", "\\p{L", "\\x4", "\\x{110000}", "(?i", "{2}",
     ])
-    func malformed(pattern: String) throws {
+    func malformedPatternsAreErrors(pattern: String) throws {
         let environment = Environment(variables: [VariableDeclaration(name: "p", type: .string)])
         #expect(throws: EvaluationError.self) {
             try environment.compile("'a'.matches(p)").evaluate(SlotActivation([.string(pattern)]))

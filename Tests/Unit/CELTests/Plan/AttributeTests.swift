@@ -25,7 +25,7 @@ import Testing
         ("(request.auth).uid == 1", ["request.auth.uid"]),
         ("request.`a.b`.c == 1", ["request.a.b.c"]),
     ])
-    func readAttributes(source: String, expected: [String]) throws {
+    func programsListTheAttributesTheyRead(source: String, expected: [String]) throws {
         #expect(try attributes(source) == expected)
     }
 
@@ -34,7 +34,7 @@ import Testing
         #expect(path == AttributePath(root: "request", fields: ["a.b", "c"]))
     }
 
-    @Test func dottedVariables() throws {
+    @Test func variablesMayHaveDottedNames() throws {
         let environment = Environment(
             variables: [VariableDeclaration(name: "auth.token", type: .dyn)], nullSafePaths: [["auth", "token", "org"]])
         let program = try environment.compile("auth.token.org.id == null")
@@ -42,7 +42,7 @@ import Testing
         #expect(try program.evaluate(SlotActivation([object(["org": .null])])).celEquals(.bool(true)))
     }
 
-    @Test func conjuncts() throws {
+    @Test func conditionsSplitIntoConjuncts() throws {
         let source = """
             request.variables.id == mutation.variables.id && ('a' == x.b && x == nil) && (x.c || x.d) && has(x.e)
             """
@@ -118,7 +118,7 @@ import Testing
         #expect(try errorCode("has(request.missing.a)", request: request) == .noSuchKey)
     }
 
-    @Test func readers() throws {
+    @Test func readersReadOneAttribute() throws {
         let request = object(["auth": .null, "variables": object(["id": .int(7)])])
         let activation = SlotActivation([request])
         let id = try #require(conditions.reader(for: AttributePath(root: "request", fields: ["variables", "id"])))

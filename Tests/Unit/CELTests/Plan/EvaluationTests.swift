@@ -29,7 +29,7 @@ import Testing
         ("timestamp(0).getHours('Nowhere/Land')", .invalidArgument), ("duration('1')", .invalidConversion),
         ("'a' < 1", .noSuchOverload), ("[1] < [2]", .noSuchOverload), ("-'a'", .noSuchOverload),
     ])
-    func errors(source: String, expected: EvaluationError.Code) throws {
+    func failedEvaluationsHaveCodes(source: String, expected: EvaluationError.Code) throws {
         #expect(try errorCode(source) == expected)
     }
 
@@ -56,7 +56,7 @@ import Testing
         "dyn(9007199254740993) != 9007199254740992.0", "dyn(9007199254740993) == 9007199254740993u",
         "'\\u00e9' != 'e\\u0301'", "{'\\u00e9': 1, 'e\\u0301': 2}.size() == 2", "'\\uffff' < '\\U00010000'",
     ])
-    func values(source: String) throws {
+    func expressionsHaveTheirValues(source: String) throws {
         #expect(try isTrue(source))
     }
 }

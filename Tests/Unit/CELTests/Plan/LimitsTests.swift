@@ -13,7 +13,7 @@ import Testing
         #expect(try errorCode("x.all(a, [1, 2].exists(b, b != a))", x: thousand) == nil)
     }
 
-    @Test func membershipAndEqualityCost() throws {
+    @Test func membershipAndEqualityAddToTheCost() throws {
         #expect(try errorCode("x.all(a, x.all(b, !(-1 in x)))", x: thousand) == .costExceeded)
         #expect(try errorCode("x.all(a, x.all(b, x == x))", x: thousand) == .costExceeded)
     }

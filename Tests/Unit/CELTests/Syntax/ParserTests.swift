@@ -67,7 +67,7 @@ import Testing
         "0xFF == 255", "-0x10 == -16", "0xFFu == 255u", "1e3 == 1000.0", "'a' 'b'.size() == 1 || true",
         "r'\\n' == '\\\\n'", "b'\\xff'[0] == 1 || true", #"'\ud83d\ude00' == '😀'"#, "'''it's''' == \"it's\"",
     ])
-    func grammar(source: String) throws {
+    func precedenceAndLiteralsFollowTheGrammar(source: String) throws {
         // Two strings side by side are no expression.
         guard !source.contains("'a' 'b'") else {
             #expect(!diagnostics(source).isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct MapValueTests {
     @Test(arguments: [0, 1, 8, 9, 100])
-    func stringKeys(count: Int) {
+    func stringKeysAreFoundAtEverySize(count: Int) {
         let map = MapValue((0..<count).map { ("key\($0)", .int(Int64($0))) })
         #expect(map.count == count)
         for number in 0..<count {
@@ -22,7 +22,7 @@ import Testing
         #expect(map["k0"]?.celEquals(.int(1)) == true)
     }
 
-    @Test func mixedKeys() throws {
+    @Test func numbersOfAllTypesFindEqualKeys() throws {
         let map = try MapValue(entries: [(.int(1), .string("a")), (.string("s"), .string("b")), (.bool(true), .null)])
         #expect(map["s"]?.celEquals(.string("b")) == true)
         #expect(map.value(forKey: .double(1))?.celEquals(.string("a")) == true)

@@ -24,18 +24,18 @@ import Testing
         ("-9223372036854775808ns", Int64.min), ("1.0000000000001h", 3_600_000_000_000),
         ("1.00000000000028h", 3_600_000_000_001), ("0.9999999999999999999999s", 999_999_999),
     ])
-    func durations(text: String, nanoseconds: Int64) {
+    func durationsAreRead(text: String, nanoseconds: Int64) {
         #expect(DurationValue(text)?.nanoseconds == nanoseconds)
     }
 
     @Test(arguments: [
         "", "-", "1", "s", "1x", ".s", "1s ", " 1s", "1s1", "1..5s", "1.5", "9223372036854775808ns", "10000000h", "1S",
     ])
-    func malformedDurations(text: String) {
+    func malformedDurationsAreRefused(text: String) {
         #expect(DurationValue(text) == nil)
     }
 
-    @Test func durationTexts() {
+    @Test func durationsArePrintedInSeconds() {
         for (nanoseconds, text) in [
             (0, "0s"), (1, "0.000000001s"), (-1_500_000_000, "-1.5s"), (3_600_000_000_000, "3600s"),
             (Int64.min, "-9223372036.854775808s"),
@@ -50,7 +50,7 @@ import Testing
         ("2009-02-13T23:31:30+01:00", 1_234_564_290, 0), ("0001-01-01T00:00:00Z", -62_135_596_800, 0),
         ("9999-12-31T23:59:59.999999999Z", 253_402_300_799, 999_999_999), ("2020-02-29t00:00:00z", 1_582_934_400, 0),
     ])
-    func timestamps(text: String, seconds: Int64, nanoseconds: Int32) throws {
+    func timestampsAreReadAndPrinted(text: String, seconds: Int64, nanoseconds: Int32) throws {
         let timestamp = try #require(TimestampValue(text))
         #expect(timestamp.seconds == seconds)
         #expect(timestamp.nanoseconds == nanoseconds)
@@ -63,7 +63,7 @@ import Testing
         "2009-02-13T23:31:30.1234567890Z", "2009-02-13T23:31:30+1:00", "2009-02-13T23:31:30Zx", "0000-01-01T00:00:00Z",
         "+009-02-13T23:31:30Z", "0001-01-01T00:00:00+01:00",
     ])
-    func malformedTimestamps(text: String) {
+    func malformedTimestampsAreRefused(text: String) {
         #expect(TimestampValue(text) == nil)
     }
 

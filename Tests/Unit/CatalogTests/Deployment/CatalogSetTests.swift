@@ -73,7 +73,7 @@ struct ProjectArchiveTests {
             ], seedSQL: "SELECT 1")
     }
 
-    @Test func placeDoesNotCount() throws {
+    @Test func theFoldersPathDoesNotChangeTheVersion() throws {
         let archive = ProjectArchive(project(in: "config/auctions/"))
         #expect(archive.version == ProjectArchive(project(in: "")).version)
         #expect(archive.version == ProjectArchive(project(in: "/somewhere/else/")).version)

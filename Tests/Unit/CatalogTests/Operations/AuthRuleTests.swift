@@ -17,7 +17,7 @@ import Testing
     private let guest = Auth(uid: "g", token: ["firebase": ["sign_in_provider": "anonymous"]])
     private let other = Auth(uid: "o", token: [:])
 
-    @Test func levels() throws {
+    @Test func levelsAdmitTheirUsers() throws {
         #expect(try answer("@auth(level: PUBLIC)", nil) == nil)
         #expect(try answer("@auth(level: USER_ANON)", nil) == .unauthenticated)
         #expect(try answer("@auth(level: USER_ANON)", guest) == nil)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func expressions() throws {
+    @Test func expressionsReadAuthAndVariables() throws {
         let own = "@auth(expr: \"auth.uid == vars.id\")"
         #expect(try answer(own, ann, ["id": "ann"]) == nil)
         #expect(try answer(own, ann, ["id": "bob"]) == .permissionDenied)
@@ -65,7 +65,7 @@ import Testing
         #expect(try answer("@auth(expr: \"auth != nil\")", nil) == .unauthenticated)
     }
 
-    @Test func rule() throws {
+    @Test func rulesKnowWhetherTheyReadTheTime() throws {
         let operation = try CatalogHarness.operation(
             """
             query Q @auth(expr: "request.time > timestamp('2020-01-01T00:00:00Z')", insecureReason: "why not") {
@@ -82,7 +82,7 @@ import Testing
         #expect(reads == .nothing)
     }
 
-    @Test func mistakes() {
+    @Test func mistakesInAuthAreNamed() {
         let rows = [
             ("@auth", "exactly one"), ("@auth(level: USER, expr: \"true\")", "exactly one"),
             ("@auth(level: \"USER\")", "without quotes"), ("@auth(level: USR)", "did you mean \"USER\""),

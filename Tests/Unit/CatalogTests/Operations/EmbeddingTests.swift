@@ -38,7 +38,7 @@ import Testing
 
     // MARK: Which texts
 
-    @Test func textsOfEveryPlace() throws {
+    @Test func textsAreFoundInEveryArgumentWithVectors() throws {
         #expect(
             try texts(
                 """
@@ -134,7 +134,7 @@ import Testing
         #expect(call.parameters.contains("[3.0,0.5]"))
     }
 
-    @Test func vectorsOfMutations() throws {
+    @Test func mutationsListTheTextsThatNeedVectors() throws {
         let operation = try compile(
             """
             mutation M($t: String!) {
@@ -235,7 +235,7 @@ import Testing
             """
         ),
     ])
-    func refused(_ text: String, _ expected: String) {
+    func misplacedEmbeddingsAreRefused(_ text: String, _ expected: String) {
         let found = CatalogHarness.errors(text, schema: Self.schema)
         #expect(found.first?.hasSuffix(expected) == true, "\(found)")
     }

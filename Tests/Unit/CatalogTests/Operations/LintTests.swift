@@ -156,7 +156,7 @@ import Testing
 
     // MARK: The others
 
-    @Test func whatNothingRefreshes() throws {
+    @Test func listsThatNothingRefreshesAreReported() throws {
         #expect(
             try lints(
                 """

@@ -81,7 +81,7 @@ import Testing
         )
     }
 
-    @Test func oneMutationOfTwo() throws {
+    @Test func onlyTheNamedMutationRefreshes() throws {
         let (rules, refreshed) = try list(#"@refresh(onMutationExecuted: { operation: "Move" })"#)
         #expect(rules.everyMs == nil && rules.triggers.count == 1 && rules.triggers[0].condition == nil)
         #expect(refreshed("Move") == ["List"] && refreshed("Clear") == [])
@@ -138,7 +138,7 @@ import Testing
         Case(condition: team, queryAuth: auth("ann"), mutationAuth: auth("bob"), holds: true),
         Case(condition: team, queryAuth: auth("ann"), mutationAuth: auth("ann", team: "blue"), holds: false),
     ])
-    func conditions(_ row: Case) throws {
+    func conditionsDecideWhichMutationsRefresh(_ row: Case) throws {
         let (rules, refreshed) = try list(
             "@refresh(onMutationExecuted: { operation: \"Move\", condition: \"\(row.condition)\" })")
         #expect(refreshed("Move") == ["List"])

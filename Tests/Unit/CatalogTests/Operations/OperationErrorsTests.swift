@@ -355,7 +355,7 @@ import Testing
         Row("type X { a: Int } query Q { novels { id } }", "1:1 executable-definitions"),
     ]
 
-    @Test(arguments: rows) func mistake(_ row: Row) {
+    @Test(arguments: rows) func mistakesHavePositionsAndMessages(_ row: Row) {
         let errors = CatalogHarness.errors(row.text)
         #expect(errors.count == row.errors.count, "\(errors)")
         for (found, expected) in zip(errors, row.errors) {
@@ -425,7 +425,7 @@ import Testing
         #expect(alone.warnings.map { "\($0.severity) \($0.rule) \($0.file)" } == ["warning no-operations 0.gql"])
     }
 
-    @Test func warnings() throws {
+    @Test func doubtsAreWarnings() throws {
         #expect(
             try CatalogHarness.warnings("query Q($a: Int) { novels { id } } fragment F on Novel { id }").map {
                 $0.split(separator: " ")[1]

@@ -17,7 +17,7 @@ import Testing
         return try #require(catalog.operation(OperationReference(connector: "main", operation: "Q"))).refresh
     }
 
-    @Test func intervals() throws {
+    @Test func intervalsAreBoundedAndTheShortestCounts() throws {
         #expect(try rules("").everyMs == nil)
         #expect(try rules("@refresh(every: {seconds: 30})").everyMs == 30_000)
         #expect(try rules("@refresh(every: {minutes: 1, seconds: 30}) @refresh(every: {hours: 1})").everyMs == 90_000)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func triggers() throws {
+    @Test func triggersHaveOperationAndCondition() throws {
         let rules = try rules(
             """
             @refresh(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func mistakesAndDoubts() throws {
+    @Test func mistakesAreErrorsAndDoubtsWarnings() throws {
         let errors = [
             ("query Q @refresh { users { id } }", "needs \"every\""),
             ("query Q @refresh(onMutationExecuted: {}) { users { id } }", "needs the name"),

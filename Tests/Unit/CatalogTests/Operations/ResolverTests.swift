@@ -138,7 +138,7 @@ import Testing
         return String(decoding: try call.value(status: status, answer: Array(answer.utf8)), as: UTF8.self)
     }
 
-    @Test func answers() throws {
+    @Test func resolverResponsesBecomeValues() throws {
         #expect(try value(#"{"data": {"p": {"name": "é", "n": 1.50}}}"#) == #"{"name":"é","n":1.5}"#)
         #expect(try value(#"{"data": {"p": null}}"#) == "null")
     }
@@ -155,7 +155,7 @@ import Testing
         ),
         (#"{"data": {"p": null}, "errors": [{"message": "no", "path": ["other"]}]}"#, 200, "failed: no", ["p"]),
     ])
-    func failures(answer: String, status: Int, message: String, path: [String]) {
+    func badResolverResponsesAreErrorsWithPaths(answer: String, status: Int, message: String, path: [String]) {
         let expected = RequestError(
             .resolverFailed, "the custom resolver \"people\" \(message)",
             path: path.map { step in Int(step).map { .index($0) } ?? .key(step) })
@@ -205,7 +205,7 @@ import Testing
             #"1:64 value-type: expected a value of Mood [did you mean "GLAD"?]"#
         ),
     ])
-    func mistakesInOperations(selection: String, problem: String) {
+    func mistakesInOperationsAreReported(selection: String, problem: String) {
         let found = errors("query Q @auth(level:USER) " + selection)
         #expect(found.contains("main.gql:" + problem), "\(found)")
     }
@@ -265,7 +265,7 @@ import Testing
         ),
         ("scalar Url", "1:8 definition-not-offered: custom scalars are not supported: use Any for arbitrary JSON"),
     ])
-    func mistakesInSchemas(text: String, problem: String) {
+    func mistakesInSchemasAreReported(text: String, problem: String) {
         let found = errors("query Q @auth(level: USER) { __typename }", text)
         #expect(found.first == "people.gql:" + problem)
     }

@@ -109,7 +109,7 @@ import Testing
         Row("Remark_Data!", #"{"novel": {"id": 5}}"#, nil),
     ]
 
-    @Test(arguments: rows) func table(_ row: Row) throws {
+    @Test(arguments: rows) func variablesAreCoercedOrRefused(_ row: Row) throws {
         let operation = try CatalogHarness.operation("query Q($v: \(row.type)) { novels { id } }")
         let sent = try CatalogHarness.object("{\"v\": \(row.sent)}")
         guard let expected = row.coerced else {
@@ -121,7 +121,7 @@ import Testing
         #expect(try operation.coerce(sent)["v"]?.description == expected)
     }
 
-    @Test func absentNullAndDefault() throws {
+    @Test func defaultsReplaceAbsentVariablesButNotNull() throws {
         let operation = try CatalogHarness.operation(
             "query Q($a: Int, $b: Int = 2, $c: Int! = 3, $d: Genre = EPIC) { novels { id } }")
         #expect(try JSONValue.object(operation.coerce([:])).description == #"{"b":2,"c":3,"d":"EPIC"}"#)
@@ -159,7 +159,7 @@ import Testing
                 == #"variable "$ids[0]" is null: a value is required"#)
     }
 
-    @Test func pathsAreNamed() throws {
+    @Test func refusalsNameThePathInTheVariable() throws {
         let operation = try CatalogHarness.operation(
             "mutation M($rows: [Novel_Data!]!) { novel_insertMany(data: $rows) }")
         let sent = try CatalogHarness.object(#"{"rows": [{"title": "a"}, {"printedYear": "x"}]}"#)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func bounds() throws {
+    @Test func depthAndNumbersAreBounded() throws {
         let any = try CatalogHarness.operation("query Q($v: Any) { novels { id } }")
         var deep = JSONValue.int(1)
         for _ in 0..<64 { deep = .array([deep]) }

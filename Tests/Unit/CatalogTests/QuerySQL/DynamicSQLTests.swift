@@ -123,7 +123,7 @@ import Testing
         (#"{"novelPrinting_on_novel": [{}, {}]}"#, ".novelPrinting_on_novel\": expected at most 1"),
         (#"{"remarks_on_novel": [\#(Array(repeating: "{}", count: 100).joined(separator: ","))]}"#, "at most 100 rows"),
     ])
-    func refusesRows(_ data: String, _ part: String) throws {
+    func rowsBeyondTheirAllowlistAreRefused(_ data: String, _ part: String) throws {
         let operation = try CatalogHarness.operation(
             """
             mutation M(
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func batchesGoByForm() throws {
+    @Test func variablesOfOneFormShareABatch() throws {
         let operation = try CatalogHarness.operation(text)
         let sent = [#"{"f": {"title": {"eq": "a"}}}"#, "{}", #"{"f": {"title": {"eq": "b"}}}"#]
         let variables = try sent.map { try operation.coerce(try CatalogHarness.object($0)) }
@@ -288,7 +288,7 @@ import Testing
             "8 levels"
         ),
     ])
-    func refuses(_ variables: String, _ part: String) throws {
+    func unknownFieldsAndOperatorsAreRefused(_ variables: String, _ part: String) throws {
         let operation = try CatalogHarness.operation(text)
         let error = try #require(throws: RequestError.self) {
             try operation.coerce(try CatalogHarness.object(variables))

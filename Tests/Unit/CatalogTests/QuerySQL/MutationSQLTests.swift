@@ -87,7 +87,7 @@ import Testing
         #expect(query.lookupKeys(variables: try query.coerce(JSONObject()), auth: nil) == [key])
     }
 
-    @Test func defaultsOfPostgres() throws {
+    @Test func insertsWithoutDataUseDefaultValues() throws {
         let step = try step("mutation M { token_insert(data: {}) }")
         #expect(
             step.sql.hasPrefix(#"WITH w AS (INSERT INTO "token" AS t1 DEFAULT VALUES RETURNING t1."id"::text AS "id""#))
@@ -110,7 +110,7 @@ import Testing
                 #"DO UPDATE SET "id" = EXCLUDED."id""#))
     }
 
-    @Test func update() throws {
+    @Test func updatesSetOnlyWhatWasSent() throws {
         let text =
             "mutation M($id: UUID!, $t: String, $y: Int) { novel_update(id: $id, data: {title: $t, printedYear: $y}) }"
         let step = try step(text, #"{"id": "\#(a)", "y": null}"#)
@@ -132,7 +132,7 @@ import Testing
                 == [a, b].map { EntityKey(table: "novel", values: [.string($0)]) })
     }
 
-    @Test func changes() throws {
+    @Test func updateOperatorsComputeFromTheStoredValue() throws {
         let step = try step(
             """
             mutation M($id: UUID!, $n: Int) {
@@ -209,7 +209,7 @@ import Testing
         #expect(byKey.parameters.contains(a) && byKey.parameters.contains(nil))
     }
 
-    @Test func readsAndTransactions() throws {
+    @Test func readsAreStepsOfTheTransaction() throws {
         let call = try CatalogHarness.operation(
             "mutation M($id: UUID!) @transaction { query { novel(id: $id) { title } } novel_delete(id: $id) }"
         ).mutation(#"{"id": "\#(a)"}"#)
@@ -220,7 +220,7 @@ import Testing
         #expect(call.steps[0].sql.hasPrefix("SELECT row_to_json(r.*)::text FROM (SELECT (SELECT row_to_json(r.*)"))
     }
 
-    @Test func nativeSQL() throws {
+    @Test func nativeSQLIsSentWithItsParameters() throws {
         let call = try CatalogHarness.operation(
             """
             mutation M($id: UUID!) {

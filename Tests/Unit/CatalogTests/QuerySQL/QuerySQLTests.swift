@@ -22,7 +22,7 @@ import Testing
         "coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (\(rows)) r), '[]')::json"
     }
 
-    @Test func lookup() throws {
+    @Test func lookupsByKeySelectOneRow() throws {
         #expect(
             try body(
                 "query Q($id: UUID!) { novel(id: $id) { id t: title views } }", #"{"id": "\#(CatalogHarness.uuidA)"}"#)
@@ -94,7 +94,7 @@ import Testing
                 + #" AS "novels""#)
     }
 
-    @Test func relations() throws {
+    @Test func relationsAreLateralJoins() throws {
         #expect(
             try body(
                 "query Q($id: UUID!) { novel(id: $id) { remarks_on_novel(limit: 1) { novel { title } } } }",
@@ -115,7 +115,7 @@ import Testing
                         + #" ORDER BY t2."~table", t2."~place", t2."novel_id", t2."maker_id""#)))
     }
 
-    @Test func aggregates() throws {
+    @Test func aggregatesCountSumAndAverage() throws {
         #expect(
             try body("query Q { novels { _count views_sum rating_avg genre_count(distinct: true) } }")
                 == list(
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// More than 64 conditions: the second word of the key counts too.
-    @Test func manyConditions() throws {
+    @Test func moreThan64ConditionsHaveTheirOwnShapes() throws {
         let names = (0..<70).map { "$v\($0): Int" }.joined(separator: ", ")
         let tests = (0..<70).map { "{printedYear: {eq: $v\($0)}}" }.joined(separator: ", ")
         let operation = try CatalogHarness.operation("query Q(\(names)) { novels(where: {_or: [\(tests)]}) { id } }")
@@ -210,7 +210,7 @@ import Testing
         #expect(operation.authReads.uid)
     }
 
-    @Test func skipAndInclude() throws {
+    @Test func skippedFieldsAreNotSelected() throws {
         let operation = try CatalogHarness.operation(
             """
             query Q($a: Boolean!, $id: UUID!) {

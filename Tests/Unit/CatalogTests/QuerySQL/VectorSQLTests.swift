@@ -18,7 +18,7 @@ import Testing
         type Tally @view(name: "tally") { count: Int }
         """
 
-    @Test func similarity() throws {
+    @Test func similaritySearchesOrderByDistance() throws {
         let call = try CatalogHarness.operation(
             """
             query Q($v: Vector!, $d: Float) {
@@ -41,7 +41,7 @@ import Testing
         #expect(call.statement.multiplexed.contains("::vector[]"))
     }
 
-    @Test func migration() throws {
+    @Test func vectorColumnsBringExtensionAndIndexes() throws {
         let schema = try CatalogHarness.compile("query Q { docs { id } }", schema: schema).schema
         let created = Migration.create(schema)
         #expect(created.first?.sql == "CREATE EXTENSION IF NOT EXISTS vector")
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// Nothing of a view, a search or a group is looked up by key; nested rows are written by theirs.
-    @Test func implicitRules() throws {
+    @Test func onlyLookupsByKeyHaveImplicitRules() throws {
         let catalog = try CatalogHarness.compile(
             """
             query ByView { tallies { count } }

@@ -21,7 +21,7 @@ struct ExpressionTextTests {
             """
         ),
     ])
-    func printedByPostgres(written: String, printed: String) {
+    func whatPostgresPrintsIsTheSameExpression(written: String, printed: String) {
         #expect(ExpressionText.areSame(written, printed))
     }
 
@@ -29,11 +29,11 @@ struct ExpressionTextTests {
         ("f('english'::regconfig, a)", "f('german'::regconfig, a)"), ("f(a, b)", "f(b, a)"), ("f(\"A\")", "f(a)"),
         ("f('A')", "f('a')"), ("f('a''b')", "f('ab')"), ("f(' ')", "f('')"), ("f(a)", "f(a) || f(b)"),
     ])
-    func others(one: String, other: String) {
+    func differentExpressionsDiffer(one: String, other: String) {
         #expect(!ExpressionText.areSame(one, other) && ExpressionText.areSame(other, other))
     }
 
-    @Test func none() {
+    @Test func noExpressionEqualsOnlyItself() {
         #expect(ExpressionText.areSame(nil, nil) && !ExpressionText.areSame(nil, "f(a)"))
     }
 }

@@ -20,7 +20,7 @@ struct MigrationCreateTests {
             ])
     }
 
-    @Test func tableDefinition() {
+    @Test func tablesAreCreatedWithAllTheirParts() {
         let sql = statements(
             #"""
             type Novel @table(name: "The \"Novels\"") {
@@ -49,7 +49,7 @@ struct MigrationCreateTests {
             ])
     }
 
-    @Test func anotherPostgresSchema() {
+    @Test func otherPostgresSchemasAreCreatedAndNamed() {
         let sql = statements("enum E { X }\ntype A @table { e: E }", in: "app")
         #expect(sql.first == "CREATE SCHEMA IF NOT EXISTS \"app\"")
         #expect(sql.last?.contains("\"e\" \"app\".\"e\"") == true)
@@ -119,7 +119,7 @@ struct MigrationPlanTests {
 
     private static let same = "type Novel @table { title: String! mood: Mood binder: Binder }"
 
-    @Test func nothingToDo() {
+    @Test func aDatabaseThatFitsNeedsNoSteps() {
         let plan = plan(Self.same)
         #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
     }
@@ -135,7 +135,7 @@ struct MigrationPlanTests {
         #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
     }
 
-    @Test func additions() {
+    @Test func whatIsNewIsAdded() {
         let plan = plan(
             """
             type Novel @table {
@@ -162,7 +162,7 @@ struct MigrationPlanTests {
         #expect(plan.refused.map(\.part) == ["binder_id"])
     }
 
-    @Test func refusals() {
+    @Test func whatCouldLoseDataIsRefused() {
         func refused(_ novel: String, rest: String = "type Binder @table") -> [String] {
             let plan = plan(novel, rest: rest)
             // Nothing may be built on a refused column.
@@ -360,14 +360,14 @@ struct MigrationPlanTests {
         ("(NOW())", "now()", ColumnType(.timestamp), true), ("(a) + (b)", "(a) + (b)", ColumnType(.int), true),
         ("gen_random_uuid()", "uuid_generate_v4()", ColumnType(.uuid), false),
     ])
-    func defaults(_ wanted: String, _ found: String, _ type: ColumnType, _ isSame: Bool) {
+    func defaultsAreComparedByValue(_ wanted: String, _ found: String, _ type: ColumnType, _ isSame: Bool) {
         #expect(DefaultText.mayBeSame(wanted, found, as: type) == isSame)
     }
 }
 
 @Suite("Reading a database's description")
 struct MigrationDescriptionTests {
-    @Test func parses() throws {
+    @Test func descriptionsOfDatabasesAreRead() throws {
         let description = try DatabaseDescription(
             parsing: """
                 {"tables": [{"name": "t", "columns": [{"name": "a", "type": "text", "nullable": true, "default": null}],
@@ -397,7 +397,7 @@ struct MigrationDescriptionTests {
         "", "[]", "{\"tables\": [{}], \"enums\": []}", "{\"tables\": []}",
         "{\"tables\": [], \"enums\": [{\"name\": \"e\", \"values\": [1]}]}",
     ])
-    func refuses(_ text: String) {
+    func malformedDescriptionsAreRefused(_ text: String) {
         #expect(throws: DatabaseDescription.FormatError.self) { try DatabaseDescription(parsing: text) }
     }
 }

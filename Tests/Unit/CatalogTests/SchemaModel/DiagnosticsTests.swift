@@ -64,7 +64,7 @@ struct DiagnosticsTests {
         #expect(!render("x", at: 0, 1).contains("\u{1B}"))
     }
 
-    @Test func countsAtTheEnd() {
+    @Test func theRenderingEndsWithCounts() {
         let file = SourceFile(path: "a", text: "")
         let all = DiagnosticRenderer().render([
             file.diagnostic(.error, rule: .auth, "one"), file.diagnostic(.warning, rule: .auth, "two"),
@@ -74,7 +74,7 @@ struct DiagnosticsTests {
         #expect(DiagnosticRenderer().render([]) == "")
     }
 
-    @Test func json() {
+    @Test func diagnosticsAreRenderedAsJSON() {
         let file = SourceFile(path: "a.gql", text: "xyz")
         let value = DiagnosticRenderer.json([
             file.diagnostic(.warning, rule: .auth, at: SourceRange(start: 1, end: 3), "m", help: "h")
@@ -107,7 +107,7 @@ struct DiagnosticsSinkTests {
         Diagnostic(severity: severity, rule: .auth, message: "m\(line)", file: file, line: line, column: 1)
     }
 
-    @Test func ordersByPlace() {
+    @Test func diagnosticsAreOrderedByFileAndLine() {
         var sink = DiagnosticSink()
         for entry in [diagnostic(2), diagnostic(1, .warning, file: "b"), diagnostic(1, .warning), diagnostic(1)] {
             sink.report(entry)
@@ -118,7 +118,7 @@ struct DiagnosticsSinkTests {
             ])
     }
 
-    @Test func isBounded() {
+    @Test func diagnosticsAreBounded() {
         var sink = DiagnosticSink()
         for line in 1...250 { sink.report(diagnostic(line)) }
         sink.report(diagnostic(1, .warning))
@@ -145,7 +145,7 @@ struct DiagnosticsSinkTests {
 
 @Suite("Did you mean")
 struct DiagnosticsDidYouMeanTests {
-    @Test func distances() {
+    @Test func distancesCountEditsUpToTheLimit() {
         func distance(_ left: String, _ right: String, limit: Int = 9) -> Int {
             DidYouMean.distance(Array(left.unicodeScalars), Array(right.unicodeScalars), limit: limit)
         }
@@ -154,7 +154,7 @@ struct DiagnosticsDidYouMeanTests {
         #expect(distance("kitten", "sitting", limit: 1) == 2)
     }
 
-    @Test func suggests() {
+    @Test func similarNamesAreSuggested() {
         let names = ["title", "titles", "printedYear", "genre"]
         #expect(DidYouMean.help("titel", among: names) == "did you mean \"title\" or \"titles\"?")
         #expect(DidYouMean.help("PRINTEDYEAR", among: names) == "did you mean \"printedYear\"?")

@@ -25,7 +25,7 @@ struct ProjectConfigurationTests {
         return (configuration, sink.diagnostics.map { "\($0.severity) \($0.rule)" })
     }
 
-    @Test func readsWhatMatters() {
+    @Test func configurationsAreReadWithoutForeignEntries() {
         let (configuration, problems) = service(
             mapping(
                 ("specVersion", .scalar("v1")), ("serviceId", .scalar("novels")), ("location", .scalar("eu")),
@@ -40,7 +40,7 @@ struct ProjectConfigurationTests {
         #expect(configuration?.connectorFolders.map(\.path) == ["./a", "./b"])
     }
 
-    @Test func hasDefaults() {
+    @Test func absentEntriesHaveDefaults() {
         let (configuration, problems) = service(mapping(("serviceId", .scalar("novels"))))
         #expect(problems.isEmpty)
         #expect(configuration?.location == "local")
@@ -48,7 +48,7 @@ struct ProjectConfigurationTests {
         #expect(configuration?.connectorFolders.isEmpty == true)
     }
 
-    @Test func severalSchemas() {
+    @Test func severalSchemasHaveSeveralFolders() {
         let schemas = ConfigurationNode.Kind.sequence([
             mapping(("id", .scalar("main")), ("source", .scalar("one"))), mapping(("source", .scalar("two"))),
         ])
@@ -56,7 +56,7 @@ struct ProjectConfigurationTests {
         #expect(problems.isEmpty && configuration?.schemaFolders.map(\.path) == ["one", "two"])
     }
 
-    @Test func refusals() {
+    @Test func malformedEntriesAreRefused() {
         func problems(_ entries: (String, ConfigurationNode.Kind)...) -> [String] {
             let all = [("serviceId", ConfigurationNode.Kind.scalar("m"))] + entries
             return service(
@@ -108,7 +108,7 @@ struct ProjectConfigurationTests {
         #expect(problems(("schema", mapping(("sorce", .scalar("x"))).kind)) == ["warning configuration-unknown"])
     }
 
-    @Test func connectors() {
+    @Test func connectorConfigurationsAreRead() {
         func read(_ node: ConfigurationNode) -> (String?, [String]) {
             var sink = DiagnosticSink()
             let configuration = ConnectorConfiguration.read(node, in: SourceFile(path: "c", text: ""), sink: &sink)

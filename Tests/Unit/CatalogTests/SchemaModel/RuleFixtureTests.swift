@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: fixtures)
-    func tells(_ fixture: Refusal) throws {
+    func everyFixtureProvokesItsRuleAlone(_ fixture: Refusal) throws {
         let marked = MarkedText(fixture.sdl)
         let found = diagnostics(marked.text)
         let diagnostic = try #require(found.first { $0.rule == fixture.rule }, "\(DiagnosticRenderer().render(found))")
@@ -119,13 +119,13 @@ import Testing
             "at \(diagnostic.line):\(diagnostic.column), expected \(place)")
     }
 
-    @Test func aViewPromisesNothing() {
+    @Test func requiredFieldsOfAViewAreAWarning() {
         let sdl =
             "type Novel @table { title: String! }\ntype V @view(sql: \"SELECT title FROM novel\") { title: String! }"
         #expect(schemaDiagnostics(sdl).map { "\($0.severity) \($0.rule) \($0.line)" } == ["warning view-nullability 2"])
     }
 
-    @Test func aResolverWithoutRoots() throws {
+    @Test func aResolverWithoutRootsIsAWarning() throws {
         var project = Project(
             serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: Self.schema)], connectors: [])
         project.resolvers = [

@@ -9,12 +9,12 @@ struct SchemaNamesTests {
         ("UUIDVariants", "uuid_variants", "uUIDVariants"), ("LotURL", "lot_url", "lotURL"),
         ("Lot_Watcher", "lot_watcher", "lot_Watcher"), ("address2", "address2", "address2"), ("A", "a", "a"),
     ])
-    func typeNames(_ name: String, _ snake: String, _ singular: String) {
+    func typeNamesBecomeTableAndFieldNames(_ name: String, _ snake: String, _ singular: String) {
         #expect(GeneratedNames.snakeCase(name) == snake)
         #expect(GeneratedNames.singular(ofType: name) == singular)
     }
 
-    @Test func foreignKeyFields() {
+    @Test func foreignKeyFieldsJoinReferenceAndTarget() {
         #expect(GeneratedNames.foreignKeyField(reference: "lot", target: "id") == "lotId")
         #expect(GeneratedNames.foreignKeyField(reference: "user", target: "uid") == "userUid")
     }
@@ -44,7 +44,7 @@ struct SchemaNamesTests {
         ("modelX", "modelXES"), ("PERSON", "PEOPLE"), ("sEO", "sEOS"), ("aIPreset", "aIPresets"),
         ("uUIDVariants", "uUIDVariantss"),
     ])
-    func plurals(_ singular: String, _ plural: String) {
+    func namesHaveEnglishPlurals(_ singular: String, _ plural: String) {
         #expect(EnglishPlural.of(singular) == plural)
     }
 
@@ -62,7 +62,7 @@ struct SchemaScalarTextTests {
         "{550e8400-e29b-41d4-a716-446655440000}", "urn:uuid:550e8400-e29b-41d4-a716-446655440000",
         "URN:UUID:550e8400-e29b-41d4-a716-446655440000", "{550e8400e29b41d4a716446655440000}",
     ])
-    func uuids(_ text: String) {
+    func uuidsOfAllSpellingsAreCanonical(_ text: String) {
         #expect(ScalarText.canonicalUUID(text) == "550e8400e29b41d4a716446655440000")
     }
 
@@ -74,7 +74,7 @@ struct SchemaScalarTextTests {
         #expect(ScalarText.canonicalUUID(text) == nil)
     }
 
-    @Test func dates() {
+    @Test func datesAreDaysOfTheCalendar() {
         for text in ["2024-02-29", "2000-02-29", "2025-12-31", "0001-01-01"] {
             #expect(ScalarText.isDate(text), "\(text)")
         }
@@ -86,7 +86,7 @@ struct SchemaScalarTextTests {
         }
     }
 
-    @Test func timestamps() {
+    @Test func timestampsHaveOffsets() {
         for text in [
             "2025-01-01T00:00:00Z", "2025-01-01t00:00:00.123456789z", "2025-01-01T23:59:59.5+05:30",
             "1583-01-01T00:00:00-00:00",

@@ -24,7 +24,7 @@ struct SchemaRefusalTests {
         definitions + extensions + directives + fields + keys + references + defaults + constraints + names
 
     @Test(arguments: all)
-    func refuses(_ refusal: Refusal) throws {
+    func everyMistakeIsReportedOnceAtItsText(_ refusal: Refusal) throws {
         let marked = MarkedText(refusal.sdl)
         let found = schemaDiagnostics(marked.text)
         let diagnostic = try #require(found.first, "nothing was reported")
@@ -340,7 +340,7 @@ struct SchemaRefusalTests {
         #expect(sink.diagnostics.map(\.rule) == [.syntax])
     }
 
-    @Test func tooManyColumns() {
+    @Test func tooManyColumnsAreRefused() {
         let fields = (0..<1_600).map { "f\($0): Int" }.joined(separator: "\n")
         #expect(schemaDiagnostics("type A @table {\n\(fields)\n}").map(\.rule) == [.tooManyColumns])
     }

@@ -118,7 +118,7 @@ struct SchemaTableTests {
         #expect(schema.table(ofType: "Account")?.uniques.map(\.name) == ["account_user_id_uidx"])
     }
 
-    @Test func manyToMany() throws {
+    @Test func joinTablesRelateManyToMany() throws {
         let schema = compileSchema(
             """
             type Novel @table { title: String }
@@ -244,7 +244,7 @@ struct SchemaTableTests {
         #expect(printed.contains("sequelTo: Novel\n") && printed.contains("novels_on_sequelTo("))
     }
 
-    @Test func dataTypes() {
+    @Test func dataTypesAreCanonicalAndFitTheirScalar() {
         func name(_ text: String, _ scalar: ScalarType, isList: Bool = false) -> String? {
             ColumnDataType(text, for: ColumnType(scalar, isList: isList))?.name
         }

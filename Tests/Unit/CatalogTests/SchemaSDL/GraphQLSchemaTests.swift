@@ -125,7 +125,7 @@ import Testing
         return JSONValue.object(answer).description
     }
 
-    @Test func answersQuestions() throws {
+    @Test func introspectionAnswersQuestionsOfTypes() throws {
         #expect(
             try ask(#"{ __type(name: "Genre") { kind name enumValues { name isDeprecated } } }"#)
                 == """

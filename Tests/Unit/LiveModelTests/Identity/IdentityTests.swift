@@ -139,7 +139,7 @@ import Testing
 }
 
 @Suite struct NodeRecordTests {
-    @Test func roundTrip() {
+    @Test func nodeRecordsSurviveARoundTrip() {
         let record = NodeRecordPayload(
             id: NodeID("n"), roles: [.api, .gateway], address: "h:1", adminAddress: "", version: "1", startedAtMs: 5,
             isDraining: true, load: 7, process: ProcessIdentity(machine: "m", processID: 8, startTicks: 9))

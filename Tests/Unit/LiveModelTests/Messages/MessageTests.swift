@@ -7,7 +7,7 @@ import Testing
         id: "id", operation: ModelFixture.operation, variables: ["a": [1, 2.5, .null], "ü": "\u{1F600}"],
         auth: ["uid": "u"], keysWritten: [EntityKey(table: "novel", values: ["1", 2])], traceID: "t", committedAtMs: 9)
 
-    @Test func roundTrip() throws {
+    @Test func mutationEventsSurviveARoundTrip() throws {
         #expect(try MutationEvent(encoded: Self.event.encoded) == Self.event)
         var signedOut = Self.event
         signedOut.auth = .null
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "{", "{}", #"{"id":1}"#])
-    func nonsenseIsRefused(text: String) {
+    func malformedEventsAreRefused(text: String) {
         #expect(throws: MessageError.self) { try MutationEvent(encoded: Array(text.utf8)) }
     }
 }
@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: messages)
-    func roundTrip(message: ControlMessage) throws {
+    func controlMessagesSurviveARoundTrip(message: ControlMessage) throws {
         let read = try ControlMessage(fields: message.fields)
         #expect(read == message)
         guard case .announce(_, let query, let known, _) = message,
@@ -84,7 +84,7 @@ import Testing
         #"{"type":"withdraw","gateway":"g","key":"12"}"#, #"{"type":"summary","gateway":"g","count":1}"#,
         #"{"type":"summary","gateway":"g","count":"1","fingerprint":"0"}"#, #"{"type":"announce","gateway":"g"}"#,
     ])
-    func nonsenseIsRefused(text: String) {
+    func malformedControlMessagesAreRefused(text: String) {
         #expect(throws: MessageError.self) { try ControlMessage(fields: [("m", Array(text.utf8))]) }
         #expect(throws: MessageError.self) { try ControlMessage(fields: [("x", Array(text.utf8))]) }
     }
@@ -127,7 +127,7 @@ import Testing
     ]
 
     @Test(arguments: messages)
-    func roundTrip(message: InboxMessage) throws {
+    func inboxMessagesSurviveARoundTrip(message: InboxMessage) throws {
         #expect(try InboxMessage(fields: message.fields) == message)
     }
 
@@ -149,7 +149,7 @@ import Testing
         #"{"shard":0,"type":"settled","epoch":"1","through":"1-1","except":["0"],"held":"0"}"#,
         #"{"shard":0,"type":"settled","epoch":"1","through":"1-1","except":[],"held":"x"}"#,
     ])
-    func nonsenseIsRefused(text: String) {
+    func malformedInboxMessagesAreRefused(text: String) {
         #expect(throws: MessageError.self) { try InboxMessage(fields: [("m", Array(text.utf8))]) }
     }
 

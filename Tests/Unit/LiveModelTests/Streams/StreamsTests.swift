@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct StreamIDTests {
     @Test(arguments: ["0-0", "1732000000123-4", "18446744073709551615-18446744073709551615"])
-    func roundTrip(text: String) {
+    func streamIDsSurviveARoundTrip(text: String) {
         #expect(StreamID(text)?.description == text)
     }
 
@@ -14,7 +14,7 @@ import Testing
         #expect(StreamID(text) == nil)
     }
 
-    @Test func orderAndSuccessor() {
+    @Test func streamIDsAreOrderedAndHaveSuccessors() {
         let ids = [
             StreamID.zero, StreamID(ms: 0, sequence: 1), StreamID(ms: 1, sequence: 0), StreamID(ms: 1, sequence: 9),
             .max,
@@ -26,7 +26,7 @@ import Testing
 }
 
 @Suite struct PositionTests {
-    @Test func roundTrip() {
+    @Test func positionsSurviveARoundTrip() {
         #expect(ModelFixture.position.description == "1732000000000.17.1732000000123-4")
         #expect(Position(ModelFixture.position.description) == ModelFixture.position)
         let placed = ModelFixture.position.at(placement: 5)

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func doubtRuns() throws {
+    @Test func resultsInDoubtAreRunAgain() throws {
         let doubts: [(String, Position?)] = [
             ("content only", nil), ("after the stream's end", position(RefreshFixture.id(101))),
             ("a later epoch", position(RefreshFixture.id(95), epoch: 8)),
@@ -97,7 +97,7 @@ import Testing
         #expect(other.announce(known: known(forged)).runs.count == 1)
     }
 
-    @Test func anIntervalRuns() throws {
+    @Test func liveQueriesWithAnIntervalRunAtOnce() throws {
         var bench = try owner(rules: RefreshFixture.rules(everyMs: 60_000))
         #expect(bench.announce(known: known(position(RefreshFixture.id(99)))).runs.count == 1)
     }

@@ -80,7 +80,7 @@ import Testing
         #expect(bench.event().runs.map(\.items.count) == [3])
     }
 
-    @Test func withoutACauseLikewise() throws {
+    @Test func runsWithoutACauseArePacedAlike() throws {
         var bench = try bench { $0.pacedStatementsMax = 1 }
         let known = KnownResult(digest: RefreshFixture.digest(7), position: nil)
         let stuck = (0..<3).flatMap { bench.announce(query("Near", $0), known: known).runs }

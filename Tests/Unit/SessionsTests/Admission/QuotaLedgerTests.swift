@@ -41,7 +41,7 @@ import Testing
     @Test func addressesThatStandForManyClientsAreNotCounted() {
         var ledger = ledger {
             $0.sessions = .init(perUser: 2, perAddress: 1)
-            $0.uncounted = TrustedProxies(["127.0.0.0/8", "::1"])!
+            $0.uncounted = AddressSet(["127.0.0.0/8", "::1"])!
         }
         for address in ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"] {
             for _ in 0..<3 { #expect(isTaken(&ledger, .session, [.address(address)])) }
@@ -73,7 +73,7 @@ import Testing
         #expect(ledger.followed.isEmpty)
     }
 
-    @Test func allPartiesOrNone() {
+    @Test func quotasAreAcquiredForAllSubjectsOrNone() {
         var ledger = ledger {
             $0.subscriptions.perUser = 5
             $0.subscriptions.perAddress = 1
@@ -103,7 +103,7 @@ import Testing
     // MARK: Addresses behind proxies
 
     @Test func theClientIsTheLastAddressThatIsNoTrustedProxy() throws {
-        let proxies = try #require(TrustedProxies(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]))
+        let proxies = try #require(AddressSet(["10.0.0.0/8", "fd00::/8", "192.0.2.7"]))
         #expect(proxies.client(peer: "198.51.100.1", forwarded: "203.0.113.5") == "198.51.100.1", "not believed")
         #expect(proxies.client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "203.0.113.5")
         #expect(proxies.client(peer: "10.1.2.3", forwarded: "6.6.6.6, 203.0.113.5, 192.0.2.7") == "203.0.113.5")
@@ -112,19 +112,19 @@ import Testing
         #expect(proxies.client(peer: "10.1.2.3", forwarded: nil) == "10.1.2.3")
         #expect(proxies.client(peer: "10.1.2.3", forwarded: "unknown") == "10.1.2.3")
         #expect(proxies.client(peer: "10.1.2.3", forwarded: "10.9.9.9") == "10.9.9.9", "all trusted: the furthest")
-        #expect(TrustedProxies().client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "10.1.2.3")
+        #expect(AddressSet().client(peer: "10.1.2.3", forwarded: "203.0.113.5") == "10.1.2.3")
     }
 
     @Test func networksAreReadToTheBit() throws {
-        let proxies = try #require(TrustedProxies(["10.16.0.0/12", "2001:db8:8000::/33", "0.0.0.0/32"]))
-        #expect(proxies.trusts("10.31.255.255") && !proxies.trusts("10.32.0.0") && !proxies.trusts("10.15.0.0"))
-        #expect(proxies.trusts("2001:db8:ffff::1") && !proxies.trusts("2001:db8:7fff::1"))
-        #expect(proxies.trusts("0.0.0.0") && !proxies.trusts("0.0.0.1") && !proxies.trusts("::"))
+        let set = try #require(AddressSet(["10.16.0.0/12", "2001:db8:8000::/33", "0.0.0.0/32"]))
+        #expect(set.contains("10.31.255.255") && !set.contains("10.32.0.0") && !set.contains("10.15.0.0"))
+        #expect(set.contains("2001:db8:ffff::1") && !set.contains("2001:db8:7fff::1"))
+        #expect(set.contains("0.0.0.0") && !set.contains("0.0.0.1") && !set.contains("::"))
         for text in [
             "", "10.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "a", "1:2", "::1::", "10.0.0.256", "01.2.3.4",
             ":::",
         ] {
-            #expect(TrustedProxies([text]) == nil, "\(text)")
+            #expect(AddressSet([text]) == nil, "\(text)")
         }
     }
 }

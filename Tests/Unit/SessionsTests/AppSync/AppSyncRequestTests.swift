@@ -5,7 +5,7 @@ import Testing
 @Suite struct AppSyncRequestTests {
     private func read(_ headers: [String: String]) -> AppSyncRequest? { AppSyncRequest { headers[$0] } }
 
-    @Test func aTokenStandsAlone() {
+    @Test func aTokenNeedsNoScheme() {
         let request = read(["authorization": "eyJh.eyJz-_.c2ln"])
         #expect(request?.bareToken == "eyJh.eyJz-_.c2ln" && request?.isSigned == false)
     }

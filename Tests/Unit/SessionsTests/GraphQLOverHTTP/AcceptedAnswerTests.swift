@@ -28,7 +28,7 @@ import Testing
         "multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json",
         "multipart/mixed; boundary=\"graphql\"; subscriptionspec=1.0",
     ])
-    func multipartSubscriptions(header: String) {
+    func multipartSubscriptionsAreAcceptedInEverySpelling(header: String) {
         let accepted = AcceptedAnswer(header)
         #expect(
             accepted.stream == (header.contains("boundary") ? .multipartWithLengths : .multipart)
@@ -48,7 +48,7 @@ import Testing
         #expect(urql.single == .graphQLResponse && urql.stream == .graphQLSSE && !urql.prefersStream)
     }
 
-    @Test func eventStreams() {
+    @Test func eventStreamsAreAcceptedByPreference() {
         let only = AcceptedAnswer("text/event-stream")
         #expect(only.single == nil && only.stream == .graphQLSSE && only.prefersStream)
         #expect(AcceptedAnswer("text/event-stream, multipart/mixed").stream == .graphQLSSE, "urql, for subscriptions")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["text/html", "image/png, text/*", "application/json;q=0"])
-    func nothingElse(header: String) {
+    func otherMediaTypesAreNotAccepted(header: String) {
         let accepted = AcceptedAnswer(header)
         #expect(accepted.single == nil && accepted.stream == nil)
     }

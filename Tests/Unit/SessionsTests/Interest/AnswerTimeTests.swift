@@ -56,7 +56,7 @@ import Testing
         #expect(errors(machine.timeReached(nowMs: 50_000)).isEmpty)
     }
 
-    @Test func zeroMeansNever() throws {
+    @Test func aTimeOfZeroNeverEnds() throws {
         var machine = machine(answerMaxMs: 0)
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
         #expect(errors(machine.timeReached(nowMs: 1_000_000)).isEmpty)

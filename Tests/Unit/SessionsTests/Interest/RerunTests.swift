@@ -62,7 +62,7 @@ import Testing
         #expect(taken(4, answers: 6) == [])
     }
 
-    @Test func aChangeAnswersToo() {
+    @Test func aChangedResultAnswersARequestedRun() {
         var table = SubscriptionTable<String>()
         let asking = table.insert("asking", id: "1", key: key, known: nil)
         _ = table.take(.result(SessionFixture.live(1, 1)), key: key, answers: 1)

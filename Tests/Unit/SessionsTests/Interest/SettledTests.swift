@@ -60,7 +60,7 @@ import Testing
         #expect(told(atMs: 60_000) == [through])
     }
 
-    @Test func exceptionsStay() throws {
+    @Test func exceptionsKeepTheirFreshness() throws {
         var machine = try holding([(1, 1), (2, 2)])
         _ = machine.inboxArrived(settled([(2, 2)], except: [1]), nowMs: 2)
         #expect(freshness(&machine) == [1: SessionFixture.position(5).id, 2: through])

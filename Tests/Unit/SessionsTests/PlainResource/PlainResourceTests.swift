@@ -57,7 +57,7 @@ import Testing
             ("wait=", nil), ("wait=1.5", nil), ("wait=ten", nil), ("", nil), ("waits=5", nil),
             ("wait=x, wait=2", 2_000),
         ] as [(String, Int64?)])
-    func wait(header: String, expected: Int64?) {
+    func preferencesSayHowLongToWait(header: String, expected: Int64?) {
         #expect(Preferences.waitMs(header, maximumMs: 60_000) == expected)
     }
 
@@ -68,7 +68,7 @@ import Testing
             ("text/event-stream ; q=0.0", false), ("text/event-streams", false), ("*/*", false), ("text/*", false),
             ("", false),
         ] as [(String, Bool)])
-    func accepts(header: String, expected: Bool) {
+    func mediaTypesAreFoundInAccept(header: String, expected: Bool) {
         #expect(Preferences.accepts("text/event-stream", in: header) == expected)
     }
 }

@@ -14,11 +14,11 @@ import Testing
         (["headers": ["headers": ["x-api-key": "k"]]], .none),
     ]
 
-    @Test(arguments: payloads) func inPayloads(payload: JSONObject, expected: Credentials) {
+    @Test(arguments: payloads) func credentialsAreFoundInPayloads(payload: JSONObject, expected: Credentials) {
         #expect(Credentials(payload: payload) == expected)
     }
 
-    @Test func inHeadersAndQueries() {
+    @Test func credentialsAreFoundInHeadersAndQueries() {
         func read(_ headers: [String: String], _ query: [String: String] = [:]) -> Credentials {
             Credentials(header: { headers[$0] }, query: { query[$0] })
         }

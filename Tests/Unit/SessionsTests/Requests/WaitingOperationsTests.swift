@@ -39,7 +39,7 @@ import Testing
         #expect(waiting.isEmpty && append(&waiting, "5", 100))
     }
 
-    @Test func noneMayWait() {
+    @Test func aLimitOfZeroRefusesAll() {
         var waiting = WaitingOperations<Int>(countMax: 0, bytesMax: 100)
         #expect(!append(&waiting, "1"))
     }

@@ -21,7 +21,7 @@ import Testing
         "", "\(service):executeQuery", "\(service)/connectors/c:executeGraphql", "\(service):impersonateQuery",
         "\(service)/connectors/:impersonateQuery", "/v1/x/p/locations/l/services/s:executeGraphql", "\(service):",
         "/v2/projects/p/locations/l/services/s:executeGraphql",
-    ]) func othersAreNot(path: String) { #expect(AdministratorCall(path: path) == nil) }
+    ]) func otherPathsAreNoCalls(path: String) { #expect(AdministratorCall(path: path) == nil) }
 
     private func request(_ text: String, _ method: AdministratorCall.Method) throws -> AdministratorRequest {
         let body = try #require(try JSONParser.parse(Array(text.utf8)).objectValue)

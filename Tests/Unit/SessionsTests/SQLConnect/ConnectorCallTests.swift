@@ -8,7 +8,7 @@ import Testing
     private static let path = "/v1/projects/p/locations/us-central1/services/auctions/connectors/default"
 
     @Test(arguments: [("executeQuery", ConnectorCall.Method.executeQuery), ("executeMutation", .executeMutation)])
-    func paths(_ text: String, _ method: ConnectorCall.Method) throws {
+    func pathsNameConnectorAndMethod(_ text: String, _ method: ConnectorCall.Method) throws {
         let call = try #require(ConnectorCall(path: Self.path + ":" + text))
         #expect(call.method == method)
         #expect(call.name == ConnectorName(location: "us-central1", service: "auctions", connector: "default"))
@@ -20,7 +20,7 @@ import Testing
         "/v1/projects/p/locations/l/services/s/connectors/c/d:executeQuery",
         "/v1/projects/p/places/l/services/s/connectors/c:executeQuery",
     ])
-    func otherPaths(_ path: String) {
+    func otherPathsAreNoCalls(_ path: String) {
         #expect(ConnectorCall(path: path) == nil)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(here.refusal(location: "us-central1", service: nil) == nil)
     }
 
-    @Test func answers() {
+    @Test func answersAreWrittenAsSQLConnectDoes() {
         func text(_ answer: OperationAnswer) -> String { String(decoding: answer.sqlConnectObject, as: UTF8.self) }
         let body = Array(#"{"lot":null}"#.utf8)
         #expect(text(OperationAnswer(body: body)) == #"{"data":{"lot":null}}"#)
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test func failures() {
+    @Test func failuresHaveTheirGRPCCodes() {
         func text(_ code: ErrorCode) -> String {
             String(decoding: SQLConnectFailure(code, "m").json, as: UTF8.self)
         }
@@ -79,7 +79,7 @@ import Testing
         #expect(text(.unavailable) == #"{"code":14,"message":"m","details":[]}"#)
     }
 
-    @Test func requests() throws {
+    @Test func requestsAreReadOrRefused() throws {
         func request(_ text: String) throws -> OperationRequest {
             try OperationRequest(
                 sqlConnect: try #require(try JSONParser.parse(text).objectValue), of: "c")

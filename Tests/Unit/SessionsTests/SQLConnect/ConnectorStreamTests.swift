@@ -328,7 +328,7 @@ import Testing
         #expect(machine.operationCount == 0)
     }
 
-    @Test func drainSays1001() {
+    @Test func drainingClosesWith1001() {
         var machine = bound()
         _ = receive(&machine, subscribe("1"))
         #expect(actionTexts(machine.close(1001, "Going away")) == ["close 1001 Going away"])
@@ -353,7 +353,7 @@ import Testing
 
     // MARK: Paths
 
-    @Test func bothPaths() {
+    @Test func bothFormsOfThePathAreRead() {
         let rpc = "/ws/google.firebase.dataconnect.v1.ConnectorStreamService"
         let new = ConnectorStreamPath(rpc + ".Connect/demo-proj/locations/us-central1/services/auctions")
         #expect(new?.location == "us-central1" && new?.service == "auctions")

@@ -16,7 +16,7 @@ import Testing
         return bytes
     }
 
-    @Test func requests() throws {
+    @Test func requestsAreDecoded() throws {
         let message = bytes(
             """
             0a016e120438467c301a81011201411a7c0a070a0162120220010a0e0a0164120911000000000000f83f0a0e0a016912\
@@ -37,7 +37,7 @@ import Testing
         #expect(unary.name == "n" && unary.wanted == .init(operationName: "A", variables: ["id": "m1"]))
     }
 
-    @Test func responses() {
+    @Test func responsesAreEncoded() {
         let entities =
             #"[{"path":["novel"],"entityId":"e1"},{"path":["novel","remarks",0,"x"],"entityIds":["e2","e3"]}]"#
         let result = OperationAnswer(

@@ -1,9 +1,5 @@
-/// The proxies whose `X-Forwarded-For` is trusted.
-///
-/// Behind a proxy, all clients have its address. A trusted proxy says in `X-Forwarded-For` from whom it received the
-/// request; entries further left come from others and may be forged. So the list is read from the right, and the first
-/// address that is not a trusted proxy is the client's.
-package struct TrustedProxies: Sendable, Hashable {
+/// A set of IP addresses, given as addresses and networks.
+package struct AddressSet: Sendable, Hashable {
     private struct Network: Sendable, Hashable {
         let bytes: [UInt8]
         let bits: Int
@@ -29,7 +25,7 @@ package struct TrustedProxies: Sendable, Hashable {
         self.networks = networks
     }
 
-    package func trusts(_ address: some StringProtocol) -> Bool {
+    package func contains(_ address: some StringProtocol) -> Bool {
         guard !networks.isEmpty, let bytes = IPAddressBytes.parse(address) else { return false }
         return networks.contains { network in
             guard network.bytes.count == bytes.count else { return false }
@@ -41,18 +37,25 @@ package struct TrustedProxies: Sendable, Hashable {
             return true
         }
     }
+}
 
+extension AddressSet {
+    /// Returns the address of a client behind the proxies of this set, whose `X-Forwarded-For` is trusted.
+    ///
+    /// Behind a proxy, all clients have its address. A trusted proxy says in `X-Forwarded-For` from whom it received
+    /// the request; entries further left come from others and may be forged. So the list is read from the right, and
+    /// the first address that is not a trusted proxy is the client's.
     /// - Parameters:
     ///   - peer: the other end of the connection.
     ///   - forwarded: the header `X-Forwarded-For`, several joined by commas.
     package func client(peer: String, forwarded: String?) -> String {
-        guard let forwarded, trusts(peer) else { return peer }
+        guard let forwarded, contains(peer) else { return peer }
         var client = peer
         for item in forwarded.split(separator: ",").reversed() {
             let address = item.drop { $0 == " " }.prefix { $0 != " " }
             guard IPAddressBytes.parse(address) != nil else { return client }
             client = String(address)
-            if !trusts(address) { return client }
+            if !contains(address) { return client }
         }
         return client
     }
