@@ -40,6 +40,16 @@ extension World {
         if !postgres.committed.contains(id) { violated("honest acknowledgement: \(id) is not committed") }
     }
 
+    /// Checks that a node removed another one's entry only because its process has ended: otherwise the others count a
+    /// running node as gone, take its shards and forget its interest.
+    func removed(_ payload: [UInt8], by remover: Process) {
+        guard let identity = NodeRecordPayload(payload: payload)?.process else { return }
+        let process = processes[Int(identity.processID) - 1]
+        if process.isUp, process.identity == identity {
+            violated("node list: \(remover.name) removed the entry of \(process.name), which runs")
+        }
+    }
+
     // MARK: When peace has lasted
 
     func checkConvergence() {
