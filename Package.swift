@@ -425,7 +425,7 @@ let package = Package(
             [
                 "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Gateway", "LiveModel", "Node", "Observability",
                 "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
-                "Settings", "Sharding", "TestSupport", "Tokens", nioPosix, logging,
+                "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
