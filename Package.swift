@@ -293,7 +293,8 @@ let package = Package(
                 "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions",
                 "Sharding",
             ]),
-        program(.verification, "freshet-simulate", ["Simulation", arguments]),
+        module(.verification, "SimulationCampaign", ["Simulation"]),
+        program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),
         // Faults of real processes: `make chaos`
         .target(name: "CWrongClock", path: Folder.verification.path(of: "CWrongClock")),
         module(
@@ -367,7 +368,7 @@ let package = Package(
                 "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding",
                 "Streams",
             ]),
-        tests(.integration, "SimulationTests", ["Simulation"]),
+        tests(.integration, "SimulationTests", ["Simulation", "SimulationCampaign"]),
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),

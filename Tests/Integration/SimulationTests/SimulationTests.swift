@@ -1,5 +1,6 @@
 import Foundation
 import Simulation
+import SimulationCampaign
 import Testing
 
 /// The whole system under one seed, a few seeds; `make simulate` runs thousands.
@@ -25,39 +26,40 @@ import Testing
     static let noticedAt: [Sabotage: (seed: UInt64, promises: [String])] = [
         .gatewayFenceSkipped: (1, ["no regress", "one owner"]),
         .epochIgnored: (1, ["no regress"]),
-        .epochsByTheClock: (7, ["one owner"]),
-        .epochsNotRecorded: (8, ["one owner"]),
-        .databaseChangesUnnoticed: (20, ["convergence"]),
-        .leaseFenceSkipped: (2, ["one owner"]),
-        .serveAfterExpiry: (9, ["one owner"]),
-        .formerOwnersForgotten: (3, ["one owner"]),
+        .epochsByTheClock: (13, ["one owner"]),
+        .epochsNotRecorded: (2, ["one owner"]),
+        .databaseChangesUnnoticed: (17, ["convergence"]),
+        .leaseFenceSkipped: (1, ["one owner"]),
+        .serveAfterExpiry: (2, ["one owner"]),
+        .formerOwnersForgotten: (2, ["one owner"]),
         .lateResultsUsed: (3, ["one owner"]),
-        .publishBeforeCommit: (4, ["convergence"]),
-        .removeBeforePublish: (39, ["convergence"]),
+        .publishBeforeCommit: (12, ["convergence"]),
+        .removeBeforePublish: (13, ["convergence"]),
         .acknowledgeBeforeCommit: (1, ["honest acknowledgement"]),
         .noSweeper: (1, ["convergence"]),
         .sweeperGoesByOrder: (1, ["convergence"]),
         .unboundedPublishing: (1, ["bounds"]),
-        .queryBeforeRegister: (1, ["convergence"]),
+        .queryBeforeRegister: (4, ["convergence"]),
         .noDirtyMark: (1, ["convergence"]),
-        .historyTrustedAfterLoss: (28, ["convergence"]),
+        .historyTrustedAfterLoss: (16, ["convergence"]),
         .recordedEpochIgnored: (10, ["convergence", "registration"]),
         .noReannouncement: (1, ["registration"]),
         .noWithdrawal: (1, ["left over"]),
-        .oldestPendingWins: (5, ["convergence"]),
-        .positionsTravel: (4, ["convergence", "no regress"]),
-        .tagTrustedForOthers: (14, ["convergence"]),
-        .settledAhead: (9, ["convergence"]),
-        .replayHole: (4, ["convergence"]),
-        .overridesUnconfirmed: (128, ["convergence"]),
-        .deploymentsIgnored: (16, ["convergence"]),
-        .versionsMixed: (11, ["isolation"]),
+        .oldestPendingWins: (2, ["convergence"]),
+        .positionsTravel: (1, ["convergence", "no regress"]),
+        .tagTrustedForOthers: (9, ["convergence"]),
+        .settledAhead: (68, ["convergence"]),
+        .replayHole: (11, ["convergence"]),
+        .overridesUnconfirmed: (3, ["convergence"]),
+        .deploymentsIgnored: (12, ["convergence"]),
+        .versionsMixed: (1, ["isolation"]),
         .resyncMarkerOmitted: (20, ["convergence"]),
-        .foldedRowLost: (9, ["convergence"]),
-        .timelineIgnored: (134, ["convergence"]),
-        .basisIgnored: (134, ["convergence"]),
-        .startUnchecked: (162, ["one owner"]),
-        .followedFromEnd: (15, ["convergence"]),
+        .foldedRowLost: (7, ["convergence"]),
+        .timelineIgnored: (17, ["convergence"]),
+        .basisIgnored: (17, ["convergence"]),
+        .startUnchecked: (99, ["one owner"]),
+        .followedFromEnd: (48, ["convergence"]),
+        .entryRemovedUnchecked: (197, ["node list"]),
         .swappedOutcomes: (1, ["isolation"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
@@ -66,9 +68,9 @@ import Testing
     @Test(arguments: Sabotage.allCases)
     func aMistakeIsNoticed(sabotage: Sabotage) throws {
         let (remembered, promises) = try #require(Self.noticedAt[sabotage])
-        var noticed = Campaign.firstNoticed(sabotage, seeds: remembered...remembered)
+        var noticed = World.firstNoticed(sabotage, seeds: remembered...remembered)
         if noticed == nil {
-            noticed = Campaign.firstNoticed(sabotage, seeds: 1...Self.noticedWithin)
+            noticed = World.firstNoticed(sabotage, seeds: 1...Self.noticedWithin)
             print(
                 "\(sabotage): not at seed \(remembered) any more, now at \(noticed.map { String($0.seed) } ?? "none")")
         }

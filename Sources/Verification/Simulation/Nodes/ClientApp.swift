@@ -108,10 +108,13 @@ final class ClientApp {
 
     // MARK: Results
 
+    /// Handles an error. It answers a long-poll, which the client makes again; other subscriptions go on, and their
+    /// next result ends the error.
     func failed(through connection: Connection) {
         guard self.connection === connection else { return }
         world.note("client\(number) failed")
         isAtFault = true
+        if style == .poll { disconnect() }
     }
 
     func receive(_ result: LiveResult, through connection: Connection) {

@@ -47,8 +47,8 @@ package final class World {
     static var gatewaySettings: GatewayMachine.Settings {
         var settings = GatewayMachine.Settings()
         settings.interest.announceRetryMs = 1_000
-        // Clients of the simulator take an error for the end of their connection.
-        settings.interest.answerMaxMs = 0
+        // Shorter than the time in which a shard changes owners.
+        settings.interest.answerMaxMs = 2_500
         settings.interest.announceRetryMaxMs = 4_000
         settings.interest.lingerMs = 1_500
         settings.interest.summaryMs = 3_000
@@ -89,6 +89,8 @@ package final class World {
     var isTrouble = true
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
+    /// The errors that told clients that no owner has answered in time.
+    var silences = 0
     var isDatabaseSlow = false
     /// Epochs of forged messages.
     var forgedEpochs: Set<UInt64> = []
@@ -196,6 +198,8 @@ package final class World {
         package let steps: UInt64
         package let commits: Int
         package let answers: Int
+        /// The errors that told clients that no owner has answered in time.
+        package let silences: Int
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
     }
@@ -225,7 +229,7 @@ package final class World {
         timeline.end()
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
-            answers: clients.reduce(0) { $0 + $1.answers }, faults: faults)
+            answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, faults: faults)
     }
 
     private func phase(_ ms: Int64) {
