@@ -218,8 +218,8 @@ struct PublisherTests {
         try await with(rowsMax: 5) { parts in
             for _ in 0..<9 { _ = try await parts.commit() }
             func oldest() async throws -> (createdAt: String?, event: String?) {
-                let oldest = "SELECT created_at::text, event FROM freshet.outbox ORDER BY created_at LIMIT 1"
-                let row = try #require(try await parts.pool.query(oldest).rows.first)
+                let first: Statement = "SELECT created_at::text, event FROM freshet.outbox ORDER BY created_at LIMIT 1"
+                let row = try #require(try await parts.pool.query(first).rows.first)
                 return (row.string(0), row.string(1))
             }
             let before = try await oldest()

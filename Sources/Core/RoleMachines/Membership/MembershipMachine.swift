@@ -5,11 +5,11 @@ package import Streams
 /// The state machine of a node's membership in the cluster: it announces the node with every heartbeat, reads
 /// operators' overrides and the node list, and schedules the next round.
 ///
-/// A round is overrides → announcement → node list → which of the listed processes have ended, in sequence, so that the
-/// announcement reflects the overrides for this node, and the list contains the node itself. A round begins with every
-/// heartbeat; early when another node's entry expires unless renewed (its shards become free then); and at once when the
-/// node list or the overrides are known to have changed. Requests that arrive during a round are served by one further
-/// round.
+/// A round is overrides → announcement → node list → which of the listed processes have ended, in sequence, so that
+/// the announcement reflects the overrides for this node, and the list contains the node itself. A round begins with
+/// every heartbeat; early when another node's entry expires unless renewed (its shards become free then); and at once
+/// when the node list or the overrides are known to have changed. Requests that arrive during a round are served by one
+/// further round.
 ///
 /// What ended processes held is freed beside the rounds, which do not wait for it (`EndedNodes`).
 ///

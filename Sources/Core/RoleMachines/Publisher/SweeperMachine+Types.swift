@@ -65,8 +65,8 @@ extension SweeperMachine {
         case rollBack
         /// Count the rows, up to `countMax`, then call `measured`.
         case measure(CallID, countMax: Int)
-        /// Fold the oldest rows, if there are two or more, into one: `foldedEvent` with a new id and no shards, as old as
-        /// the oldest of them. Then call `folded`.
+        /// Fold the oldest rows, if there are two or more, into one: `foldedEvent` with a new id and no shards, as old
+        /// as the oldest of them. Then call `folded`.
         case fold(CallID, limit: Int)
         /// Log and measure.
         case report(Report)

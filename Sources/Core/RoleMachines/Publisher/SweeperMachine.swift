@@ -200,7 +200,8 @@ extension SweeperMachine {
         return [.fold(newCall(), limit: settings.foldMax)]
     }
 
-    /// - Parameter count: the number of rows folded into one, 0 if there were fewer than two; nil if the statement failed.
+    /// - Parameter count: the number of rows folded into one, 0 if there were fewer than two; nil if the statement
+    ///   failed.
     package mutating func folded(_ call: CallID, _ count: Int?) -> [Effect] {
         guard end(call) else { return [] }
         guard case .folding(var folding) = state else { preconditionFailure("rows were folded while \(state)") }

@@ -101,7 +101,8 @@ extension World {
     func killAndRestart(_ process: Process) {
         guard !process.mustLive else { return }
         process.kill()
-        timeline.after(timeline.pick(50...6_000)) { process.start() }
+        // Some supervisors restart at once: before others have noticed the end.
+        timeline.after(timeline.chance(30) ? timeline.pick(0...300) : timeline.pick(50...6_000)) { process.start() }
     }
 
     func drainAndRestart(_ process: Process) {

@@ -33,13 +33,16 @@ final class SimulatedGateway: Process {
     override func started() {
         overrides = ClusterOverrides()
         machine = GatewayMachine(
-            gateway: me, settings: World.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32, route: route)
+            gateway: me, settings: world.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32, route: route)
         hubs = Array(repeating: Hub(), count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         membership = newMembership()
         membership.start()
-        every(machine.settings.tickMs) { [self] in perform(machine.ticked(redisConnection, nowMs: nowMs)) }
+        every(machine.settings.tickMs) { [self] in
+            perform(machine.ticked(redisConnection, nowMs: nowMs))
+            checkSilence()
+        }
     }
 
     override func killed() {
@@ -111,6 +114,7 @@ final class SimulatedGateway: Process {
         let (handle, immediate) = hubs[hub].subscribed(
             connection, id: "1", query.key, known: known, reportsTimerRuns: connection.reportsTimerRuns, start: start)
         connection.handle = handle
+        if known == nil { connection.expectAnswer(sinceMs: nowMs) }
         if let immediate { connection.deliver(immediate) }
         perform(effects)
     }
@@ -132,6 +136,15 @@ final class SimulatedGateway: Process {
             world.note("\(me) <- \(message.short) => \(effects.map(\.short))")
             check(effects, message.sender)
             perform(effects)
+        }
+    }
+
+    /// Checks, right after a tick, that every client without a result got one, or an error, in time.
+    private func checkSilence() {
+        let limitMs = World.answerMaxMs + 2 * machine.settings.tickMs
+        for connection in sortedConnections {
+            guard let sinceMs = connection.silentSinceMs, nowMs - sinceMs > limitMs else { continue }
+            world.violated("silence: client \(connection.client.number) has heard nothing for \(nowMs - sinceMs) ms")
         }
     }
 
