@@ -256,9 +256,9 @@ extension World {
         if !redis.isUp { redis.restart(losingData: false) }
         redis.healReplica()
         for node in redis.overrides.drained.sorted() { redis.change(ClusterOverrides.drain(node, false)) }
-        for process in processes {
-            process.heal()
-        }
+        for process in processes { process.heal() }
+        // A worker without shards has not run anything since.
+        for worker in workers { worker.stopsAtNextRun = false }
         for process in workers as [Process] + gateways where process.release != release { drainAndRestart(process) }
     }
 }
