@@ -291,7 +291,8 @@ let package = Package(
                 "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions",
                 "Sharding",
             ]),
-        program(.verification, "freshet-simulate", ["Simulation", arguments]),
+        module(.verification, "SimulationCampaign", ["Simulation"]),
+        program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),
         // Faults of real processes: `make chaos`
         .target(name: "CWrongClock", path: Folder.verification.path(of: "CWrongClock")),
         module(
@@ -365,7 +366,7 @@ let package = Package(
                 "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding",
                 "Streams",
             ]),
-        tests(.integration, "SimulationTests", ["Simulation"]),
+        tests(.integration, "SimulationTests", ["Simulation", "SimulationCampaign"]),
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
@@ -423,7 +424,7 @@ let package = Package(
             [
                 "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Gateway", "LiveModel", "Node", "Observability",
                 "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
-                "Settings", "Sharding", "TestSupport", "Tokens", nioPosix, logging,
+                "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -35,17 +35,21 @@ package final class OutboxSweeper: Sendable {
             coalesce(extract(epoch FROM clock_timestamp() - min(created_at)) * 1000, 0)::bigint
         FROM freshet.outbox
         """)
+    /// Replaces two or more rows by one, dated like the oldest of them, so that it is published first. Returns how many
+    /// it replaced.
     private static let fold = Statement(
         """
-        DELETE FROM freshet.outbox WHERE id IN (
-            SELECT id FROM freshet.outbox ORDER BY created_at LIMIT $1::int FOR UPDATE SKIP LOCKED)
-        RETURNING id
-        """)
-    /// Dates the row like the oldest that it replaces, so that it is published first.
-    private static let insertFolded = Statement(
-        """
-        INSERT INTO freshet.outbox (id, created_at, shards, event)
-        VALUES ($1::uuid, coalesce((SELECT min(created_at) FROM freshet.outbox), clock_timestamp()), '{}', $2::text)
+        WITH oldest AS MATERIALIZED (
+            SELECT id, created_at FROM freshet.outbox ORDER BY created_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+        ), folded AS (
+            SELECT count(*) AS rows, min(created_at) AS since FROM oldest HAVING count(*) > 1
+        ), gone AS (
+            DELETE FROM freshet.outbox USING folded WHERE id IN (SELECT id FROM oldest)
+        ), one AS (
+            INSERT INTO freshet.outbox (id, created_at, shards, event)
+            SELECT $2::uuid, since, '{}', $3::text FROM folded
+        )
+        SELECT rows FROM folded
         """)
 
     /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
@@ -137,7 +141,14 @@ package final class OutboxSweeper: Sendable {
             }
             return change { $0.measured(call, try? answer.get()) }
         case .fold(let call, let limit):
-            let answer = await attempt("folding the outbox failed") { try await foldOldest(limit) }
+            let answer = await attempt("folding the outbox failed") {
+                try await pool.withSession { session in
+                    let parameters: [Parameter] = [
+                        .text(String(limit)), .text(makeUUID()), .text(SweeperMachine.foldedEvent),
+                    ]
+                    return try await session.execute(Self.fold, parameters).rows.first?.int(0) ?? 0
+                }
+            }
             return change { $0.folded(call, try? answer.get()) }
         case .report(let report):
             note(report)
@@ -177,21 +188,6 @@ package final class OutboxSweeper: Sendable {
         } catch {
             logger.warning(failureMessage, metadata: ["error": "\(error)"])
             return .failure(StepFailure("\(error)"))
-        }
-    }
-
-    /// Replaces the oldest rows by one that refreshes everything.
-    /// - Returns: the number of rows replaced.
-    private func foldOldest(_ limit: Int) async throws -> Int {
-        try await pool.withSession { [self] session in
-            try await session.begin()
-            let gone = try await session.execute(Self.fold, [.text(String(limit))]).rows.count
-            if gone > 0 {
-                _ = try await session.execute(
-                    Self.insertFolded, [.text(makeUUID()), .text(SweeperMachine.foldedEvent)])
-            }
-            try await session.commit()
-            return gone
         }
     }
 

@@ -2,7 +2,7 @@ package import Broker
 package import LiveModel
 package import Logging
 package import RoleMachines
-package import Sharding
+import Sharding
 import Streams
 import Synchronization
 
@@ -38,8 +38,6 @@ package final class Membership: Sendable {
         /// Whether `run` has not returned yet. An announcement may be under way until then.
         var isRunning = false
         var hasEnded = false
-        /// Whether what ended processes held is being freed.
-        var isClearing = false
         /// The tasks that wait for the return of `run`. Bound: the calls of `close`.
         var closers: [CheckedContinuation<Void, Never>] = []
     }
@@ -136,13 +134,7 @@ package final class Membership: Sendable {
 
     /// Begins the end of the process: other workers take its shards, and its announcements report that it drains.
     package func leave() async {
-        let isWithdrawn = state.withLock { state in
-            let effects = state.machine.leave()
-            state.effects += effects.filter { $0 != .withdraw }
-            return effects.contains(.withdraw)
-        }
-        // Not left to `run`, which may be waiting for the broker.
-        if isWithdrawn { try? await broker.withdrawNode(node.name) }
+        if state.withLock({ $0.machine.leave() }) { try? await broker.withdrawNode(node.name) }
     }
 
     /// Ends `run` and removes the entry for good. An announcement under way ends first; it would list the node again.
@@ -193,20 +185,20 @@ package final class Membership: Sendable {
             let answer = await attempt { () async throws(BrokerError) in
                 try await broker.nodes(livingAtMost: Int(livingAtMostMs))
             }
-            let ended = ((try? answer.get()) ?? [])
-                .compactMap { NodeRecordPayload(payload: $0.payload)?.process }.filter(processHasEnded)
-            change { [directory] in
-                $0.nodesListed(call, answer, ended: Set(ended), nowMs: directory.nowMs())
+            change { [directory] in $0.nodesListed(call, answer, nowMs: directory.nowMs()) }
+        case .checkProcesses(let call, let processes):
+            let ended = Set(processes.filter(processHasEnded))
+            change { [directory] in $0.processesChecked(call, ended: ended, nowMs: directory.nowMs()) }
+        case .releaseLeases(let call, let owner, let shards):
+            aside { await self.release(call, shards, of: owner) }
+        case .removeEntry(let call, let gone, let payload):
+            aside {
+                let answer = await self.attempt { () async throws(BrokerError) in
+                    try await self.broker.withdrawNode(gone.name, payload: payload)
+                }
+                self.change { $0.entryRemoved(call, answer) }
             }
         case .wakeWorkers: await broker.wakeWorkers(of: node.name)
-        case .withdraw: try? await broker.withdrawNode(node.name)
-        case .clear(let nodes):
-            // Heartbeats do not wait for it.
-            let begins = state.withLock { state in
-                defer { state.isClearing = true }
-                return !state.isClearing
-            }
-            if begins { Task { await clear(nodes) } }
         case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
         case .updateRoutes: roles.updateRoutes()
         case .drainSessions: roles.drainSessions()
@@ -215,39 +207,15 @@ package final class Membership: Sendable {
         }
     }
 
-    /// Frees what nodes held whose processes have ended. The leases come before the entry, which keeps them to be
-    /// released until that is done.
-    ///
-    /// Only leases under the epochs that the ended process announced are released, and only its own entry is removed: a
-    /// process of the same name may have started since.
-    private func clear(_ nodes: [NodeRecordPayload]) async {
-        defer { state.withLock { $0.isClearing = false } }
-        for gone in nodes {
-            let answer = await attempt { () async throws(BrokerError) in
-                for from in stride(from: 0, to: gone.shards.count, by: Self.releasesMax) {
-                    try await release(gone.shards.dropFirst(from).prefix(Self.releasesMax), of: gone.id)
-                }
-                let current = try await broker.nodes().first { $0.id == gone.id.name }
-                if let current, NodeRecordPayload(payload: current.payload)?.process == gone.process {
-                    try await broker.withdrawNode(gone.id.name, payload: current.payload)
-                }
-            }
-            switch answer {
-            case .success:
-                logger.info("the process of a node has ended; its shards are free", metadata: ["ended": "\(gone.id)"])
-            case .failure(let failure):
-                logger.warning(
-                    "freeing what a node held whose process has ended failed; repeated with the next heartbeat",
-                    metadata: ["ended": "\(gone.id)", "reason": "\(failure.reason)"])
-            }
+    /// Makes a call beside those of the rounds, which do not wait for it. Bound: the machine makes one at a time.
+    private func aside(_ call: @escaping @Sendable () async -> Void) {
+        Task { [wakeUp] in
+            await call()
+            wakeUp.notify()
         }
-        await broker.wakeWorkers(of: node.name)
     }
 
-    /// The greatest number of leases released at a time.
-    private static let releasesMax = 64
-
-    private func release(_ shards: some Sequence<ShardStatus>, of owner: NodeID) async throws(BrokerError) {
+    private func release(_ call: MembershipMachine.CallID, _ shards: [ShardStatus], of owner: NodeID) async {
         let failure = await withTaskGroup(of: BrokerError?.self) { group in
             for status in shards {
                 group.addTask { [broker] in
@@ -262,7 +230,7 @@ package final class Membership: Sendable {
             }
             return await group.reduce(nil) { $0 ?? $1 }
         }
-        if let failure { throw failure }
+        change { $0.leasesReleased(call, failure.map { .failure(StepFailure("\($0)")) } ?? .success(())) }
     }
 
     private func attempt<Value: Sendable>(
@@ -293,6 +261,12 @@ package final class Membership: Sendable {
         case .drainChanged(let isDrained):
             logger.info(isDrained ? "drained by an operator" : "no longer drained by an operator")
         case .heartbeatFailed(let reason): logger.warning("heartbeat failed", metadata: ["error": "\(reason)"])
+        case .freed(let gone):
+            logger.info("the process of a node has ended; its shards are free", metadata: ["ended": "\(gone)"])
+        case .notFreed(let gone, let reason):
+            logger.warning(
+                "freeing what a node held whose process has ended failed; repeated with the next heartbeat",
+                metadata: ["ended": "\(gone)", "reason": "\(reason)"])
         }
     }
 }

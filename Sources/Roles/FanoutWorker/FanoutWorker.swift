@@ -124,9 +124,9 @@ package actor FanoutWorker {
     }
 
     func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], took duration: Duration) {
-        let outcomes = outcomes.map(machine.bounded)
+        let before = machine.resultsRead
         let effects = machine.runFinished(id, outcomes, nowMs: clock.nowMs())
-        metrics.ran(outcomes, took: duration)
+        metrics.ran(outcomes.count, changed: machine.resultsRead - before, took: duration)
         perform(effects)
     }
 

@@ -39,10 +39,11 @@ package struct WorkerMetrics: Sendable {
     func read(events count: UInt64) { events.increment(by: Int64(count)) }
 
     /// Records one statement for some live queries of an operation.
-    func ran(_ outcomes: [RunOutcome], took duration: Duration) {
+    /// - Parameter count: the live queries of one statement.
+    func ran(_ count: Int, changed results: Int, took duration: Duration) {
         runSeconds.record(duration: duration)
-        runs.increment(by: Int64(outcomes.count))
-        changed.increment(by: Int64(outcomes.count { if case .result = $0 { true } else { false } }))
+        runs.increment(by: Int64(count))
+        changed.increment(by: Int64(results))
     }
 
     mutating func record(_ machine: RefreshMachine, replicas: (answered: Int, missed: Int)) {

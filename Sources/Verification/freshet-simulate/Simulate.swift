@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Simulation
+import SimulationCampaign
 
 /// `make simulate SEEDS=N [SEED=k] [SABOTAGE=name]`
 @main struct Simulate: ParsableCommand {
@@ -18,7 +19,7 @@ import Simulation
     @Flag(help: "Print a line per event of the one seed.") var trace = false
 
     func run() throws {
-        if trace { return try Campaign.trace(seed ?? first, sabotage.flatMap(Sabotage.init)) { print($0) } }
+        if trace { return try World.trace(seed ?? first, sabotage.flatMap(Sabotage.init)) { print($0) } }
         if let sabotage { return try runSabotage(sabotage) }
         let campaign = Campaign(
             seeds: seed.map { $0...$0 } ?? first...(first + max(1, seeds) - 1), jobs: jobs, failuresMax: failuresMax)
@@ -41,7 +42,7 @@ import Simulation
         var isAnyUnnoticed = false
         for sabotage in chosen {
             let range = seed.map { $0...$0 } ?? first...(first + max(1, seeds) - 1)
-            let noticed = Campaign.firstNoticed(sabotage, seeds: range)
+            let noticed = World.firstNoticed(sabotage, seeds: range)
             print("\(sabotage.rawValue): \(noticed.map { "seed \($0.seed): \($0.violation)" } ?? "not noticed")")
             fflush(nil)
             if noticed == nil { isAnyUnnoticed = true }

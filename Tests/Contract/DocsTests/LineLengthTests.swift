@@ -6,7 +6,7 @@ import Testing
     private static let columnsMax = 120
 
     /// Overlong lines of `Sources`. Lower this as they vanish; never raise it.
-    private static let sourceLinesMax = 5
+    private static let sourceLinesMax = 0
 
     private func overlong(below folder: String, ending: String = ".swift") throws -> [String] {
         var found: [String] = []

@@ -214,6 +214,34 @@ struct PublisherTests {
         }
     }
 
+    @Test func aFoldedRowIsAsOldAsTheOldestThatItReplaces() async throws {
+        try await with(rowsMax: 5) { parts in
+            for _ in 0..<9 { _ = try await parts.commit() }
+            func oldest() async throws -> (createdAt: String?, event: String?) {
+                let first: Statement = "SELECT created_at::text, event FROM freshet.outbox ORDER BY created_at LIMIT 1"
+                let row = try #require(try await parts.pool.query(first).rows.first)
+                return (row.string(0), row.string(1))
+            }
+            let before = try await oldest()
+            parts.broker.setAvailable(false)
+            await parts.sweeper.round()
+            #expect(try await oldest() == (before.createdAt, SweeperMachine.foldedEvent))
+            #expect(try await parts.rows() == 1)
+        }
+    }
+
+    /// One row that refreshes everything would be no fewer.
+    @Test func aRowAloneIsNotFolded() async throws {
+        try await with(rowsMax: 0) { parts in
+            let row = try await parts.commit()
+            parts.broker.setAvailable(false)
+            await parts.sweeper.round()
+            let left = try await parts.pool.query("SELECT id FROM freshet.outbox").rows.map { $0.string(0) }
+            #expect(left == [row.id.lowercased()])
+            #expect(parts.sweeper.backlog.folded == 0)
+        }
+    }
+
     @Test func tooManyRowsAreFoldedIntoOneForEveryShard() async throws {
         try await with(rowsMax: 50) { parts in
             for _ in 0..<70 { _ = try await parts.commit() }

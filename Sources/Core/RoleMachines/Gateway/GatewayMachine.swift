@@ -124,8 +124,11 @@ package struct GatewayMachine: Sendable {
     }
 
     /// Handles a change of routes by operators.
-    package mutating func routesChanged(nowMs: Int64) -> [Effect] {
-        effects(of: interest.routesChanged(nowMs: nowMs))
+    /// - Parameter route: returns the routes from now on; nil: the function given to `init` does.
+    package mutating func routesChanged(
+        to route: (@Sendable (LiveQuery) -> ShardRoute)? = nil, nowMs: Int64
+    ) -> [Effect] {
+        effects(of: interest.routesChanged(to: route, nowMs: nowMs))
     }
 
     /// Withdraws all interest; the gateway may stop once `isIdle`.

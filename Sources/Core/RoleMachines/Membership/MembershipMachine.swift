@@ -5,12 +5,15 @@ package import Streams
 /// The state machine of a node's membership in the cluster: it announces the node with every heartbeat, reads
 /// operators' overrides and the node list, and schedules the next round.
 ///
-/// A round is overrides → announcement → node list, in sequence, so that the announcement reflects the overrides for
-/// this node, and the list contains the node itself. A round begins with every heartbeat; early when another node's
-/// entry expires unless renewed (its shards become free then); and at once when the node list or the overrides are
-/// known to have changed. Requests that arrive during a round are served by one further round.
+/// A round is overrides → announcement → node list → which of the listed processes have ended, in sequence, so that
+/// the announcement reflects the overrides for this node, and the list contains the node itself. A round begins with
+/// every heartbeat; early when another node's entry expires unless renewed (its shards become free then); and at once
+/// when the node list or the overrides are known to have changed. Requests that arrive during a round are served by one
+/// further round.
 ///
-/// At most one call awaits an answer; an answer with any other id is ignored.
+/// What ended processes held is freed beside the rounds, which do not wait for it (`EndedNodes`).
+///
+/// At most one call of the round and one of the freeing await answers; an answer with any other id is ignored.
 package struct MembershipMachine: Sendable {
     package struct Settings: Sendable {
         package var heartbeatMs: Int64 = 1_000
@@ -43,12 +46,14 @@ package struct MembershipMachine: Sendable {
         case listNodes(CallID, livingAtMostMs: Int64)
         /// Make all workers read the node list now: they do not know this node. No answer is awaited.
         case wakeWorkers
-        /// Remove this node's entry. No answer is awaited.
-        case withdraw
-        /// These nodes' processes have ended without an orderly stop: release the leases of the shards in their
-        /// entries, each under its epoch, remove the entries, and wake all workers. No answer is awaited; what fails
-        /// is repeated in the next round.
-        case clear([NodeRecordPayload])
+        /// Find out which of these processes have certainly ended, then call `processesChecked`.
+        case checkProcesses(CallID, [ProcessIdentity])
+        /// Release the leases of these shards that the node holds, each under the epoch of its status, then call
+        /// `leasesReleased`. Rounds continue meanwhile.
+        case releaseLeases(CallID, owner: NodeID, [ShardStatus])
+        /// Remove the node's entry if this is still what the node announced last, then call `entryRemoved`. Rounds
+        /// continue meanwhile.
+        case removeEntry(CallID, NodeID, payload: [UInt8])
         /// Call `WorkerMachine.nodesListed` of this node's worker.
         case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
         /// Make this node's gateway follow the changed placements.
@@ -68,6 +73,10 @@ package struct MembershipMachine: Sendable {
         /// An operator began or ended the drain of this node.
         case drainChanged(isDrained: Bool)
         case heartbeatFailed(reason: String)
+        /// The process of a node has ended; what it held is free.
+        case freed(NodeID)
+        /// What an ended process held could not all be freed; the next round begins again.
+        case notFreed(NodeID, reason: String)
     }
 
     private enum State: Sendable {
@@ -76,6 +85,7 @@ package struct MembershipMachine: Sendable {
         case readingOverrides(CallID)
         case announcing(CallID, isDraining: Bool)
         case listing(CallID)
+        case checking(CallID, [NodeRecord])
     }
 
     /// The step after the current round.
@@ -89,6 +99,7 @@ package struct MembershipMachine: Sendable {
     private var round: UInt64 = 0
     /// The overrides as last read.
     private var overrides = ClusterOverrides()
+    private var ended = EndedNodes()
     private var isLeaving = false
 
     package init(node: NodeID, settings: Settings) {
@@ -123,7 +134,7 @@ package struct MembershipMachine: Sendable {
             next = .afterGathering
             return wait(ms: settings.gatherMs)
         case .waiting: return []
-        case .readingOverrides, .announcing, .listing:
+        case .readingOverrides, .announcing, .listing, .checking:
             next = max(next, .afterGathering)
             return []
         }
@@ -137,19 +148,21 @@ package struct MembershipMachine: Sendable {
             let effects = beginRound()
             return (round, effects)
         case .new: return (round + 1, [])
-        case .readingOverrides, .announcing, .listing:
+        case .readingOverrides, .announcing, .listing, .checking:
             next = .atOnce
             return (round + 1, [])
         }
     }
 
     /// Begins the end of the process: its shards move now. Announcements continue, for operators, marked as draining.
-    package mutating func leave() -> [Effect] {
-        guard !isLeaving else { return [] }
+    /// - Returns: whether the caller removes this node's entry now, without waiting for the effects under way; false if
+    ///   the node is leaving already.
+    package mutating func leave() -> Bool {
+        guard !isLeaving else { return false }
         isLeaving = true
-        // The announcement in flight may undo the withdrawal.
+        // The announcement in flight may undo the removal.
         if case .announcing(_, isDraining: false) = state { next = .atOnce }
-        return [.withdraw]
+        return true
     }
 
     // MARK: A round
@@ -202,29 +215,48 @@ package struct MembershipMachine: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - ended: the processes of listed nodes that are known to have ended. Those nodes count as gone at once.
-    ///   - nowMs: milliseconds since 1970, for moves that end at a certain time.
+    /// - Parameter nowMs: milliseconds since 1970, for moves that end at a certain time.
     package mutating func nodesListed(
-        _ call: CallID, _ answer: Result<[NodeRecord], StepFailure>, ended: Set<ProcessIdentity> = [], nowMs: Int64
+        _ call: CallID, _ answer: Result<[NodeRecord], StepFailure>, nowMs: Int64
     ) -> [Effect] {
         guard case .listing(call) = state else { return [] }
         switch answer {
         case .failure(let failure): return fail(failure)
         case .success(let records):
-            let listed = records.compactMap { NodeRecordPayload(payload: $0.payload) }
-            let gone = listed.filter { $0.id != node && $0.process.map(ended.contains) ?? false }
-            let clearing: [Effect] = gone.isEmpty ? [] : [.clear(gone)]
-            guard settings.isWorker else { return clearing + endRound(nextMs: settings.heartbeatMs) }
-            let nodes = listed.filter { !gone.contains($0) }
-            let update = Effect.updateWorker(
-                workers: nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id),
-                gateways: Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)),
-                pins: overrides.pins(nowMs: nowMs))
-            let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
-            let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs
-            return clearing + [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))
+            let others = records.compactMap(EndedNodes.Entry.init).map(\.node).filter { $0.id != node }
+            let processes = others.compactMap(\.process)
+            if processes.isEmpty { return follow(records, ended: [], nowMs: nowMs) }
+            let call = newCall()
+            state = .checking(call, records)
+            return [.checkProcesses(call, processes)]
         }
+    }
+
+    /// - Parameters:
+    ///   - ended: those of the processes that have certainly ended. Their nodes count as gone at once.
+    ///   - nowMs: milliseconds since 1970, for moves that end at a certain time.
+    package mutating func processesChecked(
+        _ call: CallID, ended: Set<ProcessIdentity>, nowMs: Int64
+    ) -> [Effect] {
+        guard case .checking(call, let records) = state else { return [] }
+        return follow(records, ended: ended, nowMs: nowMs)
+    }
+
+    private mutating func follow(
+        _ records: [NodeRecord], ended processes: Set<ProcessIdentity>, nowMs: Int64
+    ) -> [Effect] {
+        let listed = records.compactMap(EndedNodes.Entry.init)
+        let gone = listed.filter { $0.node.id != node && $0.node.process.map(processes.contains) ?? false }
+        let freeing = ended.free(gone)
+        guard settings.isWorker else { return freeing + endRound(nextMs: settings.heartbeatMs) }
+        let nodes = listed.filter { !gone.contains($0) }.map(\.node)
+        let update = Effect.updateWorker(
+            workers: nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id),
+            gateways: Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)),
+            pins: overrides.pins(nowMs: nowMs))
+        let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
+        let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs
+        return freeing + [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))
     }
 
     private mutating func fail(_ failure: StepFailure) -> [Effect] {
@@ -244,6 +276,16 @@ package struct MembershipMachine: Sendable {
         let call = newCall()
         state = .waiting(call)
         return [.wait(call, ms: ms)]
+    }
+
+    // MARK: Ended processes
+
+    package mutating func leasesReleased(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
+        ended.leasesReleased(call, answer)
+    }
+
+    package mutating func entryRemoved(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
+        ended.entryRemoved(call, answer)
     }
 
     private mutating func newCall() -> CallID {

@@ -18,84 +18,7 @@ package import Sharding
 /// At most one effect at a time awaits an answer, so the performer is a simple loop. An answer to a call that is not in
 /// flight is ignored.
 package struct SweeperMachine: Sendable {
-    package struct Settings: Sendable {
-        package var sweepMs: Int64 = 1_000
-        /// Younger rows are left to the publisher of the node that wrote them.
-        package var sweepAgeMs: Int64 = 2_000
-        package var batchMax = 500
-        /// Bytes of events in one append; a larger event is sent alone.
-        package var batchBytesMax = 4 << 20
-        /// Number of rows above which the oldest are folded into one.
-        package var rowsMax = 1_000_000
-        /// Rows folded by one statement.
-        package var foldMax = 10_000
-        /// The backlog is reported as alarming above this number of rows, or if its oldest row is older than
-        /// `alarmAgeMs`.
-        package var alarmRows = 10_000
-        package var alarmAgeMs: Int64 = 30_000
-
-        package init() {}
-    }
-
-    /// A row taken by a sweep.
-    package struct TakenRow: Sendable {
-        package let row: OutboxRow
-        /// The mutation of the row's event; nil if the event is unreadable.
-        package let mutation: OperationReference?
-
-        package init(_ row: OutboxRow) {
-            self.row = row
-            mutation = (try? MutationEvent(encoded: row.event))?.operation
-        }
-    }
-
-    /// The unpublished rows as of the last round.
-    package struct Backlog: Sendable, Hashable {
-        /// The number of rows, counted up to a little more than `rowsMax`.
-        package var rows = 0
-        package var oldestMs: Int64 = 0
-        /// Why the last round published nothing; empty if it succeeded.
-        package var problem = ""
-        /// Events folded into "anything may have changed" rows since the start of this node.
-        package var folded = 0
-    }
-
-    /// Identifies an effect that awaits an answer.
-    package typealias CallID = UInt64
-
-    package enum Effect: Sendable {
-        /// The round is over: begin the next one after this time.
-        case wait(ms: Int64)
-        /// Append a resync marker to each of these shards, then call `resyncAppended`.
-        case appendResyncMarkers(CallID, [ShardID])
-        /// Begin a transaction and take the oldest rows that are older than this, then call `taken`.
-        case take(CallID, olderThanMs: Int64, limit: Int)
-        /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
-        case confirmOverrides(CallID)
-        /// Append one entry per shard, in order, then call `appended`.
-        case append(CallID, [Publication])
-        /// Remove the rows in the transaction that took them, unless a deployment after `catalogGeneration` exists, and
-        /// commit; then call `removed`.
-        case remove(CallID, ids: [String], catalogGeneration: Int64)
-        /// Roll back the transaction that took the rows. No answer is awaited.
-        case rollBack
-        /// Count the rows, up to `countMax`, then call `measured`.
-        case measure(CallID, countMax: Int)
-        /// Fold the oldest rows into one, `foldedEvent` with a new id and no shards, then call `folded`.
-        case fold(CallID, limit: Int)
-        /// Log and measure.
-        case report(Report)
-    }
-
-    package enum Report: Sendable, Hashable {
-        /// Another server answers; every shard has a resync marker.
-        case resynced(serverChanges: Int)
-        case swept(rows: Int)
-        case folded(rows: Int, of: Int)
-        case backlog(Backlog, isAlarming: Bool)
-    }
-
-    struct Folding: Sendable {
+    private struct Folding: Sendable {
         /// Row counts before the folding and now.
         let before: Int
         var rows: Int
@@ -105,7 +28,7 @@ package struct SweeperMachine: Sendable {
         var folded = 0
     }
 
-    enum State: Sendable {
+    private enum State: Sendable {
         case idle
         case resyncing(serverChanges: Int)
         case taking
@@ -122,7 +45,7 @@ package struct SweeperMachine: Sendable {
 
     package let settings: Settings
     private let routing: EventRouting
-    var state = State.idle
+    private var state = State.idle
     private var lastCall: CallID = 0
     /// The call in flight; nil between rounds.
     private var call: CallID?
@@ -130,7 +53,7 @@ package struct SweeperMachine: Sendable {
     private var serverChangesKnown = 0
     /// Whether any event was sent to the broker, by this machine or by the node's publisher.
     package private(set) var hasPublished = false
-    package internal(set) var backlog = Backlog()
+    package private(set) var backlog = Backlog()
 
     package init(settings: Settings, shardCount: Int) {
         self.settings = settings
@@ -244,26 +167,67 @@ package struct SweeperMachine: Sendable {
 
     // MARK: Calls
 
-    mutating func newCall() -> CallID {
+    private mutating func newCall() -> CallID {
         lastCall += 1
         call = lastCall
         return lastCall
     }
 
     /// Ends the call; false if it is not in flight.
-    mutating func end(_ call: CallID) -> Bool {
+    private mutating func end(_ call: CallID) -> Bool {
         guard call == self.call else { return false }
         self.call = nil
         return true
     }
 }
 
-extension SweeperMachine.Effect {
-    /// Whether the effect belongs to the transaction that `take` began.
-    package var isInTransaction: Bool {
-        switch self {
-        case .confirmOverrides, .append, .remove, .rollBack: true
-        case .wait, .appendResyncMarkers, .take, .measure, .fold, .report: false
+/// The end of a round: the sweeper measures the outbox, folds its oldest rows if there are too many, and pauses.
+extension SweeperMachine {
+    /// Measures the outbox, even if nothing could be published: the bound matters most then.
+    private mutating func measure(problem: String) -> [Effect] {
+        state = .measuring(problem: problem)
+        return [.measure(newCall(), countMax: settings.rowsMax + settings.foldMax)]
+    }
+
+    /// - Parameter answer: the row count, up to `countMax`, and the age of the oldest row; nil if the query failed.
+    package mutating func measured(_ call: CallID, _ answer: (rows: Int, oldestMs: Int64)?) -> [Effect] {
+        guard end(call) else { return [] }
+        guard case .measuring(let problem) = state else { preconditionFailure("measured while \(state)") }
+        guard let answer else { return pause() }
+        guard answer.rows > settings.rowsMax else { return end(answer.rows, answer.oldestMs, problem) }
+        state = .folding(
+            Folding(before: answer.rows, rows: answer.rows, oldestMs: answer.oldestMs, problem: problem))
+        return [.fold(newCall(), limit: settings.foldMax)]
+    }
+
+    /// - Parameter count: the number of rows folded into one, 0 if there were fewer than two; nil if the statement
+    ///   failed.
+    package mutating func folded(_ call: CallID, _ count: Int?) -> [Effect] {
+        guard end(call) else { return [] }
+        guard case .folding(var folding) = state else { preconditionFailure("rows were folded while \(state)") }
+        // None: a sweeper has locked the others.
+        if let count, count > 0 {
+            folding.folded += count
+            folding.rows -= count - 1
+            if folding.rows > settings.rowsMax / 2 {
+                state = .folding(folding)
+                return [.fold(newCall(), limit: settings.foldMax)]
+            }
         }
+        backlog.folded += folding.folded
+        let report: [Effect] =
+            folding.folded > 0 ? [.report(.folded(rows: folding.folded, of: folding.before))] : []
+        return report + (count == nil ? pause() : end(folding.rows, folding.oldestMs, folding.problem))
+    }
+
+    private mutating func end(_ rows: Int, _ oldestMs: Int64, _ problem: String) -> [Effect] {
+        (backlog.rows, backlog.oldestMs, backlog.problem) = (rows, oldestMs, problem)
+        let isAlarming = rows > settings.alarmRows || oldestMs > settings.alarmAgeMs
+        return [.report(.backlog(backlog, isAlarming: isAlarming))] + pause()
+    }
+
+    private mutating func pause() -> [Effect] {
+        state = .idle
+        return [.wait(ms: settings.sweepMs)]
     }
 }

@@ -75,6 +75,8 @@ package struct WorkerMachine: Sendable {
     private var isDrained = false
     /// The number of entries read from events streams.
     package private(set) var eventsRead: UInt64 = 0
+    /// The results that runs have brought; one that is larger than `resultBytesMax` does not count.
+    package private(set) var resultsRead = 0
     /// The effects of the fact being handled; empty between facts.
     var effects: [Effect] = []
 
@@ -214,11 +216,13 @@ package struct WorkerMachine: Sendable {
         // A result counts only if no other worker can be serving yet: see `LeaseMachine.expired`.
         let expired = leases.expired(nowMs: nowMs)
         if !expired.isEmpty { performLeases(expired, nowMs: nowMs) }
-        performRefresh(refresh.runFinished(batch, outcomes.map(bounded), nowMs: nowMs), nowMs: nowMs)
+        let bounded = outcomes.map(bounded)
+        resultsRead += bounded.count { if case .result = $0 { true } else { false } }
+        performRefresh(refresh.runFinished(batch, bounded, nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
     }
 
-    package func bounded(_ outcome: RunOutcome) -> RunOutcome {
+    private func bounded(_ outcome: RunOutcome) -> RunOutcome {
         guard case .result(_, let answer) = outcome, answer.byteCount > settings.resultBytesMax else { return outcome }
         return .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
     }

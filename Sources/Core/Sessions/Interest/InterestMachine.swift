@@ -1,5 +1,4 @@
 package import LiveModel
-import Pacing
 
 /// The state machine of a gateway's interest in the live queries that its sessions subscribe to.
 ///
@@ -10,73 +9,16 @@ import Pacing
 /// consequences.
 ///
 /// Messages and unsubscriptions may concern live queries that have ended; they change nothing.
+///
+/// Long, because everything here reads or changes the table, which nothing else may see.
 package struct InterestMachine: Sendable {
-    package struct Settings: Sendable {
-        /// Time after which an unanswered announcement is repeated, doubling up to `announceRetryMaxMs`.
-        package var announceRetryMs: Int64 = 2_000
-        package var announceRetryMaxMs: Int64 = 30_000
-        /// Time for which a live query without subscriptions is kept, because the next long-poll may be on its way.
-        package var lingerMs: Int64 = 30_000
-        /// Time between two summaries to each shard (anti-entropy).
-        package var summaryMs: Int64 = 10_000
-        /// The limit on live queries of this gateway. Those without subscriptions make room; otherwise a further
-        /// subscription is refused.
-        package var liveQueriesMax = 200_000
-        /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
-        package var answerMaxMs: Int64 = 30_000
-        /// The shards of the cluster; messages that name others are refused.
-        package var shardCount = 64
-
-        var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
-
-        package init() {}
-    }
-
-    /// A delivery from a hub to its sessions.
-    package enum Delivery: Sendable {
-        case result(LiveResult)
-        /// The result that the subscriber holds is current, up to the position.
-        case unchanged(digest: Digest, position: Position)
-        /// A timer run found the same result; for subscriptions that request such runs.
-        case unchangedTick(LiveResult)
-        case failed(RequestError)
-        /// No owner has answered in time; for subscriptions without any answer. They go on.
-        case unanswered(RequestError)
-    }
-
-    package enum Action: Sendable {
-        /// Append to the control stream of the shard.
-        case tell(ShardID, ControlMessage)
-        /// Deliver to the sessions of these hubs that accept answers to this announcement (`Start.fromAnnouncement`).
-        case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
-        /// Read the newest recorded epoch of the shard and answer with `epochRead`.
-        case readEpoch(ShardID, call: UInt64)
-        /// Forget the positions of these hubs' subscriptions (`SubscriptionTable.forgetPositions`).
-        case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
-        /// Report to operators that messages named an epoch that was not the recorded one.
-        case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
-    }
-
-    /// The answer to a new subscription.
-    package struct Start: Sendable {
-        /// The delivery that is available at once; nil if the owner must answer first.
-        package var immediate: Delivery?
-        /// The first announcement whose answers the subscription accepts: its client's result is not comparable with
-        /// messages that are already in transit.
-        package var fromAnnouncement: UInt64 = 0
-        /// The first announcement whose answers the position that the client claims does not fence: every result that
-        /// exists when it is made is older than its answer. A position that no owner assigned would fence forever.
-        package var claimUntil = UInt64.max
-        package var actions: [Action] = []
-    }
-
     package let gateway: NodeID
-    let settings: Settings
-    private let route: @Sendable (LiveQuery) -> ShardRoute
-    var table = InterestTable()
-    private(set) var lastAnnouncement: UInt64
+    private let settings: Settings
+    private var route: @Sendable (LiveQuery) -> ShardRoute
+    private var table = InterestTable()
+    private var lastAnnouncement: UInt64
     /// The number of the last question about a shard's epoch.
-    var lastCall: UInt64 = 0
+    private var lastCall: UInt64 = 0
     private var nextSummaryMs: Int64 = 0
     private var nextSweepMs: Int64 = 0
     /// The number of moves of live queries to another route since the start.
@@ -163,12 +105,12 @@ package struct InterestMachine: Sendable {
         return isOver ? end(key) : []
     }
 
-    mutating func end(_ key: LiveQueryKey) -> [Action] {
+    private mutating func end(_ key: LiveQueryKey) -> [Action] {
         let entry = table.remove(key)
         return [.tell(entry.route.shard, .withdraw(gateway: gateway, key: key))]
     }
 
-    mutating func announce(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+    private mutating func announce(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
         lastAnnouncement += 1
         let (number, gateway, settings) = (lastAnnouncement, gateway, settings)
         return table.update(key) { entry in
@@ -178,8 +120,12 @@ package struct InterestMachine: Sendable {
 
     /// Handles a change of routes: announces moved live queries on their new route, then withdraws them from the old
     /// shard. Later messages from the old shard are dropped.
-    package mutating func routesChanged(nowMs: Int64) -> [Action] {
-        let route = route
+    /// - Parameter changed: returns the routes from now on; nil: the function given to `init` does.
+    package mutating func routesChanged(
+        to changed: (@Sendable (LiveQuery) -> ShardRoute)? = nil, nowMs: Int64
+    ) -> [Action] {
+        let route = changed ?? route
+        self.route = route
         var actions: [Action] = []
         for key in table.keys(where: { route($0.query) != $0.route }) {
             let next = lastAnnouncement + 1
@@ -292,5 +238,105 @@ package struct InterestMachine: Sendable {
         let shards = table.summarizedShards.map(\.shard)
         table.removeAll()
         return shards.map { .tell($0, .leave(gateway: gateway)) }
+    }
+}
+
+// What happens while the owner of a shard does not answer, its answers are lost or refused, or there is no room.
+
+extension InterestMachine {
+    /// Gives the owner time to answer a new subscription.
+    private mutating func expectAnswer(_ key: LiveQueryKey, nowMs: Int64) {
+        guard settings.answerMaxMs > 0 else { return }
+        let byMs = nowMs + settings.answerMaxMs
+        table.update(key) { $0.expectAnswer(byMs: byMs) }
+    }
+
+    /// Tells the subscribers that no owner has answered; announcements are repeated as before.
+    private mutating func unanswered(_ key: LiveQueryKey) -> [Action] {
+        let hubs = table.update(key) { entry in
+            entry.answerIsOverdue()
+            return entry.sortedHubs
+        }
+        let error = RequestError(.unavailable, "no worker has answered for this query in time, try again later")
+        return hubs.isEmpty ? [] : [.deliver(hubs: hubs, key: key, .unanswered(error), answers: .max)]
+    }
+
+    /// Begins a live query again after its owner has sent only results older than the held one.
+    private mutating func restart(_ key: LiveQueryKey, nowMs: Int64) -> [Action] {
+        let next = lastAnnouncement + 1
+        let hubs = table.update(key) { entry in
+            entry.restart(nextAnnouncement: next)
+            return entry.sortedHubs
+        }
+        return (hubs.isEmpty ? [] : [.forgetPositions(hubs: hubs, key: key, from: next)])
+            + announce(key, nowMs: nowMs)
+    }
+
+    /// Handles a loss of inbox entries: announces everything again.
+    package mutating func inboxLost(nowMs: Int64) -> [Action] {
+        table.keys().flatMap { announce($0, nowMs: nowMs) }
+    }
+
+    /// Handles a new connection to the broker. Earlier announcements may not have reached the broker, so all unanswered
+    /// ones are repeated now instead of after their back-off.
+    package mutating func brokerReconnected(nowMs: Int64) -> [Action] {
+        table.keys(where: \.isAwaiting).flatMap { key in
+            table.update(key) { $0.forgetRetries() }
+            return announce(key, nowMs: nowMs)
+        }
+    }
+
+    /// Makes room for another live query: one without subscriptions ends before its time.
+    /// - Throws: `.limitExceeded` if all have subscriptions.
+    private mutating func makeRoom() throws(RequestError) -> [Action] {
+        if table.count < settings.liveQueriesMax { return [] }
+        guard let lingering = table.takeLingering() else {
+            throw RequestError(.limitExceeded, "too many live queries on this gateway")
+        }
+        return end(lingering)
+    }
+}
+
+// The epochs of the shards' owners, which decide whose messages are taken.
+
+extension InterestMachine {
+    /// Judges the epoch of a message's sender.
+    /// - Returns: nil if the message counts; otherwise the actions that its refusal leads to.
+    private mutating func refuse(_ epoch: UInt64, of shard: ShardID, nowMs: Int64) -> [Action]? {
+        // Bounds what is stored of shards.
+        guard (0..<settings.shardCount).contains(shard.number) else { return [] }
+        let call = lastCall + 1
+        let judgement = table.updateOwner(of: shard) { owner in
+            let judgement = owner.judge(epoch, nowMs: nowMs)
+            if judgement == .doubtful { owner.asked(call, nowMs: nowMs) }
+            return judgement
+        }
+        switch judgement {
+        case .believed: return nil
+        case .refused: return []
+        case .doubtful:
+            lastCall = call
+            return [.readEpoch(shard, call: call)]
+        }
+    }
+
+    /// Handles the answer to `readEpoch`. If another epoch was believed, all live queries of the shard are announced
+    /// again; if it was higher, nothing that was received under it is comparable with what the owner sends.
+    /// - Parameter recorded: the newest recorded epoch; nil if the database did not answer.
+    package mutating func epochRead(_ shard: ShardID, call: UInt64, recorded: UInt64?, nowMs: Int64) -> [Action] {
+        let correction = table.updateOwner(of: shard) { $0.answered(call, recorded: recorded) }
+        switch correction {
+        case .none: return []
+        case .confirmed(let refused): return [.reportEpoch(shard, named: refused, recorded: recorded ?? 0)]
+        case .raised(let former):
+            table.sendSummaries(to: shard)
+            return [.reportEpoch(shard, named: former, recorded: recorded ?? 0)]
+                + table.keys(of: shard).flatMap { announce($0, nowMs: nowMs) }
+        case .lowered(let former):
+            table.sendSummaries(to: shard)
+            var actions = [Action.reportEpoch(shard, named: former, recorded: recorded ?? 0)]
+            for key in table.keys(of: shard) { actions += restart(key, nowMs: nowMs) }
+            return actions
+        }
     }
 }

@@ -5,7 +5,8 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Checks periodically that the servers which a node needs serve it; `ReadinessRule` decides the readiness.
+/// Checks periodically that the servers which a node needs serve it; `StreamReading` and `ReadinessRule` decide the
+/// readiness.
 ///
 /// Bound: one request in flight to each server.
 final class ReadinessProbe: Sendable {
@@ -41,13 +42,15 @@ final class ReadinessProbe: Sendable {
     }
 
     private func ask(_ server: ReadinessRule.Server, everyMs: Int64) async {
-        var reading = StreamProbe.Reading()
+        var reading = StreamReading()
         while !Task.isCancelled {
-            let outcome: StreamProbe.Outcome =
-                switch server {
-                case .postgres: await isPostgresThere() ? .served : .silent
-                case .redis: await streams.round(&reading)
-                }
+            let outcome: StreamReading.Outcome
+            switch server {
+            case .postgres: outcome = await isPostgresThere() ? .served : .silent
+            case .redis:
+                let (failed, probedMs) = (streams.failedReads(), MonotonicClock.nowMs())
+                outcome = reading.probed(await streams.probe(), failedReads: failed, nowMs: probedMs)
+            }
             let nowMs = MonotonicClock.nowMs()
             state.withLock { state in
                 switch outcome {

@@ -1,37 +1,14 @@
 import Broker
-import Clocks
 import LiveModel
 import Streams
 
-/// Checks that Redis serves a node's own streams: writes an entry that readers drop, and expects to read it.
+/// Probes whether Redis serves a node's own streams: writes an entry that readers drop, and reads it. `StreamReading`
+/// decides what that means.
 ///
 /// A gateway uses its inbox, and its reader must bring the entry. Any other node has a stream of its own for this,
 /// which expires. Bound: one entry in each round, trimmed with the rest.
 struct StreamProbe: Sendable {
-    enum Outcome: Sendable {
-        /// The node can write and read its streams.
-        case served
-        /// Redis answered, but refused.
-        case refused(String)
-        case silent
-        /// The entry was written, and its reader has yet to bring it.
-        case pending
-    }
-
-    /// What the last rounds found.
-    struct Reading {
-        fileprivate var probesRead = 0
-        fileprivate var failedReads = 0
-        fileprivate var failedMs: Int64?
-        /// Rounds in a row whose entry was not read.
-        fileprivate var unread = 0
-    }
-
-    /// The time for which a failed read of a worker counts; it tries again after 200 ms.
-    private static let failureMs: Int64 = 1_500
     private static let expireMs = 60_000
-    /// Rounds in a row whose entry is not read before Redis counts as refusing.
-    private static let unreadMax = 3
 
     let broker: any Broker
     let node: NodeID
@@ -43,38 +20,20 @@ struct StreamProbe: Sendable {
     /// A node that drains deletes its inbox, and nothing may create it again.
     let isDraining: @Sendable () -> Bool
 
-    func round(_ reading: inout Reading) async -> Outcome {
-        if isDraining() { return .served }
-        let failed = failedReads()
-        let nowMs = MonotonicClock.nowMs()
-        if failed > reading.failedReads { (reading.failedReads, reading.failedMs) = (failed, nowMs) }
+    func probe() async -> StreamReading.Finding {
+        if isDraining() { return .skipped }
         do throws(BrokerError) {
-            let isReadBack = try await write(&reading)
-            if let failedMs = reading.failedMs, nowMs - failedMs < Self.failureMs {
-                return .refused("a stream of the worker's shards cannot be read")
+            guard let probesRead else {
+                let stream = broker.keys.probe(node: node.name)
+                let id = try await append(to: stream, lengthMax: StreamAppend.lengthMaxFloor, expireMs: Self.expireMs)
+                let newest = try await broker.newest(stream, before: StreamID.max, limit: 1)
+                return .written(isReadBack: newest.contains { $0.id >= id })
             }
-            reading.unread = isReadBack ? 0 : min(reading.unread + 1, Self.unreadMax)
-            if isReadBack { return .served }
-            return reading.unread < Self.unreadMax ? .pending : .refused("the node's entries do not come back")
+            _ = try await append(to: broker.keys.inbox(gateway: node.name), lengthMax: inboxLengthMax, expireMs: nil)
+            return .queued(probesRead: probesRead())
         } catch {
-            switch error.code {
-            case .rejected, .outOfMemory: return .refused("\(error)")
-            default: return .silent
-            }
+            return StreamReading.Finding(error)
         }
-    }
-
-    /// - Returns: whether an entry was read back.
-    private func write(_ reading: inout Reading) async throws(BrokerError) -> Bool {
-        guard let probesRead else {
-            let stream = broker.keys.probe(node: node.name)
-            let id = try await append(to: stream, lengthMax: StreamAppend.lengthMaxFloor, expireMs: Self.expireMs)
-            return try await broker.newest(stream, before: StreamID.max, limit: 1).contains { $0.id >= id }
-        }
-        _ = try await append(to: broker.keys.inbox(gateway: node.name), lengthMax: inboxLengthMax, expireMs: nil)
-        let count = probesRead()
-        defer { reading.probesRead = count }
-        return count > reading.probesRead
     }
 
     private func append(to stream: String, lengthMax: Int, expireMs: Int?) async throws(BrokerError) -> StreamID {

@@ -12,7 +12,8 @@ extension InboxMessage {
     var short: String {
         switch self {
         case .result(_, let key, let result, _):
-            "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) \(String(decoding: result.answer.body, as: UTF8.self))"
+            "result \(key.short) \(result.digest.hex.prefix(4)) \(result.position) "
+                + String(decoding: result.answer.body, as: UTF8.self)
         case .unchanged(_, let key, let digest, let position, let epoch, _):
             "unchanged \(key.short) \(digest.hex.prefix(4)) \(position) by \(epoch)"
         case .unchangedTick(_, let key, let digest, let position, _):
@@ -49,7 +50,8 @@ extension ControlMessage {
     var short: String {
         switch self {
         case .announce(_, let query, let known, _):
-            "announce \(query.key.short) \(known.map { "\($0.digest.hex.prefix(4)) \($0.position?.description ?? "-")" } ?? "-")"
+            "announce \(query.key.short) "
+                + (known.map { "\($0.digest.hex.prefix(4)) \($0.position?.description ?? "-")" } ?? "-")
         case .withdraw(_, let key): "withdraw \(key.short)"
         case .leave: "leave"
         case .summary(_, let count, _, _): "summary \(count)"

@@ -40,6 +40,16 @@ extension World {
         if !postgres.committed.contains(id) { violated("honest acknowledgement: \(id) is not committed") }
     }
 
+    /// Checks that a node removed another one's entry only because its process has ended: otherwise the others count a
+    /// running node as gone, take its shards and forget its interest.
+    func removed(_ payload: [UInt8], by remover: Process) {
+        guard let identity = NodeRecordPayload(payload: payload)?.process else { return }
+        let process = processes[Int(identity.processID) - 1]
+        if process.isUp, process.identity == identity {
+            violated("node list: \(remover.name) removed the entry of \(process.name), which runs")
+        }
+    }
+
     // MARK: When peace has lasted
 
     func checkConvergence() {
@@ -64,7 +74,8 @@ extension World {
                 let held = client.body.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"
                 let fault = client.isAtFault ? " and an error" : ""
                 violated(
-                    "convergence: client \(client.number) has \(held)\(fault), true is \(String(decoding: truth, as: UTF8.self))"
+                    "convergence: client \(client.number) has \(held)\(fault), true is "
+                        + String(decoding: truth, as: UTF8.self)
                 )
             }
         }

@@ -71,6 +71,10 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case startUnchecked
     /// Workers follow events from the end of the stream instead of the end of the history.
     case followedFromEnd
+    /// Nodes remove the entry of an ended process although a later one of the same name may have announced itself.
+    case entryRemovedUnchecked
+    /// Gateways leave subscribers without an error when no owner answers.
+    case silenceUnreported
     /// Workers assign the results of one statement to the wrong live queries.
     case swappedOutcomes
 }

@@ -101,7 +101,8 @@ extension World {
     func killAndRestart(_ process: Process) {
         guard !process.mustLive else { return }
         process.kill()
-        timeline.after(timeline.pick(50...6_000)) { process.start() }
+        // Some supervisors restart at once: before others have noticed the end.
+        timeline.after(timeline.chance(30) ? timeline.pick(0...300) : timeline.pick(50...6_000)) { process.start() }
     }
 
     func drainAndRestart(_ process: Process) {
@@ -255,9 +256,9 @@ extension World {
         if !redis.isUp { redis.restart(losingData: false) }
         redis.healReplica()
         for node in redis.overrides.drained.sorted() { redis.change(ClusterOverrides.drain(node, false)) }
-        for process in processes {
-            process.heal()
-        }
+        for process in processes { process.heal() }
+        // A worker without shards has not run anything since.
+        for worker in workers { worker.stopsAtNextRun = false }
         for process in workers as [Process] + gateways where process.release != release { drainAndRestart(process) }
     }
 }

@@ -108,10 +108,13 @@ final class ClientApp {
 
     // MARK: Results
 
+    /// Handles an error. It answers a long-poll, which the client makes again; other subscriptions go on, and their
+    /// next result ends the error.
     func failed(through connection: Connection) {
         guard self.connection === connection else { return }
         world.note("client\(number) failed")
         isAtFault = true
+        if style == .poll { disconnect() }
     }
 
     func receive(_ result: LiveResult, through connection: Connection) {
@@ -126,7 +129,8 @@ final class ClientApp {
         for (entity, version) in versions.sorted(by: { $0.key < $1.key }) {
             if let former = seen[entity], version < former {
                 world.violated(
-                    "no regress: client \(number) got \(entity)=\(version) at \(result.position) after \(entity)=\(former) at \(lastPosition)"
+                    "no regress: client \(number) got \(entity)=\(version) at \(result.position) after"
+                        + " \(entity)=\(former) at \(lastPosition)"
                 )
             }
             seen[entity] = version

@@ -21,6 +21,8 @@ final class Connection {
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
     private(set) var cutUntilMs: Int64 = 0
+    /// When the client, which held nothing, subscribed, by the gateway's clock; nil: it has heard something since.
+    private(set) var silentSinceMs: Int64?
     /// Whether the gateway has ended the connection.
     private(set) var isOver = false
 
@@ -46,8 +48,11 @@ final class Connection {
 
     // MARK: The gateway's side
 
+    func expectAnswer(sinceMs: Int64) { silentSinceMs = sinceMs }
+
     func deliver(_ update: Hub<Connection>.Update) {
         guard !isOver else { return }
+        silentSinceMs = nil
         switch update {
         case .failed:
             outbox.discard(id: "1")

@@ -200,8 +200,8 @@ final class SimulatedAPINode: Process {
             count += 1
             let id = "\(name).\(incarnation).\(count)"
             let event = Array(SweeperMachine.foldedEvent.utf8)
-            statement { [timeline, sabotage = world.sabotage] in
-                let count = $0.fold(limit: limit, into: id, event: event, nowMs: timeline.nowMs)
+            statement { [sabotage = world.sabotage] in
+                let count = $0.fold(limit: limit, into: id, event: event)
                 if sabotage == .foldedRowLost { _ = $0.remove([id], catalogGeneration: .max) }
                 return count
             } then: { [self] outcome in

@@ -3,7 +3,6 @@ import RoleMachines
 import Sessions
 import Sharding
 import Streams
-import Synchronization
 
 /// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name across a restart,
 /// others are a new node each time.
@@ -14,7 +13,7 @@ final class SimulatedGateway: Process {
     private(set) var hubs: [Hub<Connection>] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
-    private var overrides = KnownOverrides()
+    private var overrides = ClusterOverrides()
     private lazy var membership = newMembership()
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
@@ -32,21 +31,18 @@ final class SimulatedGateway: Process {
     private var inbox: String { world.redis.keys.inbox(gateway: me.name) }
 
     override func started() {
-        let overrides = KnownOverrides()
-        let isBlind = world.sabotage == .positionsTravel
-        self.overrides = overrides
+        overrides = ClusterOverrides()
         machine = GatewayMachine(
-            gateway: me, settings: World.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32
-        ) {
-            let route = Workload.route(of: $0, by: overrides.value.withLock { $0 })
-            return isBlind ? ShardRoute(route.shard) : route
-        }
+            gateway: me, settings: world.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32, route: route)
         hubs = Array(repeating: Hub(), count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         membership = newMembership()
         membership.start()
-        every(machine.settings.tickMs) { [self] in perform(machine.ticked(redisConnection, nowMs: nowMs)) }
+        every(machine.settings.tickMs) { [self] in
+            perform(machine.ticked(redisConnection, nowMs: nowMs))
+            checkSilence()
+        }
     }
 
     override func killed() {
@@ -74,8 +70,8 @@ final class SimulatedGateway: Process {
     private func newMembership() -> SimulatedMembership {
         SimulatedMembership(self, me, role: .gateway) { [unowned self] change in
             switch change {
-            case .overrides(let read): overrides.value.withLock { $0 = read }
-            case .routes: perform(machine.routesChanged(nowMs: nowMs))
+            case .overrides(let read): overrides = read
+            case .routes: perform(machine.routesChanged(to: route, nowMs: nowMs))
             // The node must be in the node list before it announces interest.
             case .announcedFirst:
                 perform(machine.started(shardCount: Workload.shardCount))
@@ -86,8 +82,17 @@ final class SimulatedGateway: Process {
         }
     }
 
+    /// Returns the routes according to the overrides that the gateway last read.
+    private var route: @Sendable (LiveQuery) -> ShardRoute {
+        let (overrides, isBlind) = (overrides, world.sabotage == .positionsTravel)
+        return {
+            let route = Workload.route(of: $0, by: overrides)
+            return isBlind ? ShardRoute(route.shard) : route
+        }
+    }
+
     /// Returns the shard of a live query according to this gateway.
-    func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: overrides.value.withLock { $0 }).shard }
+    func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: overrides).shard }
 
     // MARK: Sessions
 
@@ -109,6 +114,7 @@ final class SimulatedGateway: Process {
         let (handle, immediate) = hubs[hub].subscribed(
             connection, id: "1", query.key, known: known, reportsTimerRuns: connection.reportsTimerRuns, start: start)
         connection.handle = handle
+        if known == nil { connection.expectAnswer(sinceMs: nowMs) }
         if let immediate { connection.deliver(immediate) }
         perform(effects)
     }
@@ -130,6 +136,15 @@ final class SimulatedGateway: Process {
             world.note("\(me) <- \(message.short) => \(effects.map(\.short))")
             check(effects, message.sender)
             perform(effects)
+        }
+    }
+
+    /// Checks, right after a tick, that every client without a result got one, or an error, in time.
+    private func checkSilence() {
+        let limitMs = World.answerMaxMs + 2 * machine.settings.tickMs
+        for connection in sortedConnections {
+            guard let sinceMs = connection.silentSinceMs, nowMs - sinceMs > limitMs else { continue }
+            world.violated("silence: client \(connection.client.number) has heard nothing for \(nowMs - sinceMs) ms")
         }
     }
 
@@ -166,6 +181,7 @@ final class SimulatedGateway: Process {
 
     private func deliver(_ delivery: InterestMachine.Delivery, _ key: LiveQueryKey, answers: UInt64, hub: Int) {
         guard let (update, due) = hubs[hub].take(delivery, key: key, answers: answers) else { return }
+        if case .unanswered = delivery { world.silences += due.count }
         for (subscription, handle) in due.sorted(by: { $0.0.session.isBefore($1.0.session) })
         where hubs[hub].contains(handle) {
             subscription.session.deliver(update)
@@ -205,9 +221,4 @@ final class SimulatedGateway: Process {
             send()
         }
     }
-}
-
-/// The overrides that a node last read.
-final class KnownOverrides: Sendable {
-    let value = Mutex(ClusterOverrides())
 }

@@ -38,7 +38,14 @@ final class SimulatedMembership {
 
     func start() { perform(machine.started()) }
     func wake() { perform(machine.woken()) }
-    func leave() { perform(machine.leave()) }
+    func leave() {
+        if machine.leave() {
+            process.call { [node] in
+                $0.withdraw(node)
+            } then: { (_: Void?) in
+            }
+        }
+    }
 
     // MARK: Effects
 
@@ -69,44 +76,43 @@ final class SimulatedMembership {
             process.call {
                 $0.nodeRecords(livingAtMost: Int(ttlMaxMs))
             } then: { [self] answer in
-                let ended = (answer ?? []).compactMap { NodeRecordPayload(payload: $0.payload)?.process }
-                    .filter(process.world.hasEnded)
                 answered { [self] in
-                    machine.nodesListed(
-                        id, answer.orFailure, ended: Set(ended), nowMs: process.timeline.nowMs)
+                    machine.nodesListed(id, answer.orFailure, nowMs: process.timeline.nowMs)
                 }
+            }
+        case .checkProcesses(let id, let processes):
+            process.later(0) { [self] in
+                let ended = Set(processes.filter(process.world.hasEnded))
+                answered { [self] in machine.processesChecked(id, ended: ended, nowMs: process.timeline.nowMs) }
+            }
+        case .releaseLeases(let id, let owner, let shards):
+            process.call { redis in
+                for status in shards {
+                    _ = redis.release(redis.keys.lease(shard: status.shard.number), owner: owner, epoch: status.epoch)
+                }
+            } then: { [self] (answer: Void?) in
+                answered { [self] in machine.leasesReleased(id, answer.orFailure) }
+            }
+        case .removeEntry(let id, let gone, let payload):
+            process.call { [process] in
+                let isUnchecked = process.world.sabotage == .entryRemovedUnchecked
+                if let removed = $0.withdraw(gone, payload: isUnchecked ? nil : payload) {
+                    process.world.removed(removed, by: process)
+                }
+            } then: { [self] (answer: Void?) in
+                answered { [self] in machine.entryRemoved(id, answer.orFailure) }
             }
         case .wakeWorkers:
             process.call { [node] in
                 $0.wakeWorkers(of: node)
             } then: { (_: Void?) in
             }
-        case .withdraw:
-            process.call { [node] in
-                $0.withdraw(node)
-            } then: { (_: Void?) in
-            }
-        case .clear(let nodes): for node in nodes { clear(node) }
         case .updateWorker(let workers, let gateways, let pins):
             perform(.workers(workers, gateways: gateways, pins: pins))
         case .updateRoutes: perform(.routes)
         case .drainSessions: perform(.drainSessions)
         case .endRound(let number): if number == 1 { perform(.announcedFirst) }
         case .report(let report): process.world.note("\(process.name) \(report)")
-        }
-    }
-
-    private func clear(_ gone: NodeRecordPayload) {
-        process.call { redis in
-            for status in gone.shards {
-                _ = redis.release(redis.keys.lease(shard: status.shard.number), owner: gone.id, epoch: status.epoch)
-            }
-            let current = redis.nodeRecords().first { $0.id == gone.id.name }
-            if current.flatMap({ NodeRecordPayload(payload: $0.payload) })?.process == gone.process {
-                redis.withdraw(gone.id)
-            }
-        } then: { [self] (_: Void?) in
-            perform(.wakeWorkers)
         }
     }
 

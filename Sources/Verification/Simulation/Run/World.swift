@@ -21,6 +21,8 @@ package final class World {
     static let publishingMax = 8
     static let sessionBytesMax = 400
     static let idleTimeoutMs: Int64 = 4_000
+    /// Time after which subscribers get an error if no owner has answered: shorter than a change of owners takes.
+    static let answerMaxMs: Int64 = 2_500
     static let troubleMs: Int64 = 16_000
     /// Maximum time for which faults continue after the last mutation; no later one repairs their damage.
     static let quietMaxMs: Int64 = 4_000
@@ -44,15 +46,14 @@ package final class World {
         return settings
     }
 
-    static var gatewaySettings: GatewayMachine.Settings {
+    var gatewaySettings: GatewayMachine.Settings {
         var settings = GatewayMachine.Settings()
         settings.interest.announceRetryMs = 1_000
-        // Clients of the simulator take an error for the end of their connection.
-        settings.interest.answerMaxMs = 0
+        settings.interest.answerMaxMs = sabotage == .silenceUnreported ? 0 : Self.answerMaxMs
         settings.interest.announceRetryMaxMs = 4_000
         settings.interest.lingerMs = 1_500
         settings.interest.summaryMs = 3_000
-        settings.outgoingMax = outgoingMax
+        settings.outgoingMax = Self.outgoingMax
         return settings
     }
 
@@ -89,6 +90,8 @@ package final class World {
     var isTrouble = true
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
+    /// The number of errors to clients whose live query no owner had answered in time.
+    var silences = 0
     var isDatabaseSlow = false
     /// Epochs of forged messages.
     var forgedEpochs: Set<UInt64> = []
@@ -196,6 +199,8 @@ package final class World {
         package let steps: UInt64
         package let commits: Int
         package let answers: Int
+        /// The number of errors to clients whose live query no owner had answered in time.
+        package let silences: Int
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
     }
@@ -225,7 +230,7 @@ package final class World {
         timeline.end()
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
-            answers: clients.reduce(0) { $0 + $1.answers }, faults: faults)
+            answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, faults: faults)
     }
 
     private func phase(_ ms: Int64) {

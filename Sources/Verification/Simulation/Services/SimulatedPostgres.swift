@@ -140,15 +140,13 @@ final class SimulatedPostgres {
         return (min(outbox.count, countMax), oldestMs ?? 0)
     }
 
-    /// Replaces the oldest rows with one that holds this event.
-    func fold(limit: Int, into id: String, event: [UInt8], nowMs: Int64) -> Int {
+    /// Replaces the oldest rows, if there are two or more, with one that holds this event.
+    func fold(limit: Int, into id: String, event: [UInt8]) -> Int {
         let rows = outbox.values.filter { $0.lockedBy?.isOver != false }
             .sorted { ($0.createdMs, $0.row.id) < ($1.createdMs, $1.row.id) }.prefix(limit)
+        guard let oldest = rows.first, rows.count > 1 else { return 0 }
         for row in rows { outbox[row.row.id] = nil }
-        if !rows.isEmpty {
-            let createdMs = outbox.values.map(\.createdMs).min() ?? nowMs
-            outbox[id] = OutboxRow(row: .init(id: id, shards: [], event: event), createdMs: createdMs)
-        }
+        outbox[id] = OutboxRow(row: .init(id: id, shards: [], event: event), createdMs: oldest.createdMs)
         return rows.count
     }
 
@@ -167,7 +165,8 @@ final class SimulatedPostgres {
 
     /// The prefix of every result text of a live query.
     static func identity(of query: LiveQuery) -> String {
-        "\(query.operation.operation)|\(query.version.prefix % 997)|\(JSONValue.object(query.variables).text)|\(query.auth?.text ?? "")|"
+        "\(query.operation.operation)|\(query.version.prefix % 997)|"
+            + "\(JSONValue.object(query.variables).text)|\(query.auth?.text ?? "")|"
     }
 
     static func versions(in body: [UInt8]) -> [String: Int] {

@@ -171,7 +171,15 @@ final class SimulatedRedis {
         append(keys.wakeUps, [(StreamField.node, Array(node.name.utf8))], lengthMax: StreamAppend.lengthMaxFloor)
     }
 
-    func withdraw(_ id: NodeID) { store.withdrawNode(id.name) }
+    /// Removes a node's entry.
+    /// - Parameter payload: only if this is what the node announced last; nil: in any case.
+    /// - Returns: the removed payload; nil if nothing was removed.
+    @discardableResult
+    func withdraw(_ id: NodeID, payload: [UInt8]? = nil) -> [UInt8]? {
+        let before = nodeRecords().first { $0.id == id.name }
+        store.withdrawNode(id.name, payload: payload)
+        return nodeRecords().contains { $0.id == id.name } ? nil : before?.payload
+    }
 
     func nodeRecords(livingAtMost ttlMs: Int? = nil) -> [NodeRecord] {
         store.listNodes(livingAtMost: ttlMs, nowMs: nowMs)

@@ -229,7 +229,7 @@ private struct Sweeper {
         _ = machine.roundDue(serverChanges: 0, hasPublished: false)
         _ = machine.taken(.failure(failure))
         _ = machine.measured((rows: 25, oldestMs: 5))
-        #expect(names(machine.folded(1)) == ["backlog 25", "wait 1000"])
+        #expect(names(machine.folded(0)) == ["backlog 25", "wait 1000"])
     }
 
     // MARK: Resync markers

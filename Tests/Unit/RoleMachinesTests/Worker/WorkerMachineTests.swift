@@ -291,5 +291,6 @@ import Testing
         bench.announce()
         bench.finishRun("eleven bytes")
         #expect(bench.takeSent() == [[RequestError(.payloadTooLarge, "").code.rawValue]])
+        #expect(bench.machine.resultsRead == 0)
     }
 }

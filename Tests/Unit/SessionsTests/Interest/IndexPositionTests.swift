@@ -61,6 +61,16 @@ import Testing
         return (machine, announcement.number)
     }
 
+    @Test func aChangeMayBringItsRoutes() throws {
+        var machine = machine()
+        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
+        let actions = machine.routesChanged(to: { _ in ShardRoute(ShardID(3), version: 77) }, nowMs: 1)
+        #expect(try announced(actions).shard == 3)
+        let later = try machine.subscribed(hub: 0, SessionFixture.query(2), known: nil, nowMs: 2)
+        #expect(try announced(later.actions).shard == 3)
+        #expect(machine.routesChanged(nowMs: 3).isEmpty, "they remain")
+    }
+
     @Test func theNewShardsFirstResultCountsWhateverItsEpochAndTheOldOnesAreDropped() throws {
         var (machine, announcement) = try moved()
         #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: announcement - 1), nowMs: 3).isEmpty)

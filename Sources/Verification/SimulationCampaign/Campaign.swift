@@ -1,29 +1,27 @@
 import Foundation
+package import Simulation
 import Synchronization
 
 /// Runs many seeds, several at a time; each world runs on one thread.
 package struct Campaign: Sendable {
-    package struct Failure: Sendable {
-        package let seed: UInt64
-        package let violation: String
-    }
-
     package struct Report: Sendable {
         package var seeds = 0
         package var steps: UInt64 = 0
         package var commits = 0
         package var answers = 0
+        package var silences = 0
         package var seconds = 0.0
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
         /// The failures in the order of their seeds.
-        package var failures: [Failure] = []
+        package var failures: [World.Failure] = []
 
         package var summary: String {
             let perSecond = String(format: "%.1f", Double(seeds) / max(seconds, 0.001))
             return """
                 simulation: \(seeds) seeds, \(failures.count) failed, \(steps) steps, \(commits) mutations, \
-                \(answers) results delivered, \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
+                \(answers) results delivered, \(silences) late answers reported, \
+                \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
                 """
         }
 
@@ -58,16 +56,17 @@ package struct Campaign: Sendable {
                     return state.next - 1
                 }
                 guard let seed else { return }
-                let outcome = Self.run(seed, nil)
+                let outcome = World.outcome(seed: seed)
                 let line = state.withLock { state -> String? in
                     state.report.seeds += 1
                     state.report.steps += outcome.steps
                     state.report.commits += outcome.commits
                     state.report.answers += outcome.answers
+                    state.report.silences += outcome.silences
                     state.report.faults.merge(outcome.faults, uniquingKeysWith: +)
                     state.report.seconds = seconds()
                     if let violation = outcome.violation {
-                        state.report.failures.append(Failure(seed: seed, violation: violation))
+                        state.report.failures.append(World.Failure(seed: seed, violation: violation))
                     }
                     return state.report.seeds % 20 == 0 ? state.report.summary : nil
                 }
@@ -77,28 +76,6 @@ package struct Campaign: Sendable {
         return state.withLock { state in
             state.report.failures.sort { $0.seed < $1.seed }
             return state.report
-        }
-    }
-
-    /// Returns the first seed under which the mistake is noticed.
-    package static func firstNoticed(_ sabotage: Sabotage, seeds: ClosedRange<UInt64>) -> Failure? {
-        for seed in seeds {
-            if let violation = run(seed, sabotage).violation { return Failure(seed: seed, violation: violation) }
-        }
-        return nil
-    }
-
-    /// Runs one seed and reports a line per event.
-    package static func trace(_ seed: UInt64, _ sabotage: Sabotage? = nil, _ line: @escaping (String) -> Void) throws {
-        let outcome = try World(seed: seed, sabotage: sabotage, trace: line).run()
-        line(outcome.violation ?? "all is well")
-    }
-
-    private static func run(_ seed: UInt64, _ sabotage: Sabotage?) -> World.Outcome {
-        do {
-            return try World(seed: seed, sabotage: sabotage).run()
-        } catch {
-            return World.Outcome(violation: "the world could not be made: \(error)", steps: 0, commits: 0, answers: 0)
         }
     }
 }

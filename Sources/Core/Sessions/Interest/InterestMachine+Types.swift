@@ -1,0 +1,63 @@
+package import LiveModel
+import Pacing
+
+extension InterestMachine {
+    package struct Settings: Sendable {
+        /// Time after which an unanswered announcement is repeated, doubling up to `announceRetryMaxMs`.
+        package var announceRetryMs: Int64 = 2_000
+        package var announceRetryMaxMs: Int64 = 30_000
+        /// Time for which a live query without subscriptions is kept, because the next long-poll may be on its way.
+        package var lingerMs: Int64 = 30_000
+        /// Time between two summaries to each shard (anti-entropy).
+        package var summaryMs: Int64 = 10_000
+        /// The limit on live queries of this gateway. Those without subscriptions make room; otherwise a further
+        /// subscription is refused.
+        package var liveQueriesMax = 200_000
+        /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
+        package var answerMaxMs: Int64 = 30_000
+        /// The shards of the cluster; messages that name others are refused.
+        package var shardCount = 64
+
+        var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
+
+        package init() {}
+    }
+
+    /// A delivery from a hub to its sessions.
+    package enum Delivery: Sendable {
+        case result(LiveResult)
+        /// The result that the subscriber holds is current, up to the position.
+        case unchanged(digest: Digest, position: Position)
+        /// A timer run found the same result; for subscriptions that request such runs.
+        case unchangedTick(LiveResult)
+        case failed(RequestError)
+        /// No owner has answered in time; for subscriptions without any answer. They go on.
+        case unanswered(RequestError)
+    }
+
+    package enum Action: Sendable {
+        /// Append to the control stream of the shard.
+        case tell(ShardID, ControlMessage)
+        /// Deliver to the sessions of these hubs that accept answers to this announcement (`Start.fromAnnouncement`).
+        case deliver(hubs: [Int], key: LiveQueryKey, Delivery, answers: UInt64)
+        /// Read the newest recorded epoch of the shard and answer with `epochRead`.
+        case readEpoch(ShardID, call: UInt64)
+        /// Forget the positions of these hubs' subscriptions (`SubscriptionTable.forgetPositions`).
+        case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
+        /// Report to operators that messages named an epoch that was not the recorded one.
+        case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
+    }
+
+    /// The answer to a new subscription.
+    package struct Start: Sendable {
+        /// The delivery that is available at once; nil if the owner must answer first.
+        package var immediate: Delivery?
+        /// The first announcement whose answers the subscription accepts: its client's result is not comparable with
+        /// messages that are already in transit.
+        package var fromAnnouncement: UInt64 = 0
+        /// The first announcement whose answers the position that the client claims does not fence: every result that
+        /// exists when it is made is older than its answer. A position that no owner assigned would fence forever.
+        package var claimUntil = UInt64.max
+        package var actions: [Action] = []
+    }
+}
