@@ -1,5 +1,5 @@
-/// Limits the log lines of a failure that repeats: the first with each text is logged, then one in each interval with the number
-/// of those left out.
+/// Limits the log lines of a failure that repeats: the first with each text is logged, then one in each interval with
+/// the number of those left out.
 package struct RepeatedFailure: Sendable, Hashable {
     package let intervalMs: Int64
     private var lastMs: Int64?

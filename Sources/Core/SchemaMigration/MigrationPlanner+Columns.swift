@@ -90,8 +90,8 @@ extension MigrationPlanner {
         return false
     }
 
-    /// Whether a data type that is not known to this version is another spelling of the type in the database, which names
-    /// neither schemas in the search path nor, for enums, quotes.
+    /// Whether a data type that is not known to this version is another spelling of the type in the database, which
+    /// names neither schemas in the search path nor, for enums, quotes.
     private func isSpelling(of present: String, _ column: Column) -> Bool {
         guard let dataType = column.dataType, !dataType.isKnown else { return false }
         func plain(_ text: String) -> String {

@@ -76,7 +76,7 @@ import Testing
         #expect(RepeatedRequests(countMax: 0).learn(Self.bytes(Self.head("")), try Self.partial()) == nil)
     }
 
-    /// Over a real connection: the same requests, with and without the parser, get the same answers.
+    /// The same requests over a real connection, with and without the parser.
     @Test func repeatedRequestsAreAnsweredLikeTheFirst() async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port)

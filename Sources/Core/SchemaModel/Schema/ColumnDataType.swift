@@ -28,8 +28,8 @@ package struct ColumnDataType: Sendable, Hashable {
     /// The type's name, `character varying(40)`; the element type for lists, unless `conversion` is `.jsonArray`.
     /// `integer` for `serial`.
     package let name: String
-    /// The type without its parameters, to which values are cast before they are stored or compared: an explicit cast to
-    /// `varchar(2)` would cut them, and an assignment refuses them.
+    /// The type without its parameters, to which values are cast before they are stored or compared: an explicit cast
+    /// to `varchar(2)` would cut them, and an assignment refuses them.
     package let castName: String
     private(set) var isSerial: Bool
     /// Nil if the type is native to the scalar.
@@ -40,8 +40,8 @@ package struct ColumnDataType: Sendable, Hashable {
     package let isKnown: Bool
     /// Whether the type holds texts, which full-text search can read.
     let isText: Bool
-    /// Whether values that Postgres takes for equal, or stores alike, may have different texts: `A` and `a` in `citext`,
-    /// 1.24 and 1.2 in `numeric(2,1)`.
+    /// Whether values that Postgres takes for equal, or stores alike, may have different texts: `A` and `a` in
+    /// `citext`, 1.24 and 1.2 in `numeric(2,1)`.
     package let hasEqualTexts: Bool
 
     /// Returns nil if the text is not a type, or a known type that Postgres cannot cast to and from the column's. A

@@ -158,7 +158,8 @@ struct SchemaRefusalTests {
             type B @table { «an»: String! a: A! @ref(fields: "an") }
             """, "must have the type"),
         Refusal(
-            .searchable, "type A @table { a: String @col(dataType: \"interval\") «@searchable» }", "cannot be searched"),
+            .searchable, "type A @table { a: String @col(dataType: \"interval\") «@searchable» }",
+            "cannot be searched"),
         Refusal(
             .unknownDataType, "type A @table { a: String @col(dataType: «\"varchr(9)\"») }", "not known",
             help: "varchar"),
