@@ -46,6 +46,7 @@ import Testing
         head("If-None-Match: \"3\"\nX: y\r\nAccept: */*\r\n"),
         head("If-None-Match: \"3\"\r\nIf-None-Match: \"4\"\r\nAccept: */*\r\n"),
         head("If-None-Match:\r\nAccept: */*\r\n"),
+        head("If-None-Match: \"a\", \"b\"\r\nIf-None-Match: \"3\"\r\nAccept: */*\r\n"),
     ])
     func anythingElseIsLeftToTheParser(_ text: String) throws {
         let repeated = RepeatedRequests(countMax: 4)
@@ -88,9 +89,36 @@ import Testing
             let text = "GET /echo HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"9\"\r\n\r\n"
             client.send(text + text)
             for _ in 0..<2 { #expect(try client.response().body == "GET /echo [] ") }
+            // One and the beginning of another, which goes on with what is known as a request of its own.
+            let begun = "GET /echo?n=1 HTTP/1.1\r\nX: "
+            for next in [text, text, "GET /echo?n=2 HTTP/1.1\r\nHost: x\r\n\r\n"] {
+                client.send(text + begun)
+                #expect(try client.response().body == "GET /echo [] ")
+                client.send(next)
+                #expect(try client.response().body == "GET /echo [n=1] ")
+            }
             client.send(String(text.dropLast(7)))
             client.send(String(text.suffix(7)))
             #expect(try client.response().body == "GET /echo [] ")
+        }
+    }
+
+    /// A client cannot teach the server another meaning of bytes that others send.
+    @Test func theRestOfAHeaderIsNotLearnedAsARequest() async throws {
+        try await withServer { port, _, _ in
+            let known = "GET /echo?n=1 HTTP/1.1\r\nHost: lb\r\n\r\n"
+            for _ in 0..<3 {
+                let attacker = try RawClient(port: port)
+                attacker.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\nGET /echo?n=2 HTTP/1.1\r\nX: ")
+                _ = try attacker.response()
+                attacker.send(known)
+                #expect(try attacker.response().body == "GET /echo [n=2] ")
+            }
+            let other = try RawClient(port: port)
+            for _ in 0..<3 {
+                other.send(known)
+                #expect(try other.response().body == "GET /echo [n=1] ")
+            }
         }
     }
 }

@@ -48,15 +48,44 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
     package var description: String { "\(epoch).\(run).\(id)" + (placement == 0 ? "" : ".\(placement)") }
 
     package init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (3...4).contains(parts.count), let epoch = UInt64(parts[0]), let run = UInt64(parts[1]),
-            run <= Self.runMax, let id = StreamID(String(parts[2]))
-        else { return nil }
+        var text = String(text)
+        guard let position = text.withUTF8({ Position(utf8: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = position
+    }
+
+    /// Reads the text from UTF-8 bytes without creating strings: every poll brings one.
+    package init?(utf8 bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        func next() -> Slice<UnsafeRawBufferPointer>? {
+            guard let dot = rest.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+            defer { rest = rest[(dot + 1)...] }
+            return rest[..<dot]
+        }
+        guard let epoch = next().flatMap(Self.number), let run = next().flatMap(Self.number), run <= Self.runMax else {
+            return nil
+        }
+        let idText = next()
+        let idBytes = UnsafeRawBufferPointer(rebasing: idText ?? rest)
+        guard let id = StreamID(utf8: idBytes) else { return nil }
         var placement: UInt64 = 0
-        if parts.count == 4 {
-            guard let number = UInt64(parts[3]), number > 0 else { return nil }
+        if idText != nil {
+            guard let number = Self.number(rest), number > 0 else { return nil }
             placement = number
         }
         self.init(epoch: epoch, run: run, id: id, placement: placement)
+    }
+
+    /// Returns the number that digits alone spell.
+    private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
+        guard !digits.isEmpty else { return nil }
+        var number: UInt64 = 0
+        for byte in digits {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+            if isOver || overflows { return nil }
+            number = sum
+        }
+        return number
     }
 }

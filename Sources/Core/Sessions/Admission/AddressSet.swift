@@ -5,9 +5,21 @@ package struct AddressSet: Sendable, Hashable {
         let bits: Int
     }
 
-    private let networks: [Network]
+    /// An IPv4 network, for comparison without arrays: every request asks.
+    private struct FourNetwork: Sendable, Hashable {
+        let value: UInt32
+        let mask: UInt32
 
-    package init() { networks = [] }
+        init(_ network: Network) {
+            mask = network.bits == 0 ? 0 : UInt32.max << UInt32(32 - network.bits)
+            value = network.bytes.reduce(0) { $0 << 8 | UInt32($1) } & mask
+        }
+    }
+
+    private let networks: [Network]
+    private let fours: [FourNetwork]
+
+    package init() { (networks, fours) = ([], []) }
 
     /// - Parameter texts: addresses or networks, `10.0.0.0/8`, `fd00::/8`. Nil if one of them is neither.
     package init?(_ texts: [String]) {
@@ -23,10 +35,15 @@ package struct AddressSet: Sendable, Hashable {
             networks.append(Network(bytes: bytes, bits: bits))
         }
         self.networks = networks
+        fours = networks.filter { $0.bytes.count == 4 }.map(FourNetwork.init)
     }
 
     package func contains(_ address: some StringProtocol) -> Bool {
-        guard !networks.isEmpty, let bytes = IPAddressBytes.parse(address) else { return false }
+        if networks.isEmpty { return false }
+        if let four = IPAddressBytes.four(address) {
+            return fours.contains { four & $0.mask == $0.value }
+        }
+        guard let bytes = IPAddressBytes.parse(address) else { return false }
         return networks.contains { network in
             guard network.bytes.count == bytes.count else { return false }
             for index in 0..<bytes.count {
@@ -73,6 +90,25 @@ enum IPAddressBytes {
             bytes.append(byte)
         }
         return bytes
+    }
+
+    /// Returns an IPv4 address as a number; nil for anything else.
+    static func four(_ text: some StringProtocol) -> UInt32? {
+        var (address, part, digits, dots): (UInt32, UInt32, Int, Int) = (0, 0, 0, 0)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                // Without leading zeros, which some read as octal.
+                if digits > 0, part == 0 { return nil }
+                part = part * 10 + UInt32(byte - UInt8(ascii: "0"))
+                digits += 1
+                if part > 255 { return nil }
+            case UInt8(ascii: ".") where digits > 0 && dots < 3:
+                (address, part, digits, dots) = (address << 8 | part, 0, 0, dots + 1)
+            default: return nil
+            }
+        }
+        return digits > 0 && dots == 3 ? address << 8 | part : nil
     }
 
     private static func six(_ text: String) -> [UInt8]? {

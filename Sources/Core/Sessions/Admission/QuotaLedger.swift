@@ -47,8 +47,10 @@ package struct QuotaLimits: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether `resource` is counted at all.
-    package func counts(_ resource: QuotaResource) -> Bool { !self[resource].isNone }
+    /// Whether `resource` is counted for one of the subjects.
+    package func counts(_ resource: QuotaResource, for subjects: [QuotaSubject]) -> Bool {
+        subjects.contains { maximum(resource, of: $0) > 0 }
+    }
 
     subscript(resource: QuotaResource) -> Limit {
         switch resource {

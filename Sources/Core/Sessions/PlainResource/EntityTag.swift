@@ -35,33 +35,45 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The first tag of an `If-None-Match` header that has our form; weak ones count. Others are no error: they match
     /// nothing.
     package init?(ifNoneMatch header: String) {
-        for part in header.split(separator: ",") {
-            var tag = part.drop { $0 == " " || $0 == "\t" }
-            if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
-            while let last = tag.last, last == " " || last == "\t" { tag = tag.dropLast() }
-            guard tag.count >= 2, tag.first == "\"", tag.last == "\"" else { continue }
-            if let parsed = Self(bare: tag.dropFirst().dropLast()) {
-                self = parsed
-                return
-            }
+        var header = header
+        guard let tag = header.withUTF8({ Self.first(in: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = tag
+    }
+
+    private static func first(in header: UnsafeRawBufferPointer) -> EntityTag? {
+        for part in header.split(separator: UInt8(ascii: ",")) {
+            func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+            var tag = part.drop(while: isBlank)
+            if tag.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")]) { tag = tag.dropFirst(2) }
+            while let last = tag.last, isBlank(last) { tag = tag.dropLast() }
+            guard tag.count >= 2, tag.first == UInt8(ascii: "\""), tag.last == UInt8(ascii: "\"") else { continue }
+            if let parsed = Self(bareBytes: tag.dropFirst().dropLast()) { return parsed }
         }
         return nil
     }
 
     /// The form without quotes, which `Last-Event-ID` of an event stream has, too.
     package init?(bare text: some StringProtocol) {
-        let parts = text.split(separator: "@", maxSplits: 2, omittingEmptySubsequences: false)
-        guard let first = parts.first, let digest = Digest(hex: first) else { return nil }
+        var text = String(text)
+        guard let tag = text.withUTF8({ Self(bareBytes: UnsafeRawBufferPointer($0)[...]) }) else { return nil }
+        self = tag
+    }
+
+    private init?(bareBytes bytes: Slice<UnsafeRawBufferPointer>) {
+        let at = UInt8(ascii: "@")
+        let end = bytes.firstIndex(of: at) ?? bytes.endIndex
+        guard let digest = Digest(hexBytes: UnsafeRawBufferPointer(rebasing: bytes[..<end])) else { return nil }
         self.digest = digest
-        switch parts.count {
-        case 1: (position, keyPrefix) = (nil, nil)
-        case 3:
-            guard let position = Position(parts[1]), parts[2].utf8.count == 16,
-                let keyPrefix = UInt64(parts[2], radix: 16)
-            else { return nil }
-            (self.position, self.keyPrefix) = (position, keyPrefix)
-        default: return nil
+        guard end < bytes.endIndex else {
+            (position, keyPrefix) = (nil, nil)
+            return
         }
+        let rest = bytes[(end + 1)...]
+        guard let middle = rest.firstIndex(of: at), rest.endIndex - middle == 17,
+            let position = Position(utf8: UnsafeRawBufferPointer(rebasing: rest[..<middle])),
+            let keyPrefix = UInt64(String(decoding: rest[(middle + 1)...], as: UTF8.self), radix: 16)
+        else { return nil }
+        (self.position, self.keyPrefix) = (position, keyPrefix)
     }
 
     package var bare: String { String(description.dropFirst().dropLast()) }

@@ -34,6 +34,9 @@ package struct HTTPSession {
     /// The reason that the identity is no longer accepted, if any.
     var identityRefusal: RequestError? { executor.refusal(of: identity) }
 
+    /// Whether the sender's token has expired.
+    package var isExpired: Bool { identity.expiresAtMs.map { $0 <= executor.clock.nowMs() } ?? false }
+
     /// The reason that the operation may no longer run, if any: its authorization can depend on the time.
     package var authorizationRefusal: RequestError? {
         resolved.refusal(nowMs: executor.clock.nowMs())

@@ -21,12 +21,12 @@ package final class QuotaGate: Sendable {
 
     /// - Throws: `.limitExceeded`.
     package func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
-        guard limits.counts(resource), !subjects.isEmpty else { return }
+        guard limits.counts(resource, for: subjects) else { return }
         try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(resource, for: subjects) }
     }
 
     package func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
-        guard limits.counts(resource), !subjects.isEmpty else { return }
+        guard limits.counts(resource, for: subjects) else { return }
         ledger.withLock { $0.release(resource, for: subjects) }
     }
 

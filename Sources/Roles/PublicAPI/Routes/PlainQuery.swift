@@ -48,7 +48,8 @@ extension PublicRouter {
             }
             let liveQuery = resolved.liveQuery
             let known = tag?.known(of: liveQuery.key)
-            if call.request.memo != nil {
+            // An API key is compared each time: another one may have got its name.
+            if call.request.memo != nil, identity.apiKey == nil {
                 call.exchange.eventLoop.execute {
                     call.request.memo?.value = PreparedQuery(
                         resolved, identity, waitMs: waitMs, headers: call.commonHeaders,
@@ -87,7 +88,7 @@ extension PublicRouter {
                     failed: { call.fail($0) })
                 return true
             }
-            if gateway != nil, tag == nil { try sessions.admit() }
+            if gateway != nil, tag == nil { try admitSession() }
             let session = try pollSession(call, resolved, prepared.liveQuery, identity)
             longPoll(call, session, known: known, waitMs: waitMs)
         } catch {
@@ -161,6 +162,7 @@ extension PublicRouter {
         LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in
             // The authorization may have changed during the wait.
             if let refusal = session.authorizationRefusal { return call.fail(refusal) }
+            if case .result = ending, session.isExpired { return call.fail(.tokenExpired) }
             switch ending {
             case .result(let result):
                 let tag = EntityTag(

@@ -47,8 +47,7 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
             if left <= 0 { context.close(promise: nil) }
         case .http1:
             if http1.takesWhole(bytes) { return }
-            http1.bytesArrive(bytes)
-            context.fireChannelRead(data)
+            parse(bytes, data, context)
         case .detecting(var before):
             if before.readableBytes > 0 {
                 before.writeBuffer(&bytes)
@@ -66,9 +65,16 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
                 return
             }
             state = .http1
-            http1.bytesArrive(bytes)
-            context.fireChannelRead(wrapInboundOut(bytes))
+            parse(bytes, wrapInboundOut(bytes), context)
         }
+    }
+
+    private func parse(_ bytes: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
+        // An upgrade removes it meanwhile.
+        let http1 = http1
+        http1.bytesArrive(bytes)
+        context.fireChannelRead(data)
+        http1.bytesParsed(bytes)
     }
 }
 

@@ -70,6 +70,11 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var deadlineMs: Int64
     /// A read that may be exactly one request, while the parser takes it.
     private var wholeRead: ByteBuffer?
+    /// Whether the parser holds nothing of a next request. It tells of a request's end before it takes what follows in
+    /// the same read, so only a read that ended with a header counts.
+    private var isParserClean = true
+    /// Set when another parser took over, which passes on what is left of a read later.
+    private var wasParserRestarted = false
     private var remoteIP: String?
 
     /// Adds the HTTP/1.1 handlers to an accepted channel, on its event loop.
@@ -171,21 +176,27 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     /// Whether the next bytes begin a request that can be answered at once.
     private var isBetweenRequests: Bool {
-        guard case .awaitingHead(begun: false) = phase, current == nil, queue.isEmpty, !isParserStopped else {
-            return false
-        }
+        guard case .awaitingHead(begun: false) = phase, isParserClean, !wasParserRestarted, !isParserStopped,
+            current == nil, queue.isEmpty
+        else { return false }
         return !finalResponseSent && !isAdvancing && transport.pendingBytes == 0 && !transport.isDead
     }
 
     func bytesArrive(_ bytes: ByteBuffer) {
-        guard case .awaitingHead(let begun) = phase else { return }
         wholeRead = isBetweenRequests ? bytes : nil
+        isParserClean = false
+        guard case .awaitingHead(let begun) = phase else { return }
         if !begun {
             phase = .awaitingHead(begun: true)
             sawTargetEnd = false
             if current == nil { setDeadline(context.configuration.headerTimeoutMs) }
         }
         if !sawTargetEnd { sawTargetEnd = bytes.readableBytesView.contains(UInt8(ascii: "\n")) }
+    }
+
+    func bytesParsed(_ bytes: ByteBuffer) {
+        guard case .awaitingHead(begun: false) = phase else { return }
+        isParserClean = bytes.readableBytesView.suffix(4).elementsEqual("\r\n\r\n".utf8)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -341,6 +352,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// Replaces the parser, which stops after a request with `Upgrade`; used when the upgrade is not accepted.
     private func restartParser() {
         guard let pipeline = channelContext?.pipeline.syncOperations, let old = decoder else { return }
+        wasParserRestarted = true
         let new = Self.makeDecoder(context.configuration)
         decoder = new
         do {

@@ -33,6 +33,7 @@ final class RepeatedRequests {
             else { return nil }
             self.bytes = bytes
             var value = bytes.count..<bytes.count
+            var hasTag = false
             var line = 0
             while let newline = bytes[line...].firstIndex(of: UInt8(ascii: "\n")) {
                 line = newline + 1
@@ -42,20 +43,28 @@ final class RepeatedRequests {
                     guard line + 2 == bytes.count else { return nil }
                     break
                 }
-                if line < bytes.count, bytes[line] | 0x20 == UInt8(ascii: "i"), let found = Self.value(bytes, at: line)
-                {
-                    guard value.isEmpty else { return nil }
-                    value = found
+                guard line < bytes.count, bytes[line] | 0x20 == UInt8(ascii: "i"), Self.isTag(bytes, at: line) else {
+                    continue
                 }
+                // A second line would be another first.
+                guard !hasTag else { return nil }
+                hasTag = true
+                value = Self.value(bytes, at: line) ?? value
             }
             self.value = value
         }
 
-        /// The value's range if the line is an `If-None-Match` with one.
+        /// Whether the line is an `If-None-Match`.
+        private static func isTag(_ bytes: UnsafeRawBufferPointer, at line: Int) -> Bool {
+            let colon = line + name.count
+            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { return false }
+            for (index, byte) in name.enumerated() where bytes[line + index] | 0x20 != byte { return false }
+            return true
+        }
+
+        /// The range of the line's value, if it can be cut out.
         private static func value(_ bytes: UnsafeRawBufferPointer, at line: Int) -> Range<Int>? {
             let colon = line + name.count
-            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { return nil }
-            for (index, byte) in name.enumerated() where bytes[line + index] | 0x20 != byte { return nil }
             var begin = colon + 1
             while begin < bytes.count, bytes[begin] == UInt8(ascii: " ") { begin += 1 }
             guard let end = bytes[begin...].firstIndex(of: UInt8(ascii: "\r")), end > begin else { return nil }
