@@ -71,6 +71,33 @@ package final class HTTPExchange: @unchecked Sendable {
         respond(status, headers: headers, body: ByteBuffer(bytes: body))
     }
 
+    /// Sends a complete 200 to a GET request, of which the last fields and the body are the same for many requests.
+    /// - Parameters:
+    ///   - field: the name of the field that this response alone has, in the capitals that are sent.
+    ///   - value: its value, without control characters.
+    ///   - shared: the other fields as lines, with `Content-Length`, an empty line and the body.
+    package func respond(_ field: StaticString, _ value: String, shared: ByteBuffer) {
+        eventLoop.assertInEventLoop()
+        guard case .waiting = phase else { return misuse("responded twice") }
+        settleKeepAlive([:])
+        var head = transport.channel.allocator.buffer(capacity: 160)
+        head.writeStaticString("HTTP/1.1 200 OK\r\n")
+        if !keepAlive {
+            head.writeStaticString("Connection: close\r\n")
+        } else if isHTTP10 {
+            head.writeStaticString("Connection: keep-alive\r\n")
+        }
+        head.writeStaticString("Date: ")
+        head.writeBytes(transport.table.date())
+        head.writeStaticString("\r\n")
+        head.writeStaticString(field)
+        head.writeStaticString(": ")
+        head.writeString(value)
+        head.writeStaticString("\r\n")
+        head.withUnsafeReadableBytes { transport.write(head: $0, shared: shared, tail: []) }
+        finish()
+    }
+
     /// Starts a response of unknown length (SSE, multipart).
     package func startStream(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:]) {
         onLoop { $0.startNow(status, headers) }

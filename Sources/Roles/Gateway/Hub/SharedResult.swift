@@ -14,6 +14,7 @@ package final class SharedResult {
     private var streamTexts: [(format: StreamFormat, text: ByteBuffer)] = []
     /// Patches by the digest that the client holds; nil if the whole result is shorter. Bounded by `framesMax`.
     private var deltas: [Digest: ByteBuffer?] = [:]
+    private var poll: ByteBuffer?
     private var streamDeltas: [Digest: [(format: StreamFormat, text: ByteBuffer)]] = [:]
 
     private final class Encoding {
@@ -47,6 +48,7 @@ package final class SharedResult {
     var heldBytes: Int {
         let copies =
             encodings.reduce(streamTexts.count) { $0 + 1 + $1.frames.count } + deltas.count + streamDeltas.count
+            + (poll == nil ? 0 : 1)
         return (1 + copies) * byteCount
     }
 
@@ -82,6 +84,26 @@ package final class SharedResult {
         EncodingMetrics.shared.encodings[.stream(format)].increment()
         let text = ByteBuffer(bytes: format.result(result, of: key))
         streamTexts.append((format, text))
+        return text
+    }
+
+    /// Returns the end of an answer to a poll: `ETag`, `Cache-Control`, `Content-Type`, `Content-Length`, an empty line
+    /// and the body.
+    /// - Parameter cacheControl: the field's value, which is the same for all polls of a live query.
+    package func pollAnswer(cacheControl: String) -> ByteBuffer {
+        if let poll { return poll }
+        let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
+        let body = result.answer.envelope
+        var text = ByteBuffer(
+            string: """
+                ETag: \(tag)\r
+                Cache-Control: \(cacheControl)\r
+                Content-Type: application/json\r
+                Content-Length: \(body.count)\r
+                \r\n
+                """)
+        text.writeBytes(body)
+        poll = text
         return text
     }
 

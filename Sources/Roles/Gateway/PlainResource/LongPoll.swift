@@ -8,8 +8,8 @@ import Sessions
 ///
 /// Belongs to the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
 package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
-    package enum Ending: Sendable {
-        case result(LiveResult)
+    package enum Ending {
+        case result(SharedResult)
         /// The wait ended without a new result.
         case waited
         case failed(RequestError)
@@ -54,7 +54,7 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
         switch delivery {
-        case .result(let shared): end(.result(shared.result))
+        case .result(let shared): end(.result(shared))
         case .failed(let error): end(.failed(error))
         }
     }

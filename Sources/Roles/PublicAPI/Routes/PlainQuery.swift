@@ -128,11 +128,29 @@ extension PublicRouter {
         }
     }
 
+    /// Sends a result that many polls get. An answer without fields of its own but the trace is made once.
+    private func answer(_ call: Call, _ shared: SharedResult, known: KnownResult?, _ session: HTTPSession) {
+        let result = shared.result
+        let hasOwnFields = !call.commonHeaders.isEmpty || call.request.method != .GET
+        guard !hasOwnFields, known?.digest != result.digest, !Preferences.acceptsDelta(call.request.header("a-im"))
+        else {
+            let tag = EntityTag(
+                KnownResult(digest: result.digest, position: result.position), of: session.liveQuery.key)
+            return answer(
+                call, tag: tag, known: known, result.digest, result.answer, session.resolved, session.liveQuery)
+        }
+        call.exchange.respond(
+            "X-Trace-Id", call.traceID, shared: shared.pollAnswer(cacheControl: Self.cacheControl(session.resolved)))
+    }
+
+    private static func cacheControl(_ resolved: ResolvedOperation) -> String {
+        resolved.operation.authReads == .nothing ? "no-cache" : "private, no-cache"
+    }
+
     private func headers(_ call: Call, _ tag: EntityTag, _ resolved: ResolvedOperation) -> HTTPHeaders {
         var headers = call.headers
         headers.replaceOrAdd(name: "etag", value: tag.description)
-        headers.replaceOrAdd(
-            name: "cache-control", value: resolved.operation.authReads == .nothing ? "no-cache" : "private, no-cache")
+        headers.replaceOrAdd(name: "cache-control", value: Self.cacheControl(resolved))
         return headers
     }
 
@@ -164,11 +182,7 @@ extension PublicRouter {
             if let refusal = session.authorizationRefusal { return call.fail(refusal) }
             if case .result = ending, session.isExpired { return call.fail(.tokenExpired) }
             switch ending {
-            case .result(let result):
-                let tag = EntityTag(
-                    KnownResult(digest: result.digest, position: result.position), of: session.liveQuery.key)
-                self.answer(
-                    call, tag: tag, known: known, result.digest, result.answer, session.resolved, session.liveQuery)
+            case .result(let shared): self.answer(call, shared, known: known, session)
             case .waited:
                 // The owner may not have responded at all, so the database decides.
                 let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))

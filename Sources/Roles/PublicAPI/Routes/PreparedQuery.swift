@@ -13,7 +13,7 @@ final class PreparedQuery {
 
     let resolved: ResolvedOperation
     let liveQuery: LiveQuery
-    /// The sender's identity, without the parts that depend on the connection.
+    /// The sender, as at the first sender's address: a signed-out one is charged at its own (`Identity.at`).
     let identity: Identity
     /// Nil for one that is answered at once.
     let waitMs: Int64?
