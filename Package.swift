@@ -98,25 +98,17 @@ let package = Package(
         module(.languages, "JSONPatch", ["JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
-        // A project's schema as tables and types, its files, and diagnostics about them
         module(.core, "SchemaModel", ["CEL", "GraphQLLanguage", "JSON"]),
-        // Operations resolved to trees, with their rules and lints; the values of requests and what results show
         module(.core, "Operations", ["CEL", "GraphQLLanguage", "JSON", "LiveModel", "SchemaModel"]),
-        // SQL plans of operation trees
         module(.core, "QuerySQL", ["JSON", "LiveModel", "Operations", "SchemaModel"]),
-        // DDL that makes a database serve a schema
         module(.core, "SchemaMigration", ["JSON", "SchemaModel"]),
-        // The GraphQL schema that a project's schema generates, as SDL and as answers to introspection
         module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
-        // The compiled whole: stored operations by connector, and several versions of it in deployments
         module(
             .core, "Catalog",
             ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
-        // What a rollout does and when: versions in force, compatibility, progress of the nodes
         module(
             .core, "DeploymentPlan",
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
-        // Token buckets and back-off
         module(.core, "Pacing"),
         module(.core, "Refresh", ["CEL", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
@@ -124,7 +116,6 @@ let package = Package(
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
         module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", heap]),
-        // What worker, gateway and publisher decide: facts in, effects out
         module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells

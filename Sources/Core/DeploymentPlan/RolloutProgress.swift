@@ -55,7 +55,7 @@ package struct RolloutRoster: Sendable {
             return
         }
         if firstMs == nil {
-            // Time during which the list could not be read does not age entries.
+            // Entries do not age while the list cannot be read.
             firstMs = nowMs
             seen = seen.mapValues { ($0.record, nowMs) }
         }

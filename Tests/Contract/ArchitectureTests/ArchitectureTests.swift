@@ -88,13 +88,13 @@ import Testing
         "    let now = ContinuousClock.now", "    let now = Date()", "    let one = Int.random(in: 0..<9)",
         "    let one = all.randomElement()",
     ])
-    func whatIsNotPureIsFound(line: String) {
+    func impureLinesAreFound(line: String) {
         let isPure = Purity().holds(in: line[...])
         #expect(!isPure)
     }
 
     @Test(arguments: ["import LiveModel", "    let one = Int.random(in: 0..<9, using: &random)", "    var awaited = 1"])
-    func whatIsPureIsLeftAlone(line: String) {
+    func pureLinesAreAccepted(line: String) {
         let isPure = Purity().holds(in: line[...])
         #expect(isPure)
     }

@@ -27,7 +27,7 @@ struct RedisFailureTests {
 
     @Test("kill -9 and restart with data: everything acknowledged is read, in order, with a signal")
     func restartWithData() async throws {
-        // What the server acknowledged survives it only so.
+        // Acknowledged writes survive only with fsync.
         let redis = try TestRedis(options: ["--appendonly", "yes", "--appendfsync", "always"])
         let broker = try redis.broker()
         let stream = broker.keys.events(shard: 0)
@@ -68,7 +68,7 @@ struct RedisFailureTests {
         await broker.close()
     }
 
-    @Test("on an idle connection callers send themselves")
+    @Test("callers write directly to an idle connection")
     func idle() async throws {
         let redis = try TestRedis()
         let broker = try redis.broker()

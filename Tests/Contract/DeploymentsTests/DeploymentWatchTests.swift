@@ -289,7 +289,7 @@ struct DeploymentWatchTests {
         }
     }
 
-    @Test func whatIsServedStaysWhileTheDatabaseIsAway() async throws {
+    @Test func theServedDeploymentStaysWhileTheDatabaseIsAway() async throws {
         try await with { fixture in
             try await fixture.deploy(Self.first)
             let watch = try await fixture.watch()

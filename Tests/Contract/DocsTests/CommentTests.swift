@@ -21,6 +21,8 @@ import Testing
     }
     private static var dialect: Regex<Substring> { #/(?i)\b(?:anew|whoever|thereof|wherefore|whence|told)\b/# }
 
+    private static var riddle: Regex<Substring> { #/\bfunc (?:what|who|where|when|it)[A-Z]\w*/# }
+
     /// Lines of Swift files with a comment.
     private static func comments() throws -> [Line] {
         var found: [Line] = []
@@ -69,5 +71,20 @@ import Testing
                 #expect(line.firstMatch(of: dialect) == nil, "\(page.path): \(line)")
             }
         }
+    }
+
+    /// A name states the thing and what is expected of it: `failedRemoteRunsAreRetriedAlone`.
+    @Test func testNamesBeginWithTheThing() throws {
+        var found: [String] = []
+        for file in Repository.files(below: "Tests", ending: ".swift") {
+            for match in try Repository.text(file).matches(of: Self.riddle) { found.append("\(file) \(match.output)") }
+        }
+        #expect(found == [])
+    }
+
+    @Test(arguments: ["what", "who", "where", "when", "it"])
+    func aNameWithoutItsThingIsFound(start: String) {
+        #expect("func \(start)IsKept()".contains(Self.riddle))
+        #expect(!"func \(start)out()".contains(Self.riddle))
     }
 }

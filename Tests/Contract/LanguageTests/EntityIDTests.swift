@@ -143,7 +143,7 @@ extension Language {
             #expect(String(decoding: result.answer.body, as: UTF8.self).contains(##""_select":[{"#":"x"}]"##))
         }
 
-        @Test func whatIsRedactedKeepsNoId() async throws {
+        @Test func redactedRowsHaveNoEntityID() async throws {
             let text =
                 """
                 query Q {
@@ -155,7 +155,7 @@ extension Language {
             #expect(try shape(result) == [#"["novel"]"#])
         }
 
-        @Test func whatAFailedCheckWithholdsHasNone() async throws {
+        @Test func rowsWithheldByACheckHaveNoEntityID() async throws {
             let result = try await run(
                 try operation(#"query Q { novel(id: "<m1>") { title } user(id: "bob") { name role @check } }"#))
             #expect(String(decoding: result.answer.body, as: UTF8.self) == #"{"novel":{"title":"Alpha"},"user":null}"#)

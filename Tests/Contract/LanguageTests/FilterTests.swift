@@ -1,4 +1,7 @@
+import TestSupport
 import Testing
+
+@testable import Operations
 
 extension Language {
     /// Every operator of every type, the relations, and the ways to give a value.
@@ -240,5 +243,32 @@ extension Language {
         ]
 
         @Test(arguments: rows) func row(_ row: QueryRow) async throws { try await row.check("filters") }
+
+        /// The operators, and the suffixes of their other spellings: `eq`, and `_expr` of `eq_expr`.
+        private static let spellings = Set(
+            FilterOperator.all.flatMap { spelling in
+                let parts = spelling.name.split(separator: "_", maxSplits: 1)
+                return parts.indices.map { ($0 == 0 ? "" : "_") + parts[$0] }
+            })
+
+        @Test func everyOperatorHasARow() throws {
+            let texts = Self.rows.flatMap { [$0.operation, $0.variables] }
+            #expect(Self.spellings.isSuperset(of: ["eq", "excludesAll", "_expr", "_date", "_time"]))
+            for spelling in Self.spellings {
+                let start = spelling.hasPrefix("_") ? "" : "\\b"
+                let use = try Regex("\(start)\(spelling)(?:_expr|_date|_time)?\"?:")
+                #expect(texts.contains { $0.contains(use) }, "no row of FilterTests has \(spelling)")
+            }
+        }
+
+        @Test func everyOperatorIsInTheReference() throws {
+            let page = try Repository.text("docs/reference/sql-connect.md")
+            let section = try #require(page.split(separator: "\n### ").first { $0.hasPrefix("5.5 Filters\n") })
+            for spelling in Self.spellings {
+                let start = spelling.hasPrefix("_") ? "" : "\\b"
+                let named = try Regex("\(start)\(spelling)(?![A-Za-z])")
+                #expect(section.contains(named), "docs/reference/sql-connect.md §5.5 lacks \(spelling)")
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ extension Language {
             arguments: [
                 "CREATE UNIQUE INDEX post_idx ON post (slug)", "ALTER TABLE post ADD CONSTRAINT post_idx UNIQUE (slug)",
             ], [false, true])
-        func whatIsReplacedKeepsNothingUnique(former: String, isConcurrent: Bool) async throws {
+        func theNewUniqueIndexIsBuiltBeforeTheReplacement(former: String, isConcurrent: Bool) async throws {
             let schema = try MigrationOf.schema(
                 """
                 type Post @table @unique(fields: ["slug"], indexName: "post_slug_uidx")
@@ -256,7 +256,7 @@ extension Language {
             ("ALTER TABLE post REPLICA IDENTITY USING INDEX post_idx", "which updates of a published table need"),
             ("CLUSTER post USING post_idx", "CLUSTER uses it"),
         ])
-        func whatOthersGoByIsKept(further: String, reason: String) async throws {
+        func indexesUsedByReplicationOrClusterAreKept(further: String, reason: String) async throws {
             let schema = try MigrationOf.schema(
                 "type Post @table { slug: String! @unique(indexName: \"post_idx\") author: String! }")
             let tables =

@@ -68,7 +68,7 @@ extension Language {
         }
 
         /// The run ends with one time-out, not with one after the other.
-        @Test func whatWasNotAskedForFailsWithWhatWasLate() async throws {
+        @Test func resolverCallsAfterATimeoutFailToo() async throws {
             let (outcomes, asked) = try await run(count: 64) { _ in true }
             #expect((1..<64).contains(asked), "\(asked)")
             for outcome in outcomes[0] {
@@ -80,7 +80,7 @@ extension Language {
             }
         }
 
-        @Test func whatWasAskedForBeforeIsKept() async throws {
+        @Test func resultsBeforeATimeoutAreKept() async throws {
             let (outcomes, asked) = try await run(count: 64) { $0 == "63" }
             #expect(asked == 64)
             for (number, outcome) in outcomes[0].enumerated() {

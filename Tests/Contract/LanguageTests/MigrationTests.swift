@@ -9,7 +9,7 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// What migrations make of the schema is what the queries need.
+    /// A migrated schema needs no further migration.
     @Suite struct Migrations {
         @Test func nothingIsLeftToDo() async throws {
             let running = try #require(LanguageServer.current)
@@ -22,8 +22,8 @@ extension Language {
             #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
         }
 
-        /// Divided, but still without partitions; with a foreign table among them, below another one, too; divided by
-        /// what an index does not hold.
+        /// A partitioned table without partitions; one with a foreign table below a partition; tables partitioned by an
+        /// expression or by a column that the unique index lacks.
         @Test func tablesWithoutPartitionsOrWithForeignOnes() async throws {
             let schema = try Catalog.compile(
                 Project(
@@ -235,7 +235,7 @@ extension Language {
             }
         }
 
-        /// The index holds the very expression that searches ask for.
+        /// Searches use the index.
         @Test func searchesUseTheirIndex() async throws {
             try await LanguageServer.withOwnDatabase { pool in
                 let call = try LanguageSchema.operation(

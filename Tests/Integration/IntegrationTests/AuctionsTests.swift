@@ -133,7 +133,7 @@ struct AuctionsTests {
             #expect(try await board.data()["bids"]?[0]?["userUid"]?.stringValue == "zoe")
             #expect(try await own.data()["bids"]?[0]?["amount"]?.intValue == 90_000)
 
-            // The first that the two others hear of is what concerns them.
+            // The other two receive nothing until a change concerns them.
             #expect(try await bid(address, "yan", lot, 95_000).body["errors"] == nil)
             #expect(try await others.data()["bids"]?.arrayValue?.count == 1)
             let moved = try await API.mutate(address, "MoveLot", ["id": id, "from": "Books", "to": "Maps"])

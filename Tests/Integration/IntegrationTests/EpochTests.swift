@@ -28,7 +28,7 @@ struct EpochTests {
             let (one, two) = (ShardID(1), ShardID(2))
             let first = try await own.newest(of: one)
             #expect(first.recorded == 0)
-            // Above what both servers forgot: the time in milliseconds.
+            // The floor is the current time, above anything either server forgot.
             #expect(first.floor > 1_700_000_000_000)
             #expect(try await own.record(1, of: one))
             #expect(try await !own.record(1, of: one))
@@ -52,7 +52,7 @@ struct EpochTests {
     }
 
     /// The new owner's epoch must be above the former one's, or gateways would take it for the former.
-    @Test func anEmptyRedisWhoseClockIsBehind() async throws {
+    @Test func updatesArriveAfterAnEmptyRedisWithAnotherClock() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway")
             let (subscriber, update) = try await Self.follow(node.address)
@@ -68,7 +68,7 @@ struct EpochTests {
 
     /// The leases of a dead worker were granted by a clock that was ahead. They end by the corrected clock after their
     /// usual time, not when that clock has caught up.
-    @Test func leasesOfADeadWorkerByAClockThatWasAhead() async throws {
+    @Test func leasesGrantedByAClockAheadEndAfterTheirUsualTime() async throws {
         try await Cluster.with(keepsData: true) { cluster in
             let node = try await cluster.start(roles: "api,gateway")
             let workers = [try await cluster.start(roles: "worker"), try await cluster.start(roles: "worker")]

@@ -14,7 +14,7 @@ struct PartialResultTests: SampleProjectTests {
         }
         """
 
-    @Test func whatStandsBeforeAFailedCheckIsFollowed() async throws {
+    @Test func rowsReadBeforeAFailedCheckAreFollowed() async throws {
         try await withProject { project, folder in
             try append(Self.operations, to: project + "/connector/queries.gql")
             let settings = ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"]

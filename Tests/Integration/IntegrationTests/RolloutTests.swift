@@ -224,7 +224,7 @@ struct RolloutTests {
         }
     }
 
-    @Test func whatWouldBreakIsRefused() async throws {
+    @Test func breakingDeploymentsAreRefused() async throws {
         try await Cluster.with { cluster in
             let quick = ["deploy.pollMs=100ms"]
             let node = try await cluster.start(roles: "api,worker,gateway", settings: quick)

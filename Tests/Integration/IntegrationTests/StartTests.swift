@@ -22,7 +22,7 @@ struct StartTests {
         try #require(await migration.waitForExit() == 0)
     }
 
-    @Test func itWaitsAliveAndNotReady() async throws {
+    @Test func aWaitingNodeIsAliveAndNotReady() async throws {
         try await Servers.with { servers in
             try await migrate(servers)
             await servers.postgres.crash()
@@ -55,7 +55,7 @@ struct StartTests {
         }
     }
 
-    @Test func itStopsCleanlyWhileItWaits() async throws {
+    @Test func aWaitingNodeStopsCleanly() async throws {
         try await Servers.with { servers in
             await servers.redis.crash()
             let node = try serve(servers.postgres.connectionString, servers.redis.url, ["http.port=0"])
@@ -65,7 +65,7 @@ struct StartTests {
         }
     }
 
-    @Test func itEndsWhenTheBoundIsReached() async throws {
+    @Test func theStartFailsWhenTheWaitReachesItsBound() async throws {
         try await Servers.with { servers in
             await servers.redis.crash()
             let node = try serve(
@@ -75,7 +75,7 @@ struct StartTests {
         }
     }
 
-    @Test func itEndsAtOnceWhenNoWaitingHelps() async throws {
+    @Test func theStartFailsAtOnceWhenWaitingCannotHelp() async throws {
         let temporary = try TemporaryFolder()
         defer { temporary.remove() }
         let folder = temporary.path + "/data"

@@ -136,15 +136,15 @@ struct TLSTests {
                     ] + trust)
                 #expect(load.code == 0, "\(transport): \(load)")
             }
-            // The admin port has no TLS of its own; an address behind a proxy has. The public port says that it is not
-            // it.
+            // The admin port has no TLS of its own; an address behind a proxy has. The public port answers that
+            // it has no admin routes.
             let admin = try await freshet(["admin", "shards", "--url", url] + trust)
             #expect(admin.code == 1 && admin.output.contains("not found"), "\(admin)")
             #expect(try await freshet(["admin", "shards", "--url", url]).output.contains("is not trusted"))
         }
     }
 
-    @Test func aConnectionTooManyIsRefusedAtOnce() async throws {
+    @Test func connectionsBeyondTheLimitAreRefusedAtOnce() async throws {
         try await withNode(["http.connectionsMax=16"]) { node, files in
             try await PythonClients.run(
                 "full_client.py", [String(node.address.port), files.authority, "16"])

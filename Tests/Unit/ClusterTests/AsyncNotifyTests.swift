@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AsyncNotifyTests {
     private static let longMs = 3_600_000
 
-    @Test func itEndsAWait() async {
+    @Test func aNotificationEndsAWait() async {
         let notify = AsyncNotify()
         let waiting = Task { await notify.wait(ms: Self.longMs) }
         notify.notify()

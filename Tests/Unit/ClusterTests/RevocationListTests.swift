@@ -32,7 +32,7 @@ struct RevocationListTests {
         list.revocation(of: Auth(uid: uid, token: [:]), apiKey: nil) != nil
     }
 
-    @Test func whatOneNodeRevokesTheOthersReadAndTakeBack() async throws {
+    @Test func revocationsOfANodeAreReadAndTakenBackByOthers() async throws {
         let (one, two) = (list(), list())
         #expect(try await two.refresh() == false)
         try await one.revoke(.uid("ann"), forMs: nil, sparesLaterTokens: false)

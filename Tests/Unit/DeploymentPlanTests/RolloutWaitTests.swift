@@ -20,7 +20,7 @@ import Testing
             for: goal, 7, version, RolloutRoster(heartbeatMs: 100, ttlMs: 500), timeoutMs: timeoutMs, nowMs: 0)
     }
 
-    @Test func itEndsWhenEveryNodeHasLoadedAndTheListHasSettled() {
+    @Test func theWaitEndsWhenEveryNodeHasLoadedAndTheListHasSettled() {
         var wait = wait()
         #expect(wait.looked([node("a"), node("b")], nowMs: 0) == [.report(done: 0, nodes: 2), .lookAgain])
         #expect(

@@ -146,7 +146,7 @@ import TestSupport
             ])
     }
 
-    @Test func whatCanBeAskedForNowDoesNotWait() throws {
+    @Test func textsThatFitARequestAreSentAtOnce() throws {
         var batcher = batcher {
             ($0.inFlightMax, $0.textsPerRequestMax, $0.waitingTextsMax) = (2, 2, 3)
         }
@@ -270,7 +270,7 @@ import TestSupport
         #expect(requests(batcher.submit(texts, for: "w", nowMs: 110)).map(\.texts.count) == [4])
     }
 
-    @Test func whatWasLateWaitsBehindOlderTexts() throws {
+    @Test func lateTextsAreRetriedBehindOlderOnes() throws {
         var batcher = batcher { ($0.inFlightMax, $0.timeoutMs) = (1, 100) }
         let block = requests(batcher.submit([Self.text("-")], for: "0", nowMs: 0))[0]
         _ = batcher.submit([Self.text("a")], for: "ann", nowMs: 10)

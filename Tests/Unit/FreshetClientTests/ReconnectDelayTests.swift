@@ -18,7 +18,7 @@ import Testing
         #expect(delays(failures: 1_000, retryAfterMs: nil).allSatisfy { (2_500...5_000).contains($0) })
     }
 
-    @Test func whatTheServerAsksForGoesFirst() {
+    @Test func theServersDelayTakesPrecedence() {
         let told = delays(failures: 0, retryAfterMs: 7_000)
         #expect(told.allSatisfy { (7_000..<8_000).contains($0) })
         #expect(Set(told.map { $0 / 100 }).count == 10, "spread over the second")

@@ -57,7 +57,7 @@ import Testing
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let other = try pair.call("/stream")
-        // Control frames wait then.
+        // Control frames are queued while the socket is not writable.
         if !isWritable { try pair.setWritable(false) }
         let id = try mistake.make(pair)
         if !isWritable { try pair.setWritable(true) }
@@ -88,8 +88,8 @@ import Testing
         #expect(pair.goAways == [])
     }
 
-    /// What comes for a stream that was reset takes from the window of the connection, and is given back.
-    @Test func aResetStreamThatIsSentOnHoldsNothing() throws {
+    /// Data for a reset stream uses the connection window, which is restored.
+    @Test func dataForAResetStreamDoesNotExhaustTheConnection() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let other = try pair.call("/stream")
@@ -129,8 +129,8 @@ import Testing
         #expect(pair.grpc.connectionCount == 0)
     }
 
-    /// The library keeps everything that comes after an error.
-    @Test func afterTheLastWordOnlySoMuchIsRead() throws {
+    /// NIO keeps everything that arrives after an error.
+    @Test func inputAfterAConnectionErrorIsBounded() throws {
         func failed() throws -> GRPCPair {
             let pair = try GRPCPair(TestCalls())
             pair.socket.closesByHalf = true
@@ -152,7 +152,7 @@ import Testing
         #expect(!silent.server.isActive)
     }
 
-    /// What the library could not send it only tells.
+    /// NIO only reports frames that it could not send.
     @Test func aFrameThatCannotBeSentEndsTheConnection() throws {
         let pair = try GRPCPair(TestCalls())
         _ = try pair.call("/stream")

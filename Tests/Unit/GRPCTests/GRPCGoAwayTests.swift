@@ -103,7 +103,7 @@ import Testing
 
     /// Frames of ignored calls count all the same: by the window of the connection and by the header
     /// table.
-    @Test func whatIsRefusedLeavesTheConnectionInOrder() throws {
+    @Test func refusedCallsLeaveTheConnectionIntact() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)
         let id = try pair.call("/stream")

@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Bodies of all connections together, as over HTTP/1.1.
-    @Test func whatArrivesIsBoundedForTheWholeServer() throws {
+    @Test func requestBodiesOfAllConnectionsAreBoundedTogether() throws {
         let pair = try GRPCPair(TestCalls(), bodiesBytesMax: 20)
         let first = try pair.call("/echo")
         try pair.send("seven b", of: 10, on: first)
@@ -84,7 +84,7 @@ import Testing
         #expect(pair.seen[fourth]?.contains("message seven b") == true)
     }
 
-    @Test func whatIsNoCallIsRefused() throws {
+    @Test func invalidCallsAreRefused() throws {
         let pair = try GRPCPair(TestCalls())
         let unknown = try pair.call("/other", ends: true)
         #expect(

@@ -64,7 +64,7 @@ struct RoundTripTests {
     }
 
     @Test(arguments: ["\rtext", "\n", "  a\n  b", "a\n", "  \na"])
-    func whatNoBlockStringHoldsIsQuoted(value: String) throws {
+    func stringsThatNoBlockStringHoldsAreQuoted(value: String) throws {
         let printed = Printer.print(Value(.string(value, block: true)))
         #expect(!printed.hasPrefix("\"\"\""))
         #expect(try Parser.parseValue(Source(text: printed)).stringValue == value)

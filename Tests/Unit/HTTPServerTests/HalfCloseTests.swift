@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitsIsDue() async throws {
+    @Test func waitingResponsesAreSentAfterAHalfClose() async throws {
         try await withServer { port, application, _ in
             let client = try RawClient(port: port)
             client.get("/wait")

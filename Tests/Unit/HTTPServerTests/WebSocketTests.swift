@@ -384,7 +384,7 @@ import Testing
     }
 
     /// Nothing is kept of a message that was refused, and its sender is not listened to for long.
-    @Test func whatFollowsARefusedMessageIsBounded() async throws {
+    @Test func inputAfterARefusedMessageIsBounded() async throws {
         try await withServer({
             $0.webSocketFrameBytesMax = 64 << 20
             $0.bodiesBytesMax = 1_500

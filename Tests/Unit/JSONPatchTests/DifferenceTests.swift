@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", #"{"a":1,"a":2}"#, "[1,]", "[1 2]", #"{"a"}"#, #"["a]"#, "1 2", #""\"#])
-    func whatIsNoJSONHasNoPatch(text: String) {
+    func invalidJSONHasNoPatch(text: String) {
         let good = object(#""a":1"#)
         #expect(patch(text, good) == nil && patch(good, text) == nil)
     }

@@ -19,6 +19,19 @@ import Testing
             "run the tests with UPDATE_REFERENCE=1 and commit docs/operations/metrics.md")
     }
 
+    /// A new metrics struct needs a row in `MetricsReference.sections`.
+    @Test func everyDeclaredMetricIsOnThePage() throws {
+        let listed = Set(Self.families.map(\.name))
+        var declared: Set<String> = []
+        for file in Repository.files(below: "Sources", ending: ".swift") {
+            for match in try Repository.text(file).matches(of: /\bMetric\.\w+\(\s*"(freshet_\w+)"/) {
+                declared.insert(String(match.1))
+                #expect(listed.contains(String(match.1)), "\(file): \(match.1)")
+            }
+        }
+        #expect(declared.count > 40)
+    }
+
     @Test func namesAreUniqueAndEndAsTheirKindDemands() {
         #expect(Set(Self.families.map(\.name)).count == Self.families.count)
         for family in Self.families {

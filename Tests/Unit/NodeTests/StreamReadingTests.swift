@@ -77,7 +77,7 @@ import Testing
     ]
 
     @Test(arguments: courses)
-    func whatProbesMean(course: Course) {
+    func probesHaveTheirOutcome(course: Course) {
         var reading = StreamReading()
         for probe in course.probes {
             let outcome = reading.probed(probe.finding, failedReads: probe.failedReads, nowMs: probe.atMs)

@@ -44,7 +44,7 @@ import Testing
         #expect(cause.contains("SSL") || cause.contains("TLS"), "\(cause)")
     }
 
-    @Test func whatIsCutOffMayHaveBeenSent() async throws {
+    @Test func aTruncatedResponseIsReportedAsBroken() async throws {
         let port = try await port(answering: "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf")
         guard case .failure(.broken(let cause)) = await post("http://127.0.0.1:\(port)/v1") else {
             return #expect(Bool(false))

@@ -14,7 +14,7 @@ import Testing
         #expect(rate.arrived(nowMs: 300) == .within)
     }
 
-    @Test func whatOneReadBroughtIsADebtUpToAnotherBurst() {
+    @Test func anExcessOfOneReadIsADebtUpToAnotherBurst() {
         var rate = InputRate(perSecond: 10, burst: 5)
         let steps = (0..<11).map { _ in rate.arrived(nowMs: 0) }
         #expect(steps == [.within, .within, .within, .within, .within, .over, .over, .over, .over, .over, .excessive])

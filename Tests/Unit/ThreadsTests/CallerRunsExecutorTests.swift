@@ -20,7 +20,7 @@ private actor Carried {
         return isAlone
     }
 
-    /// Where it runs, and where that runs which it brings up.
+    /// Reports the thread of this call and of the task it starts.
     func places(_ tell: @escaping @Sendable (Bool) -> Void) {
         tell(isStartedThread)
         Task { tell(self.place()) }
@@ -31,7 +31,7 @@ private actor Carried {
 
 @Suite("an actor carried by the threads that bring its work", .timeLimit(.minutes(1)))
 struct CallerRunsExecutorTests {
-    @Test("an own thread runs an idle actor, and one piece of its work only")
+    @Test("a thread of ours runs an idle actor, for one job only")
     func carried() async {
         let actor = Carried()
         let (stream, told) = AsyncStream.makeStream(of: Bool.self)
@@ -41,7 +41,7 @@ struct CallerRunsExecutorTests {
         #expect(places == [true, false])
     }
 
-    @Test("any other thread leaves it to Swift's")
+    @Test("other threads leave the job to Swift's executor")
     func notCarried() async {
         let actor = Carried()
         let (stream, told) = AsyncStream.makeStream(of: Bool.self)

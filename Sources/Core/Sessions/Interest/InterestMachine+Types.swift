@@ -55,8 +55,8 @@ extension InterestMachine {
         /// The first announcement whose answers the subscription accepts: its client's result is not comparable with
         /// messages that are already in transit.
         package var fromAnnouncement: UInt64 = 0
-        /// The first announcement whose answers the position that the client claims does not fence: every result that
-        /// exists when it is made is older than its answer. A position that no owner assigned would fence forever.
+        /// The announcement from which on answers are accepted even if older than the position that the client claims:
+        /// a position that no owner assigned would exclude every answer.
         package var claimUntil = UInt64.max
         package var actions: [Action] = []
     }

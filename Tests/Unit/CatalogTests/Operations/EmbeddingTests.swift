@@ -81,7 +81,7 @@ import Testing
                 #"{"n": [{"v": [1, 2, 3]}]}"#) == ["m/2 a"])
     }
 
-    @Test func whatIsLeftOutIsNotAskedFor() throws {
+    @Test func skippedFieldsRequestNoEmbeddings() throws {
         let query =
             """
             query Q($no: Boolean!, $f: Doc_Filter) {

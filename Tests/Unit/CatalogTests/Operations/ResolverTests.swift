@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test func whatWasNotSentIsLeftOut() throws {
+    @Test func argumentsThatWereNotSentAreOmitted() throws {
         let query =
             """
             query Q($l: String, $m: String!, $no: Boolean!) @auth(level: USER) {
@@ -227,7 +227,7 @@ import Testing
             ) == [])
     }
 
-    @Test func whatCannotBeUndoneIsRefused() {
+    @Test func remoteFieldsAreRefusedWhereTheyCannotBeUndone() {
         #expect(
             errors("mutation M @auth(level: USER) @transaction { rename(id: 1, name: \"n\") { id } }").first?
                 .hasPrefix("main.gql:1:31 custom-resolver: @transaction cannot roll back") == true)

@@ -138,7 +138,7 @@ import Testing
         #expect(error?.message == #"the operation has no variable "$gerne"; did you mean "genre"?"#)
     }
 
-    @Test func whatIsRequiredIsMissingOrNull() throws {
+    @Test func missingAndNullRequiredVariablesAreRefused() throws {
         func message(_ variable: String, _ sent: String, _ use: String) throws -> String? {
             let operation = try CatalogHarness.operation("mutation M(\(variable)) { \(use) }")
             let sent = try CatalogHarness.object(sent)

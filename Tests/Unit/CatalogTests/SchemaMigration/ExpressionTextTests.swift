@@ -21,7 +21,7 @@ struct ExpressionTextTests {
             """
         ),
     ])
-    func whatPostgresPrintsIsTheSameExpression(written: String, printed: String) {
+    func expressionsEqualTheirPrintedForm(written: String, printed: String) {
         #expect(ExpressionText.areSame(written, printed))
     }
 

@@ -135,7 +135,7 @@ struct MigrationPlanTests {
         #expect(plan.isUpToDate && plan.drift.isEmpty, "\(plan)")
     }
 
-    @Test func whatIsNewIsAdded() {
+    @Test func newColumnsTablesAndIndexesAreAdded() {
         let plan = plan(
             """
             type Novel @table {
@@ -162,7 +162,7 @@ struct MigrationPlanTests {
         #expect(plan.refused.map(\.part) == ["binder_id"])
     }
 
-    @Test func whatCouldLoseDataIsRefused() {
+    @Test func changesThatCouldLoseDataAreRefused() {
         func refused(_ novel: String, rest: String = "type Binder @table") -> [String] {
             let plan = plan(novel, rest: rest)
             // Nothing may be built on a refused column.
@@ -197,7 +197,7 @@ struct MigrationPlanTests {
                 == ["novel_binder_id_fkey: constraint \"novel_binder_id_fkey\" exists with another definition"])
     }
 
-    @Test func whatIsRefusedIsDoneWhenItIsAllowed() {
+    @Test func refusedChangesAreMadeWhenAllowed() {
         let novel = """
             type Novel @table {
               title: Int! @default(value: 3)
@@ -288,7 +288,7 @@ struct MigrationPlanTests {
         #expect(plan.steps.map(\.sql) == ["ALTER TABLE \"public\".\"novel\" ALTER COLUMN \"title\" DROP NOT NULL"])
     }
 
-    @Test func whatLeftTheSchemaIsReportedInEveryRun() {
+    @Test func partsThatLeftTheSchemaAreReportedInEveryRun() {
         let plan = plan("type Novel @table { title: String! mood: Mood }", moods: "GOOD")
         #expect(plan.notices.map(\.part) == ["BAD", "binder_id"])
         #expect(plan.notices.allSatisfy { $0.suggestion == nil })

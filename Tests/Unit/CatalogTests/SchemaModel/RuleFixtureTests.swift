@@ -194,7 +194,7 @@ import Testing
     }
 
     /// What is used only below an unknown field is not reported as unused, because that field was not resolved.
-    @Test func whatAMistakeHidesIsNotUnused() {
+    @Test func fragmentsBelowAnUnknownFieldAreNotReportedAsUnused() {
         let found = diagnostics(
             "query Q($t: String) { novles(where: {title: {eq: $t}}) { ...F } } fragment F on Novel { id }")
         #expect(found.map(\.rule) == [.unknownField])

@@ -13,7 +13,7 @@ import Testing
     }
 
     /// FIPS 180-2, appendix B.1.
-    @Test func itIsSHA256() {
+    @Test func digestsAreSHA256() {
         #expect(
             Digest(of: "abc".utf8).hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
         #expect(Digest(of: []).prefix == 0xe3b0_c442_98fc_1c14)

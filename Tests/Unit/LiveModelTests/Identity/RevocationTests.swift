@@ -67,7 +67,7 @@ import Testing
         #expect(stored(nil, []).missing(from: stored(nil, []), newMark: "n", nowMs: 2).isEmpty)
     }
 
-    @Test func whatANewListLacksIsWrittenBack() {
+    @Test func revocationsThatANewListLacksAreWrittenBack() {
         let known = StoredRevocations(
             mark: "m",
             revocations: Revocations([

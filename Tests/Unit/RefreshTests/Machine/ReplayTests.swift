@@ -63,7 +63,7 @@ import Testing
 
     private static func operations(_ runs: [RunBatch]) -> [String] { runs.map(\.operation.operation).sorted() }
 
-    @Test func whatNothingTouchedIsKeptTheRestRuns() {
+    @Test func untouchedQueriesAreKeptAndTheOthersRun() {
         var bench = Self.owner()
         for (number, id): (Int, UInt64) in [(0, 80), (1, 85), (2, 70), (3, 95)] {
             let asked = Self.announce(number, at: id, to: &bench)
@@ -78,7 +78,7 @@ import Testing
         #expect(counts.announced == 4 && counts.kept == 3 && counts.rerun == 1 && counts.replayed == 11 + 24)
     }
 
-    @Test func whatIsKeptRanksAsBeforeAndIsFreshNow() {
+    @Test func keptResultsKeepTheirRankAndAreFresh() {
         var bench = Self.owner()
         for number in 0..<3 { _ = Self.announce(number, at: 88, to: &bench) }
         let page = bench.advance(50).pages[0]
@@ -109,7 +109,7 @@ import Testing
         #expect(alone.pages == 0 && Self.operations(alone.runs) == ["Q0"], "a run is cheaper than a page")
     }
 
-    @Test func whatCannotBeReadRuns() {
+    @Test func queriesRunIfTheReplayCannotBeRead() {
         for isPageLost in [true, false] {
             var bench = Self.owner()
             for (number, id): (Int, UInt64) in [(0, 88), (1, 80)] { _ = Self.announce(number, at: id, to: &bench) }
@@ -178,7 +178,7 @@ import Testing
         #expect(Self.judge(&bench, first: 1).runs.isEmpty)
     }
 
-    @Test func whatIsLostMeanwhileRuns() {
+    @Test func queriesRunIfEventsAreLostDuringAReplay() {
         var bench = Self.owner()
         for number in 0..<2 { _ = Self.announce(number, at: 85, to: &bench) }
         let page = bench.advance(50).pages[0]

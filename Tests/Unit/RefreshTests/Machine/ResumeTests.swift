@@ -73,7 +73,7 @@ import Testing
     }
 
     /// What a former owner read later, of a commit whose event was yet to come, must stay newer.
-    @Test func whatIsFoundFreshDoesNotOutrankWhatWasReadLater() throws {
+    @Test func aFreshAnswerDoesNotOutrankLaterReads() throws {
         var bench = try owner()
         let asked = bench.announce(known: known(position(RefreshFixture.id(95), run: 4)))
         #expect(asked.positions[0] < position(RefreshFixture.id(95), run: 5))

@@ -60,7 +60,7 @@ import Testing
         #expect(bench.machine.dueCount == 6, "no run of the others ended")
     }
 
-    @Test func whatFailedThereIsTriedAgainApart() throws {
+    @Test func failedRemoteRunsAreRetriedAlone() throws {
         var bench = try bench { $0.remoteRunsMax = 1 }
         let ill = bench.announce(query("Near", 0)).runs[0]
         _ = bench.announce(query("Near", 1))
@@ -94,7 +94,7 @@ import Testing
         #expect(bench.machine.pacedCount == 0 && bench.machine.runsInFlightCount == 0)
     }
 
-    @Test func whatIsGoneLeavesNothingBehind() throws {
+    @Test func withdrawnQueriesLeaveNothingBehind() throws {
         var bench = try bench()
         let stuck = (0..<4_000).flatMap { bench.announce(query("Near", $0)).runs }
         for number in 0..<4_000 {

@@ -43,7 +43,7 @@ import Testing
         #expect(bench.tell(summary([])).summary == ["g:announceAll \(Bench.epoch)"])
     }
 
-    @Test func whatIsUnderWayIsLeftOut() throws {
+    @Test func queriesUnderWayAreNotReportedAsSettled() throws {
         var bench = Bench.settled(try onM())
         let (quiet, query) = (RefreshFixture.query("R"), RefreshFixture.query())
         bench = Bench(["Q": try onM(), "R": RefreshFixture.rules()])

@@ -168,7 +168,7 @@ import Testing
         #expect(announced(&machine) == 1)
     }
 
-    @Test func whatAwaitsAnAnswerIsAnnouncedWhenTheLinkIsBack() throws {
+    @Test func unansweredQueriesAreAnnouncedWhenTheLinkIsBack() throws {
         var machine = machine()
         _ = try subscribe(1, &machine)
         // With the first summary.
@@ -183,7 +183,7 @@ import Testing
         #expect(!sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 900)), "once for each time")
     }
 
-    @Test func whatHasItsAnswerIsNotAnnouncedWhenTheLinkIsBack() throws {
+    @Test func answeredQueriesAreNotAnnouncedWhenTheLinkIsBack() throws {
         var machine = try served()
         _ = machine.ticked(connected, nowMs: 2)
         while !machine.nextBatch().isEmpty {}

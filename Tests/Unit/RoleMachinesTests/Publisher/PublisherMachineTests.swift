@@ -94,7 +94,7 @@ private struct Publisher {
         #expect(publication.map(\.shards) == [[PublisherFixture.shard(of: PublisherFixture.first)]])
     }
 
-    @Test func whatFindsNoRoomIsLeftToTheSweepers() throws {
+    @Test func eventsBeyondTheLimitAreLeftToTheSweepers() throws {
         var machine = machine(inFlightMax: 2)
         let first = try #require(append(in: machine.committed(PublisherFixture.committed("a")))).call
         #expect(append(in: machine.committed(PublisherFixture.committed("b"))) != nil)

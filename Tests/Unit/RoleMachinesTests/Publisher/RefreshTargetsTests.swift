@@ -17,7 +17,7 @@ import Testing
         return overrides
     }
 
-    @Test func itIsKnownUntilCatalogsOrOverridesChange() {
+    @Test func targetsAreCachedUntilCatalogsOrOverridesChange() {
         let catalogs = Catalogs()
         var audiences = RefreshTargetsCache<Catalogs>()
         #expect(audiences.known(mutation, by: catalogs, overrides(0)) == nil)
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The shards of the former splits receive events for a while after a change of splits.
-    @Test func whatDependsOnTheTimeIsFoundEachTime() {
+    @Test func targetsThatDependOnTimeAreNotCached() {
         let catalogs = Catalogs()
         var overrides = overrides(1)
         overrides.splits[other] = .init(splits: 4, formerSplits: 1, untilMs: 0, version: 1)

@@ -143,7 +143,7 @@ private struct Sweeper {
     }
 
     /// It may concern any query.
-    @Test func whatIsNoEventGoesEverywhere() throws {
+    @Test func anUnreadableEventGoesToEveryShard() throws {
         var machine = machine()
         _ = machine.roundDue(serverChanges: 0, hasPublished: false)
         let folded = OutboxRow(id: "f", shards: [], event: Array(SweeperMachine.foldedEvent.utf8))

@@ -57,7 +57,7 @@ import Testing
         #expect(Self.load(500, padding: 1_000, bytesMax: 10).history.entries.isEmpty)
     }
 
-    @Test func whatCannotBeReadEndsTheTail() {
+    @Test func anUnreadableEntryEndsTheTail() {
         #expect(Self.ids(Self.load(100, broken: [95, 20]).history) == Array(96...100))
         #expect(Self.load(100, broken: [100]).history.entries.isEmpty)
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(history.before == nil && history.entries.isEmpty && history.lastID == Self.id(9))
     }
 
-    @Test func whatWasAppendedSinceIsLeftToTheReader() {
+    @Test func laterEntriesAreLeftToTheReader() {
         let history = EventHistory(lastID: Self.id(9), countMax: 10, bytesMax: .max)
         #expect(history.before == StreamID(ms: 9, sequence: 1))
     }

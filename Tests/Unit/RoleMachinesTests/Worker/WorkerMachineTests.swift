@@ -97,7 +97,7 @@ import Testing
 
     // MARK: The end
 
-    @Test func whatIsAppliedIsRecordedBeforeTheLeaseGoesBack() throws {
+    @Test func appliedEventsAreRecordedBeforeTheLeaseIsReleased() throws {
         var bench = try WorkerBench()
         bench.serve(lastEvent: Self.nine)
         bench.drain()
@@ -111,7 +111,7 @@ import Testing
         #expect(bench.calls.isEmpty && bench.drainsEnded == 1)
     }
 
-    @Test func whatIsRecordedGoesBackAtOnce() throws {
+    @Test func aRecordedShardIsReleasedAtOnce() throws {
         var bench = try WorkerBench()
         bench.serve(lastEvent: Self.nine)
         bench.tick()
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Streams and servers
 
-    @Test func whatIsWaitedForGoesFirst() throws {
+    @Test func shardsWithLiveQueriesAreHandledFirst() throws {
         var bench = try WorkerBench(shardCount: 2)
         bench.serve()
         bench.announce(shard: 1)
@@ -255,7 +255,7 @@ import Testing
         #expect(bench.takeSent().isEmpty && bench.machine.outgoingBytes == 0)
     }
 
-    @Test func whatWasNotAppendedIsSentAgain() throws {
+    @Test func resultsThatWereNotAppendedAreSentAgain() throws {
         var bench = try WorkerBench()
         bench.serve()
         bench.batchAppended()
@@ -269,7 +269,7 @@ import Testing
         #expect(bench.takeSent() == [["again"]])
     }
 
-    @Test func whatDoesNotFitCountsAsNotSent() throws {
+    @Test func resultsThatDoNotFitAreSentAgain() throws {
         let body = String(repeating: "x", count: 1_000)
         var bench = try WorkerBench { $0.outgoingBytesMax = 1_100 }
         bench.serve()

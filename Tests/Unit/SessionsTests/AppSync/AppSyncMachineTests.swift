@@ -76,7 +76,7 @@ import Testing
         #expect(actions.first?.contains("connection_error") == true && actions.last?.hasPrefix("close 4400") == true)
     }
 
-    @Test func anotherTokenOfAStartIsJudgedFirst() {
+    @Test func anotherTokenOfAStartIsVerifiedFirst() {
         var machine = ready(.bearer("a"))
         #expect(receive(&machine, start("1", token: "a")) == ["start 1 A"])
         #expect(receive(&machine, start("2", token: "Bearer b")) == ["authenticate b"])
@@ -88,7 +88,7 @@ import Testing
         #expect(receive(&machine, start("5", token: "b")) == ["start 5 A"])
     }
 
-    @Test func aKeyIsJudgedOnceAndDoesNotSignAUserOut() {
+    @Test func aKeyIsVerifiedOnceAndDoesNotSignAUserOut() {
         var machine = machine(.signedOut)
         _ = receive(&machine, #"{"type":"connection_init"}"#)
         _ = machine.authenticated()
@@ -99,12 +99,12 @@ import Testing
         #expect(receive(&user, start("1")) == ["start 1 A"], "beside a token it changes nothing")
     }
 
-    @Test func aJudgementCountsForTheTokenItWasFor() {
+    @Test func aVerificationCountsForItsTokenOnly() {
         var machine = ready()
         #expect(receive(&machine, start("1", token: "a")) == ["authenticate a"])
         _ = receive(&machine, start("2", token: "b"))
         _ = receive(&machine, #"{"id":"1","type":"stop"}"#)
-        #expect(actionTexts(machine.authenticated()) == ["authenticate b"], "2 was not judged yet")
+        #expect(actionTexts(machine.authenticated()) == ["authenticate b"], "2 was not verified yet")
     }
 
     @Test func anExpiredTokenEndsOperationsAndTheSocket() {
@@ -114,7 +114,7 @@ import Testing
         #expect(sent.count == 2 && sent[0].contains("UnauthorizedException") && sent[1] == "close 4403 Token expired")
     }
 
-    @Test func whatNeedsNoTokenKeepsTheSocketOpen() {
+    @Test func subscriptionsWithoutClaimsKeepTheSocketOpen() {
         var machine = ready(.bearer("a"))
         _ = receive(&machine, start("1", token: "a"))
         #expect(machine.expired(ids: [], .tokenExpired).isEmpty && machine.isActive("1"))

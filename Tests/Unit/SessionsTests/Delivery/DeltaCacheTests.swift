@@ -29,7 +29,7 @@ import Testing
         #expect(patch(&cache, from: digest(1), to: digest(1), body(1)) == Array("[]".utf8))
     }
 
-    @Test func whereTheWholeIsShorterThatIsKnownToo() {
+    @Test func uselessPatchesAreRemembered() {
         var cache = DeltaCache(bytesMax: 1 << 20, resultBytesMax: 1 << 16)
         let short = Array(#"{"n":1}"#.utf8)
         cache.remember(digest(1), OperationAnswer(body: body(1)))

@@ -23,7 +23,7 @@ import Testing
         #expect(machine.finished(id: "1", envelope: Self.envelope) == .write(Array(Self.text.utf8)))
     }
 
-    @Test func whatIsHeldIsBounded() {
+    @Test func heldResultsAreBounded() {
         var machine = machine(bytesMax: 100)
         _ = machine.start(id: "1")
         #expect(machine.finished(id: "1", envelope: Self.envelope) == .none)

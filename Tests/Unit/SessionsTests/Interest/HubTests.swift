@@ -21,7 +21,7 @@ import Testing
         return result.answer.body
     }
 
-    @Test func whatTheGatewayHasGoesToANewSessionAtOnceAndOnce() throws {
+    @Test func aHeldResultIsSentToANewSessionAtOnceAndOnce() throws {
         var (hub, machine) = (Hub<String>(), Self.machine())
         #expect(try subscribe(&hub, &machine, "a").immediate == nil)
         _ = machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 1)
@@ -32,7 +32,7 @@ import Testing
         #expect(hub.subscriptionCount == 2)
     }
 
-    @Test func whatIsUnchangedOrKnownIsNotSent() throws {
+    @Test func unchangedOrKnownResultsAreNotSent() throws {
         var (hub, machine) = (Hub<String>(), Self.machine())
         _ = try subscribe(&hub, &machine, "a")
         let result = SessionFixture.live(1, 1)

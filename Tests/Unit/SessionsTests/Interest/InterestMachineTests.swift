@@ -51,7 +51,7 @@ import Testing
         return machine
     }
 
-    @Test func whenTheBrokerIsBackWhatWaitsForAnAnswerIsAnnouncedAtOnce() throws {
+    @Test func unansweredQueriesAreAnnouncedAtOnceWhenTheBrokerIsBack() throws {
         var machine = try holding()
         let other = SessionFixture.query(2)
         _ = try machine.subscribed(hub: 0, other, known: nil, nowMs: 0)

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitsForAnAnswerCountsOnNeitherSide() throws {
+    @Test func queriesThatAwaitAnAnswerAreNotCounted() throws {
         var machine = try holding([(1, 1)])
         _ = try machine.subscribed(
             hub: 0, SessionFixture.query(2), known: SessionFixture.known(2, SessionFixture.position(5)), nowMs: 1)

@@ -36,7 +36,7 @@ import Testing
         #expect(Credentials.none.completed(by: opening) == opening)
     }
 
-    @Test func aStreamOfSQLConnectJudgesAKeyInAnyMessageOnce() {
+    @Test func aSQLConnectStreamVerifiesAKeyInAnyMessageOnce() {
         let service = ServiceIdentity(service: "s", location: "l", connectors: ["c"])
         var machine = ConnectorStreamMachine<StreamJSON>(
             SessionOpening(credentials: .apiKey("a"), operationsMax: 10), service: service)

@@ -150,7 +150,7 @@ import Testing
         #expect(receive(&machine, resume)[0].contains("NOT_FOUND"), "cancelled")
     }
 
-    @Test func resumeIsJudgedByTheToken() {
+    @Test func resumeIsAuthorizedByTheToken() {
         var machine = bound()
         #expect(
             receive(&machine, #"{"requestId":"0","headers":{"x-firebase-auth-token":"bad"}}"#) == ["authenticate bad"])
@@ -256,7 +256,7 @@ import Testing
         #expect(machine.authenticated().isEmpty)
     }
 
-    @Test func twoTokensAreJudgedOneAfterTheOther() {
+    @Test func twoTokensAreVerifiedOneAfterTheOther() {
         var machine = bound()
         #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"a"}}"#) == ["authenticate a"])
         #expect(receive(&machine, #"{"headers":{"x-firebase-auth-token":"b"}}"#) == [])
@@ -279,7 +279,7 @@ import Testing
         #expect(receive(&machine, subscribe("4")) == ["start 4 GetLot follow"])
     }
 
-    @Test func whenKeysAreAwayTheSameTokenMayComeAgain() {
+    @Test func aTokenIsVerifiedAgainAfterKeysWereUnavailable() {
         var machine = bound()
         _ = receive(&machine, #"{"headers":{"x-firebase-auth-token":"t"}}"#)
         _ = machine.rejected(RequestError(.unavailable, "no keys yet"))
@@ -297,7 +297,7 @@ import Testing
         #expect(machine.operationCount == 0)
     }
 
-    @Test func whatNeedsNoTokenGoesOnWithoutOne() {
+    @Test func subscriptionsWithoutClaimsOutliveTheToken() {
         var machine = bound()
         _ = receive(&machine, subscribe("1"))
         #expect(machine.expired(ids: [], .tokenExpired).isEmpty)

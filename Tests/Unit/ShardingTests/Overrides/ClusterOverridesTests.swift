@@ -12,7 +12,7 @@ import Testing
         return ClusterOverrides(generation: generation, fields: fields)
     }
 
-    @Test func whatIsOrderedIsRead() {
+    @Test func storedOverridesAreRead() {
         let overrides = stored([
             ClusterOverrides().settingSplits(of: operation, to: 4, nowMs: 1_000),
             ClusterOverrides.move(ShardID(3), to: .init(node: NodeID("w 1"), untilMs: nil)),
@@ -45,7 +45,7 @@ import Testing
         ("splits:c/Hot", "x"), ("splits:c/Hot", "0 1 5"), ("splits:c/Hot", "65 1 5"), ("splits:Hot", "1 1 5"),
         ("splits:c/Hot", "1 1"), ("shard:x", "0 n"), ("shard:1", "n"), ("other:1", "1"), ("other", ""),
     ])
-    func whatCannotBeReadIsLeftOut(field: String, value: String) {
+    func unreadableFieldsAreIgnored(field: String, value: String) {
         let overrides = ClusterOverrides(generation: 1, fields: [field: (1, value)])
         #expect(overrides.splits.isEmpty && overrides.moves.isEmpty && overrides.drained.isEmpty)
     }
