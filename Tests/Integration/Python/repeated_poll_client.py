@@ -2,8 +2,8 @@
 
     repeated_poll_client.py http://HOST:PORT TOKEN SHORT-TOKEN
 
-Checks that each change arrives once, whether it came before or during the poll. Prints `polled`, and then waits in polls
-until TOKEN is refused: `refused`. SHORT-TOKEN expires soon: `expired` once a poll is refused for it.
+Checks that each change arrives once, whether it came before or during the poll. Prints `polled`, and then waits in
+polls until TOKEN is refused: `refused`. SHORT-TOKEN expires soon: `expired` once a poll is refused for it.
 """
 
 import http.client
