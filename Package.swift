@@ -116,7 +116,7 @@ let package = Package(
         module(
             .core, "DeploymentPlan",
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
-        // Token buckets and back-off
+        // Token buckets, back-off and what else repeated attempts at servers need
         module(.core, "Pacing"),
         module(.core, "Refresh", ["CEL", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
@@ -288,8 +288,8 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions",
-                "Sharding",
+                "Streams", "CEL", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
+                "Sessions", "Sharding",
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),
