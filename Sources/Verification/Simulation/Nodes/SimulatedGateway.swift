@@ -7,7 +7,7 @@ import Streams
 /// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name across a restart,
 /// others are a new node each time.
 final class SimulatedGateway: Process {
-    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), firstAnnouncement: 0) { _ in
+    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0) { _ in
         ShardRoute(ShardID(0))
     }
     private(set) var hubs: [Hub<Connection>] = []
@@ -32,7 +32,7 @@ final class SimulatedGateway: Process {
     override func started() {
         membership = newMembership()
         machine = GatewayMachine(
-            gateway: me, settings: world.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32, route: route)
+            gateway: me, settings: world.gatewaySettings, nowMs: nowMs, route: route)
         hubs = Array(repeating: Hub(), count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
