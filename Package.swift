@@ -279,8 +279,8 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "Streams", "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions",
-                "Sharding",
+                "Streams", "CEL", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
+                "Sessions", "Sharding",
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),

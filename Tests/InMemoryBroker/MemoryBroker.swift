@@ -81,9 +81,15 @@ package final class MemoryBroker: Broker {
         store.withLock { $0.nextAppendFault = executed }
     }
 
+    /// Makes `append` wait until it is called again with false, or the broker is closed.
+    package func stallAppends(_ stall: Bool) {
+        store.withLock { $0.appendsStall = stall }
+    }
+
     // MARK: Streams
 
     package func append(_ appends: [StreamAppend]) async throws(BrokerError) -> [StreamID] {
+        while store.withLock({ $0.appendsStall && !$0.isClosed }) { try? await Task.sleep(for: .milliseconds(5)) }
         let nowMs = now()
         let (ids, fault) = try store.withLock { state throws(BrokerError) -> ([StreamID], Bool?) in
             try state.requireService()

@@ -21,6 +21,8 @@ struct MemoryBrokerState: Sendable {
     var isClosed = false
     /// The fault of the next `append`: it ends with `.outcomeUnknown`, executed (true) or not.
     var nextAppendFault: Bool?
+    /// Whether `append` waits.
+    var appendsStall = false
 
     init(_ store: MemoryStore) { self.store = store }
 

@@ -15,7 +15,7 @@ import Synchronization
 ///
 ///     GET /healthz /readyz                        open
 ///     GET /metrics                                Prometheus text
-///     GET /admin/status /admin/nodes /admin/shards /admin/orders
+///     GET /admin/status /admin/nodes /admin/shards /admin/overrides
 ///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N  /admin/revocations?limit=N
 ///     POST /v1/projects/P/locations/L/services/S:executeGraphql, …: `AdministratorOperations`
 ///     POST …                                      `NodeOperator.Action`; each writes a line to the audit log
@@ -94,7 +94,8 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/status": answer(exchange) { [inspector] in await inspector.status() }
         case "/admin/nodes": answer(exchange) { [inspector] in try await inspector.nodes() }
         case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
-        case "/admin/orders": answer(exchange) { [inspector] in try await inspector.overrides() }
+        // The second is the former path.
+        case "/admin/overrides", "/admin/orders": answer(exchange) { [inspector] in try await inspector.overrides() }
         case "/admin/sessions":
             let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
             answer(exchange) { [inspector] in await inspector.sessions(limit: max(0, limit)) }

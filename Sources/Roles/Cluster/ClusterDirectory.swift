@@ -12,23 +12,18 @@ package final class ClusterDirectory: Sendable {
     package let shardCount: Int
     private let broker: any Broker
     package let nowMs: @Sendable () -> Int64
-    private let state = Mutex(State())
-
-    private struct State {
-        var overrides = ClusterOverrides()
-        /// The number of the latest read begun, and of the latest one applied.
-        var lastBegun = 0
-        var lastApplied = 0
-    }
+    private let latest: Mutex<LatestRead<ClusterOverrides>>
 
     package init(broker: any Broker, shardCount: Int, nowMs: @escaping @Sendable () -> Int64) {
         self.broker = broker
         self.shardCount = shardCount
         self.nowMs = nowMs
+        let none = ClusterOverrides()
+        latest = Mutex(LatestRead(none, generation: none.generation))
     }
 
     /// The overrides as of the last read.
-    package var overrides: ClusterOverrides { state.withLock { $0.overrides } }
+    package var overrides: ClusterOverrides { latest.withLock { $0.value } }
 
     package func route(of query: LiveQuery) -> ShardRoute {
         ShardRouting.route(of: query, shardCount: shardCount, overrides: overrides)
@@ -50,27 +45,17 @@ package final class ClusterDirectory: Sendable {
     /// Returns the overrides as of some time after the call. Takes one short command when nothing changed.
     package func confirmed() async throws(BrokerError) -> ClusterOverrides {
         let generation = try await broker.overridesGeneration()
-        let overrides = overrides
-        return overrides.generation == generation ? overrides : try await read().overrides
+        let known = latest.withLock { $0.isOf(generation: generation) ? $0.value : nil }
+        if let known { return known }
+        return try await read().overrides
     }
 
     private func read() async throws(BrokerError) -> (overrides: ClusterOverrides, isNew: Bool) {
-        let ticket = state.withLock { state in
-            state.lastBegun += 1
-            return state.lastBegun
-        }
+        let ticket = latest.withLock { $0.begin() }
         let stored = try await broker.overrides()
         let overrides = ClusterOverrides(generation: stored.generation, fields: stored.fields)
-        let isNew = state.withLock { state in
-            // Of two concurrent reads, the one begun later counts, even if its generation is lower: a broker that lost
-            // its latest data has a lower one, and every node must follow it.
-            guard ticket > state.lastApplied else { return false }
-            state.lastApplied = ticket
-            guard overrides.generation != state.overrides.generation else { return false }
-            state.overrides = overrides
-            return true
-        }
-        return (overrides, isNew)
+        let former = latest.withLock { $0.end(ticket, overrides, generation: overrides.generation) }
+        return (overrides, former.map { $0.generation != overrides.generation } ?? false)
     }
 
     /// Writes overrides. The cluster applies them within a heartbeat, this node at once.

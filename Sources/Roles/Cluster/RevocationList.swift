@@ -1,6 +1,7 @@
 package import Broker
 package import Streams
 package import LiveModel
+import Sharding
 import Synchronization
 
 /// A node's copy of the cluster's revocations. Its generation is polled often; the list is read when that changed.
@@ -12,15 +13,7 @@ package final class RevocationList: Sendable {
     private let countMax: Int
     private let nowMs: @Sendable () -> Int64
     private let makeMark: @Sendable () -> String
-    private let state = Mutex(State())
-
-    private struct State {
-        var known = StoredRevocations()
-        var generation: UInt64?
-        /// The number of the latest read begun, and of the latest one applied.
-        var lastBegun = 0
-        var lastApplied = 0
-    }
+    private let latest = Mutex(LatestRead(StoredRevocations()))
 
     /// - Parameters:
     ///   - countMax: the most revocations in the cluster; further ones are refused.
@@ -35,12 +28,12 @@ package final class RevocationList: Sendable {
         self.makeMark = makeMark
     }
 
-    package var current: Revocations { state.withLock { $0.known.revocations } }
+    package var current: Revocations { latest.withLock { $0.value.revocations } }
 
     /// Returns the revocation that applies; nil if this node knows of none.
     package func revocation(of auth: Auth?, apiKey: String?) -> Revocation? {
         let nowMs = nowMs()
-        return state.withLock { $0.known.revocations.revocation(of: auth, apiKey: apiKey, nowMs: nowMs) }
+        return latest.withLock { $0.value.revocations.revocation(of: auth, apiKey: apiKey, nowMs: nowMs) }
     }
 
     /// Reads the list if its generation changed. Takes one short command otherwise.
@@ -48,10 +41,7 @@ package final class RevocationList: Sendable {
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
         let generation = try await broker.overridesGeneration(in: .revocations)
-        let (known, isSame, ticket) = state.withLock { state in
-            state.lastBegun += 1
-            return (state.known, state.generation == generation, state.lastBegun)
-        }
+        let (known, isSame, ticket) = latest.withLock { ($0.value, $0.isOf(generation: generation), $0.begin()) }
         if isSame { return false }
         var (stored, read) = try await fetch()
         let missing = stored.missing(from: known, newMark: makeMark(), nowMs: nowMs())
@@ -59,15 +49,8 @@ package final class RevocationList: Sendable {
             try await broker.changeOverrides(missing, in: .revocations)
             (stored, read) = try await fetch()
         }
-        return state.withLock { state in
-            // Of two concurrent reads, the one begun later counts.
-            guard ticket > state.lastApplied else { return false }
-            state.lastApplied = ticket
-            let isChanged = state.known.revocations != stored.revocations
-            state.known = stored
-            state.generation = read
-            return isChanged
-        }
+        let former = latest.withLock { $0.end(ticket, stored, generation: read) }
+        return former.map { $0.revocations != stored.revocations } ?? false
     }
 
     private func fetch() async throws(BrokerError) -> (StoredRevocations, UInt64) {
@@ -85,7 +68,7 @@ package final class RevocationList: Sendable {
     ) async throws(RequestError) -> Int64? {
         try await refreshed()
         let nowMs = nowMs()
-        let known = state.withLock { $0.known }
+        let known = latest.withLock { $0.value }
         let expired = known.expired(nowMs: nowMs)
         let count = known.revocations.entries.count - expired.count
         guard count < countMax || known.revocations.entries[subject] != nil else {

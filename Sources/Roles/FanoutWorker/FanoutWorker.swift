@@ -85,15 +85,16 @@ package actor FanoutWorker {
                         "reading the shards' streams failed",
                         metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
                 }
-                try? await Task.sleep(for: .milliseconds(200))
+                try? await Task.sleep(for: .milliseconds(StreamReading.failurePauseMs))
             }
         }
     }
 
     private func keepTicking() async {
         while !Task.isCancelled {
-            let serverChanges = broker.state.serverChanges + queries.databaseChanges
-            perform(machine.ticked(serverChanges: serverChanges, nowMs: clock.nowMs()))
+            let changes = WorkerMachine.ServerChanges(
+                broker: broker.state.serverChanges, database: queries.databaseChanges)
+            perform(machine.ticked(changes, nowMs: clock.nowMs()))
             metrics.record(machine.refresh, replicas: queries.replicaCounts)
             try? await Task.sleep(for: .milliseconds(settings.tickMs))
         }

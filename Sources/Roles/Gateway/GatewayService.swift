@@ -1,4 +1,5 @@
 package import Broker
+import Clocks
 package import Execution
 package import LiveModel
 package import Logging
@@ -45,10 +46,7 @@ package final class GatewayService: Sendable {
         self.controlLengthMax = controlLengthMax
         self.epochs = epochs
         tickMs = settings.tickMs
-        // Announcement numbers must exceed those of a former process with the same name.
-        let firstAnnouncement = UInt64(clamping: clock.nowMs()) << 10
-        machine = Mutex(
-            GatewayMachine(gateway: node, settings: settings, firstAnnouncement: firstAnnouncement, route: route))
+        machine = Mutex(GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs(), route: route))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
@@ -82,7 +80,7 @@ package final class GatewayService: Sendable {
                     logger.error(
                         "reading the inbox failed", metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
                 }
-                try? await Task.sleep(for: .milliseconds(200))
+                try? await Task.sleep(for: .milliseconds(StreamReading.failurePauseMs))
             }
         }
     }
@@ -96,10 +94,12 @@ package final class GatewayService: Sendable {
         }
     }
 
-    /// Withdraws all interest and stops reading.
-    package func leave() async {
+    /// Withdraws all interest and stops reading. What is not sent when the time has passed is left unsent: workers drop
+    /// the interest of gateways that are not in the node list.
+    package func leave(withinMs: Int64) async {
+        let deadline = Deadline(afterMs: withinMs)
         change { $0.leave() }
-        while machine.withLock({ !$0.isIdle }) { try? await Task.sleep(for: .milliseconds(2)) }
+        while !deadline.isReached, !machine.withLock({ $0.isIdle }) { try? await Task.sleep(for: .milliseconds(2)) }
         reader.close()
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
     }

@@ -80,7 +80,7 @@ struct NodeRun {
         guard let gateway = roles.gateway else { return }
         gateway.forgetFormer(shardCount: node.settings.cluster.shardCount)
         tasks.add { await gateway.run() }
-        parts.push("gateway") { _ in await gateway.leave() }
+        parts.push("gateway") { await gateway.leave(withinMs: $0.workMs) }
     }
 
     /// Begins to accept sessions. On a stop, the sessions end before the gateway does.

@@ -193,6 +193,7 @@ struct RedisReaderTests {
         for round in 1...3 {
             // Nobody reads meanwhile; what a read under way brings is older than the trimming.
             try await append((round * 1_000)..<(round * 1_000 + 500), to: stream)
+            // Elapsed time is the subject: this consumer is away for longer than `ReadPlan.awayMs`.
             if round == 2 { try await Task.sleep(for: .milliseconds(300)) }
             var signals = 0
             var numbers: [Int] = []

@@ -39,6 +39,7 @@ struct LinkTests {
             let second = try #require(list["data"]?["lots"]?[1]?["id"]?.stringValue)
             let newcomer = try await Subscriber.connect(gateway)
             newcomer.subscribe("GetLot", ["id": .string(second)], id: "two")
+            // Elapsed time is the subject: the link is down for this long after the entry has ended.
             try await Task.sleep(for: .milliseconds(Self.cutMs))
             try await update("while it was cut off")
             await link.set(nil)

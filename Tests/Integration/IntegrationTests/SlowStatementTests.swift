@@ -17,14 +17,16 @@ struct SlowStatementTests: SampleProjectTests {
         """
 
     private func withNode(
-        settings: [String] = [], _ body: (_ address: ServerAddress, _ admin: AdminClient) async throws -> Void
+        settings: [String] = [],
+        _ body: (_ address: ServerAddress, _ admin: AdminClient, _ database: String) async throws -> Void
     ) async throws {
         try await withProject { project, _ in
             try append(Self.slowOperations, to: project + "/connector/queries.gql")
             try await Cluster.with(project: project) { cluster in
                 let node = try await cluster.start(
                     roles: "api,worker,gateway,admin", settings: ["postgres.statementTimeoutMs=6000"] + settings)
-                try await body(node.address, try await AdminClient(node.process))
+                try await body(
+                    node.address, try await AdminClient(node.process), cluster.servers.postgres.connectionString)
             }
         }
     }
@@ -36,10 +38,22 @@ struct SlowStatementTests: SampleProjectTests {
         return try #require(Int(line?.split(separator: " ").last ?? ""), "\(line ?? "no metric")")
     }
 
+    /// Returns the number of slow queries that Postgres executes.
+    private func sleepers(_ database: String) async throws -> Int {
+        let query = """
+            SELECT 'sleepers ' || count(*) FROM pg_stat_activity
+            WHERE wait_event = 'PgSleep' AND pid <> pg_backend_pid()
+            """
+        let psql = try FreshetProcess(["-Atc", query, database], executable: "/usr/bin/psql")
+        let line = try await psql.line(containing: "sleepers")
+        _ = await psql.waitForExit()
+        return try #require(Int(line.split(separator: " ").last ?? ""))
+    }
+
     /// Each slow query runs into the time-out of 6 s: a read or a delivery that waited behind one would show it.
     @Test(arguments: [1, 20])
     func slowQueriesDelayNeitherReadsNorDeliveries(clients: Int) async throws {
-        try await withNode { address, admin in
+        try await withNode { address, admin, database in
             let lots = try JSONParser.parse(try await API.get(address, "ClosingSoon", [:]).body)
             let lot = try #require(lots["data"]?["lots"]?[0]?["id"])
             let subscriber = try await Subscriber.connect(address)
@@ -49,6 +63,7 @@ struct SlowStatementTests: SampleProjectTests {
                 for _ in 0..<clients {
                     group.addTask { _ = try await API.get(address, "Sleep", ["seconds": 60]) }
                 }
+                try await waitUntil("a slow statement runs") { try await sleepers(database) >= 1 }
                 // A single one keeps a connection of its own without moving, since others choose another.
                 if clients > 1 {
                     try await waitUntil("slow statements run apart") { try await count("running", admin) >= 1 }
@@ -73,7 +88,7 @@ struct SlowStatementTests: SampleProjectTests {
     }
 
     @Test func oneCallerHasABoundOfSlowStatements() async throws {
-        try await withNode(settings: ["postgres.slowQueuePerCallerMax=16"]) { address, admin in
+        try await withNode(settings: ["postgres.slowQueuePerCallerMax=16"]) { address, admin, _ in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<40 {
                     group.addTask { try await API.get(address, "Sleep", ["seconds": 2]).status }

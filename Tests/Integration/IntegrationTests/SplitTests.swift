@@ -59,7 +59,8 @@ struct SplitTests {
                 try await screen.wait(for: truth)
                 #expect(screen.stepsBack == [])
             }
-            let overrides = try await admin.get("orders")
+            let overrides = try await admin.get("overrides")
+            #expect(try await admin.get("orders") == overrides, "the former path")
             #expect(overrides.rows("orders").first?["value"]?.intValue == 4)
             #expect(overrides.rows("orders").first?["shards"]?.arrayValue?.count == 4)
             // A tag from one placement, taken to another after a change that only the others saw.

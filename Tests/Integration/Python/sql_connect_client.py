@@ -387,7 +387,8 @@ async def grpc_client(base, token, secret):
         expect((await receive()).request_id, "2", "execute")
         send("3", "execute", "Nothing")
         expect((await receive()).errors[0].extensions.code, 5, "unknown operation")
-        # Longer than the keep-alive: pings are answered on both sides.
+        # Elapsed time is the subject: nothing is said for longer than either side's keep-alive, so both sides send
+        # pings. The node ends a stream that does not answer its own within that time.
         await asyncio.sleep(3)
         send("8F2A|0", "cancel")
         send("auth1", headers={"x-firebase-auth-token": signed(secret, "ann", 60)})

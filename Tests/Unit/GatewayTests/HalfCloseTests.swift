@@ -46,6 +46,6 @@ import Testing
         }.get()
         #expect(closes == [1000])
         #expect(registry.count == 0)
-        await service.leave()
+        await service.leave(withinMs: 5_000)
     }
 }

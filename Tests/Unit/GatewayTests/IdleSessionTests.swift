@@ -115,6 +115,6 @@ import Testing
             }
         }.get()
         #expect(idleForMs >= idleMs - 5)
-        await service.leave()
+        await service.leave(withinMs: 5_000)
     }
 }

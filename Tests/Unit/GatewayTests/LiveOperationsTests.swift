@@ -82,7 +82,7 @@ import Testing
             route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         try await eventLoop.submit { try body(hub) }.get()
-        await service.leave()
+        await service.leave(withinMs: 5_000)
     }
 
     private func operations(_ hub: LoopHub, _ executor: Executor, bytesMax: Int = 100) -> LiveOperations {

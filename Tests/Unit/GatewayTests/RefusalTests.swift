@@ -38,7 +38,7 @@ import Testing
             session.closed(code: nil)
             #expect(session.refusals.isEmpty)
         }.get()
-        await service.leave()
+        await service.leave(withinMs: 5_000)
     }
 
     private static func text(_ id: Int, _ kind: String) -> ByteBuffer {
@@ -111,6 +111,6 @@ import Testing
         }.get()
         try await promise.futureResult.get()
         try await eventLoop.submit { session.value.closed(code: nil) }.get()
-        await service.leave()
+        await service.leave(withinMs: 5_000)
     }
 }

@@ -35,6 +35,16 @@ extension InboxMessage {
         }
     }
 
+    /// The announcement that the message answers; nil if it concerns a shard.
+    package var answers: UInt64? {
+        switch self {
+        case .result(_, _, _, let answers), .unchanged(_, _, _, _, _, let answers),
+            .unchangedTick(_, _, _, _, let answers), .failed(_, _, _, _, let answers):
+            answers
+        case .announceAll, .settled: nil
+        }
+    }
+
     /// The fields of the stream entry: a JSON object, the result's unchanged body, and its entities if it has any.
     package var fields: [(String, [UInt8])] {
         switch self {

@@ -83,19 +83,25 @@ package struct GatewayMachine: Sendable {
     private var reconnects = 0
 
     /// - Parameters:
-    ///   - firstAnnouncement: greater than any announcement number that a former process of this name used.
+    ///   - nowMs: decides the first announcement number (`firstAnnouncement`).
     ///   - route: returns the current route of a live query; after a change, call `routesChanged`.
     package init(
-        gateway: NodeID, settings: Settings, firstAnnouncement: UInt64,
+        gateway: NodeID, settings: Settings, nowMs: Int64,
         route: @escaping @Sendable (LiveQuery) -> ShardRoute
     ) {
         self.settings = settings
         interest = InterestMachine(
-            gateway: gateway, settings: settings.interest, firstAnnouncement: firstAnnouncement, route: route)
+            gateway: gateway, settings: settings.interest, firstAnnouncement: Self.firstAnnouncement(atMs: nowMs),
+            route: route)
         let outgoingMax = settings.outgoingMax ?? settings.messagesPerLiveQueryMax * settings.interest.liveQueriesMax
         outgoing = BatchQueue(
             bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.batchBytesMax, countMax: outgoingMax)
     }
+
+    /// Returns a number greater than the announcement numbers of a former process of this name, which made fewer than
+    /// 1,024 announcements per millisecond. If the clock was set back, the numbers of that process are greater than any
+    /// used here, and `inboxRead` refuses their answers.
+    package static func firstAnnouncement(atMs nowMs: Int64) -> UInt64 { UInt64(clamping: nowMs) << 10 }
 
     package var gateway: NodeID { interest.gateway }
     package var counts: Counts {
@@ -166,11 +172,13 @@ package struct GatewayMachine: Sendable {
 
     // MARK: The inbox
 
-    /// Handles a message, or a loss: then everything is announced again.
+    /// Handles a message, or a loss: then everything is announced again. Ignores answers to announcements that this
+    /// process has not made: the inbox may hold some for a former process of this name, whose clock was ahead.
     /// - Parameter fact: from `StreamBatch.forEachInboxFact`.
     package mutating func inboxRead(_ fact: InboxFact, nowMs: Int64) -> [Effect] {
         switch fact {
         case .message(let message):
+            if let number = message.answers, number > interest.lastAnnouncement { return [] }
             let effects = effects(of: interest.inboxArrived(message, nowMs: nowMs))
             guard case .result(_, _, let result, _) = message else { return effects }
             return [.reportResult(result)] + effects

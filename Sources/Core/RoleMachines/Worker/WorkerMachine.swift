@@ -37,6 +37,17 @@ package struct WorkerMachine: Sendable {
         package var tickMs: Int64 { min(lease.renewMs, checkpointMs) / 2 }
     }
 
+    /// How often other servers have answered since the start; then events and epochs may be missing.
+    package struct ServerChanges: Sendable, Hashable {
+        package let broker: Int
+        package let database: Int
+
+        package init(broker: Int = 0, database: Int = 0) {
+            self.broker = broker
+            self.database = database
+        }
+    }
+
     enum StreamKind: Sendable { case events, control }
 
     let settings: Settings
@@ -60,7 +71,7 @@ package struct WorkerMachine: Sendable {
     var epochProblem = ""
     /// The database's timeline as last known; empty until then.
     var databaseTimeline = ""
-    private var serverChanges = 0
+    private var serverChanges = ServerChanges()
     /// The recorded applied position of each owned shard's events.
     var checkpointed: [ShardID: StreamID] = [:]
     /// The remaining steps of the current round of checkpoints and trimming, last step first. Bound: three steps per
@@ -137,10 +148,9 @@ package struct WorkerMachine: Sendable {
     }
 
     /// Performs the regular tick, every `Settings.tickMs`.
-    /// - Parameter serverChanges: how often the answering broker or database server has changed since the start.
-    package mutating func ticked(serverChanges: Int, nowMs: Int64) -> [Effect] {
-        if serverChanges != self.serverChanges {
-            self.serverChanges = serverChanges
+    package mutating func ticked(_ changes: ServerChanges, nowMs: Int64) -> [Effect] {
+        if changes != serverChanges {
+            serverChanges = changes
             log(.warning, "another redis or postgres server answers, all shards run again")
             performRefresh(refresh.serverChanged(gateways: gateways.sorted(), nowMs: nowMs), nowMs: nowMs)
         }

@@ -16,7 +16,7 @@ package struct InterestMachine: Sendable {
     private let settings: Settings
     private var route: @Sendable (LiveQuery) -> ShardRoute
     private var table = InterestTable()
-    private var lastAnnouncement: UInt64
+    package private(set) var lastAnnouncement: UInt64
     /// The number of the last question about a shard's epoch.
     private var lastCall: UInt64 = 0
     private var nextSummaryMs: Int64 = 0

@@ -92,3 +92,9 @@ package final class ReadTicket: Sendable {
     package var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
     package func markCancelled() { cancelled.store(true, ordering: .releasing) }
 }
+
+/// What consumers of a `StreamReader` have in common.
+package enum StreamReading {
+    /// The pause after a read that failed.
+    package static let failurePauseMs = 200
+}

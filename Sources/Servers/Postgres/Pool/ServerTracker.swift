@@ -1,3 +1,4 @@
+import Pacing
 import Synchronization
 
 /// Shares what one of a pool's connections learns about the server with the others.
@@ -8,14 +9,13 @@ final class ServerTracker: Sendable {
 
     private struct State {
         var connections: [Weak] = []
-        var timeline: String?
-        var timelineChanges = 0
+        var server = ServerIdentity()
     }
 
     private let state = Mutex(State())
 
-    var timelineChanges: Int { state.withLock { $0.timelineChanges } }
-    var timeline: String? { state.withLock { $0.timeline } }
+    var timelineChanges: Int { state.withLock { $0.server.changes } }
+    var timeline: String? { state.withLock { $0.server.current } }
 
     func follow(_ connections: [ConnectionHandle]) {
         state.withLock { $0.connections = connections.map { Weak(connection: $0) } }
@@ -25,10 +25,7 @@ final class ServerTracker: Sendable {
     func serverChanged(_ change: ConnectionHandle.ServerChange) {
         switch change {
         case .timeline(let timeline):
-            state.withLock { state in
-                if let known = state.timeline, known != timeline { state.timelineChanges += 1 }
-                state.timeline = timeline
-            }
+            state.withLock { _ = $0.server.met(timeline) }
         case .readOnly:
             // Readers leave, too: they would otherwise go on reading from an outdated server.
             for entry in state.withLock({ $0.connections }) {

@@ -25,7 +25,7 @@ extension AdminCommand {
 
         func run() async {
             await connection.show(
-                "/admin/orders", rows: "orders",
+                "/admin/overrides", rows: "orders",
                 columns: [
                     .init("override", "order"), .init("target", "of"), "value", "shards", .init("receiving", "heard"),
                     .init("expires", "expiresInMs", .timeFromNow),

@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 import RoleMachines
 import Streams
 
@@ -21,18 +22,21 @@ class Process {
     private var requestAtMs: Int64 = 0
     private var answerAtMs: Int64 = 0
     private var redisCutUntilMs: Int64 = 0
-    private var serverID = ""
+    /// The Redis server that answers.
+    private var redisServer = ServerIdentity()
     /// The number of changes of the answering Redis server since the start.
-    private(set) var serverChanges = 0
+    var serverChanges: Int { redisServer.changes }
     /// The connection to Redis, in a gateway's terms.
     private(set) var redisConnection = GatewayMachine.BrokerConnection(isConnected: true, reconnects: 0)
     /// The former primary of Redis while this process still uses it.
     private(set) var formerRedis: SimulatedRedis?
     private var postgresCutUntilMs: Int64 = 0
+    /// The timeline of Postgres.
+    private var database = ServerIdentity()
     /// The last known timeline of Postgres; nil before the first connection.
-    private(set) var databaseTimeline: String?
+    var databaseTimeline: String? { database.current }
     /// The number of changes of the timeline since the start.
-    private(set) var databaseChanges = 0
+    var databaseChanges: Int { world.sabotage == .databaseChangesUnnoticed ? 0 : database.changes }
     private var generationMet = -1
     /// Whether its machines did something in the current step.
     private var isTouched = false
@@ -75,8 +79,7 @@ class Process {
         incarnation += 1
         release = world.release
         pausedUntilMs = 0
-        (serverID, serverChanges) = ("", 0)
-        (databaseTimeline, databaseChanges, generationMet) = (nil, 0, -1)
+        (redisServer, database, generationMet) = (ServerIdentity(), ServerIdentity(), -1)
         (redisConnection, formerRedis) = (.init(isConnected: true, reconnects: 0), nil)
         touch()
         startedMs = timeline.nowMs
@@ -159,6 +162,12 @@ class Process {
         }
     }
 
+    /// Handles an answer some time after it arrived, as a task does that waits for a thread: of two answers, the later
+    /// one may be handled first.
+    final func sometimesLate(_ body: @escaping () -> Void) {
+        if world.isTrouble, timeline.chance(5) { later(timeline.pick(0...900), body) } else { body() }
+    }
+
     final func every(_ ms: Int64, _ body: @escaping () -> Void) {
         later(ms) { [self] in
             body()
@@ -201,8 +210,7 @@ class Process {
         if !redisConnection.isConnected {
             redisConnection = .init(isConnected: true, reconnects: redisConnection.reconnects + 1)
         }
-        if !serverID.isEmpty, server != serverID { serverChanges += 1 }
-        serverID = server
+        redisServer.met(server)
     }
 
     // MARK: Postgres
@@ -224,9 +232,7 @@ class Process {
     private func met(_ timeline: String, generation: Int) {
         guard generation > generationMet else { return }
         generationMet = generation
-        let isOther = databaseTimeline.map { $0 != timeline } ?? false
-        databaseTimeline = timeline
-        if isOther, world.sabotage != .databaseChangesUnnoticed { databaseChanges += 1 }
+        database.met(timeline)
     }
 
     /// Executes one statement, or one pipelined transaction, on a separate connection; statements are not ordered.

@@ -14,7 +14,7 @@ final class SimulatedAPINode: Process {
     private(set) var sweeper = SweeperMachine(settings: .init(), shardCount: 0)
     private lazy var streams = EventStreams(
         keys: world.redis.keys, shardCount: Workload.shardCount, lengthMax: World.eventsLengthMax)
-    private var overrides = ClusterOverrides()
+    private lazy var directory = SimulatedDirectory(self)
     private var rules = SimulatedRules(generation: 0)
     private var count = 0
     /// The transaction that took rows; it ends with the process.
@@ -26,11 +26,11 @@ final class SimulatedAPINode: Process {
     override func started() {
         publisher = PublisherMachine(settings: world.publisherSettings, shardCount: Workload.shardCount)
         sweeper = SweeperMachine(settings: world.sweeperSettings, shardCount: Workload.shardCount)
-        (overrides, isDraining, owesResync) = (ClusterOverrides(), false, false)
+        (directory, isDraining, owesResync) = (SimulatedDirectory(self), false, false)
         rules = SimulatedRules(generation: Int64(release))
-        readOverrides()
+        directory.read { _ in }
         every(Self.refreshMs) { [self] in
-            readOverrides()
+            directory.read { _ in }
             followDeployments()
         }
         if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
@@ -52,14 +52,6 @@ final class SimulatedAPINode: Process {
         super.stay(with: former, ms: ms)
     }
 
-    private func readOverrides() {
-        call {
-            $0.overrides
-        } then: { [self] answer in
-            if let answer { overrides = answer }
-        }
-    }
-
     private func followDeployments() {
         statement {
             $0.deployments
@@ -77,9 +69,9 @@ final class SimulatedAPINode: Process {
     func mutate(_ entity: String, acknowledged: @escaping (String) -> Void) {
         count += 1
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
-        let row = OutboxRow(event, shards: Workload.eventShards(by: overrides, rules))
+        let row = OutboxRow(event, shards: Workload.eventShards(by: directory.overrides, rules))
         let committed = PublisherMachine.Committed(
-            row: row, mutation: Workload.mutation, generation: overrides.generation,
+            row: row, mutation: Workload.mutation, generation: directory.overrides.generation,
             catalogGeneration: rules.generation)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
@@ -231,11 +223,8 @@ final class SimulatedAPINode: Process {
     }
 
     private func confirmOverrides(_ then: @escaping (Result<ClusterOverrides, StepFailure>) -> Void) {
-        call {
-            $0.overrides
-        } then: { [self] answer in
+        directory.confirm { [self] answer in
             guard let answer else { return then(.failure(StepFailure("no answer"))) }
-            overrides = answer
             // The mistake: pretend that nothing changed.
             then(.success(world.sabotage == .overridesUnconfirmed ? ClusterOverrides() : answer))
         }

@@ -7,13 +7,12 @@ import Streams
 /// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name across a restart,
 /// others are a new node each time.
 final class SimulatedGateway: Process {
-    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), firstAnnouncement: 0) { _ in
+    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0) { _ in
         ShardRoute(ShardID(0))
     }
     private(set) var hubs: [Hub<Connection>] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
-    private var overrides = ClusterOverrides()
     private lazy var membership = newMembership()
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
@@ -31,13 +30,12 @@ final class SimulatedGateway: Process {
     private var inbox: String { world.redis.keys.inbox(gateway: me.name) }
 
     override func started() {
-        overrides = ClusterOverrides()
+        membership = newMembership()
         machine = GatewayMachine(
-            gateway: me, settings: world.gatewaySettings, firstAnnouncement: UInt64(incarnation) << 32, route: route)
+            gateway: me, settings: world.gatewaySettings, nowMs: nowMs, route: route)
         hubs = Array(repeating: Hub(), count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
-        membership = newMembership()
         membership.start()
         every(machine.settings.tickMs) { [self] in
             perform(machine.ticked(redisConnection, nowMs: nowMs))
@@ -70,7 +68,6 @@ final class SimulatedGateway: Process {
     private func newMembership() -> SimulatedMembership {
         SimulatedMembership(self, me, role: .gateway) { [unowned self] change in
             switch change {
-            case .overrides(let read): overrides = read
             case .routes: perform(machine.routesChanged(to: route, nowMs: nowMs))
             // The node must be in the node list before it announces interest.
             case .announcedFirst:
@@ -84,7 +81,7 @@ final class SimulatedGateway: Process {
 
     /// Returns the routes according to the overrides that the gateway last read.
     private var route: @Sendable (LiveQuery) -> ShardRoute {
-        let (overrides, isBlind) = (overrides, world.sabotage == .positionsTravel)
+        let (overrides, isBlind) = (membership.directory.overrides, world.sabotage == .positionsTravel)
         return {
             let route = Workload.route(of: $0, by: overrides)
             return isBlind ? ShardRoute(route.shard) : route
@@ -92,7 +89,7 @@ final class SimulatedGateway: Process {
     }
 
     /// Returns the shard of a live query according to this gateway.
-    func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: overrides).shard }
+    func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: membership.directory.overrides).shard }
 
     // MARK: Sessions
 

@@ -9,6 +9,7 @@ final class SimulatedMembership {
     private let node: NodeID
     private let role: Role
     private(set) var machine: MembershipMachine
+    let directory: SimulatedDirectory
     /// The shards that the node announces.
     private let shards: () -> [ShardStatus]
     /// Handles a change of the node's membership.
@@ -16,8 +17,6 @@ final class SimulatedMembership {
 
     enum Change {
         case workers([NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
-        /// The overrides were read.
-        case overrides(ClusterOverrides)
         /// The overrides changed.
         case routes
         case drainSessions
@@ -31,6 +30,7 @@ final class SimulatedMembership {
     ) {
         (self.process, self.node, self.role, self.perform) = (process, node, role, perform)
         self.shards = shards
+        directory = SimulatedDirectory(process)
         var settings = MembershipMachine.Settings()
         settings.isWorker = role == .worker
         machine = MembershipMachine(node: node, settings: settings)
@@ -56,11 +56,10 @@ final class SimulatedMembership {
         case .wait(let id, let ms):
             process.later(ms) { [self] in perform(machine.waitEnded(id)) }
         case .readOverrides(let id):
-            process.call {
-                $0.overrides
-            } then: { [self] answer in
-                if let answer { perform(.overrides(answer)) }
-                answered { [self] in machine.overridesRead(id, answer.orFailure) }
+            directory.read { [self] answer in
+                // As the node does: the copy counts, which a read begun later may have changed.
+                let known = answer.map { _ in directory.overrides }
+                answered { [self] in machine.overridesRead(id, known.orFailure) }
             }
         case .announce(let id, let isDraining, let ttlMs):
             let record = NodeRecordPayload(

@@ -66,8 +66,9 @@ final class SimulatedWorker: Process {
         membership.start()
         every(Self.tickMs) { [self] in
             connectToPostgres()
-            let changes = (world.noticesServers ? serverChanges : 0) + databaseChanges
-            perform(machine.ticked(serverChanges: changes, nowMs: nowMs))
+            let changes = WorkerMachine.ServerChanges(
+                broker: world.noticesServers ? serverChanges : 0, database: databaseChanges)
+            perform(machine.ticked(changes, nowMs: nowMs))
         }
     }
 

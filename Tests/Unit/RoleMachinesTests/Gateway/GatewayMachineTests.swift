@@ -7,6 +7,9 @@ import Testing
 
 @Suite struct GatewayMachineTests {
     private typealias Effect = GatewayMachine.Effect
+    private static let startMs: Int64 = 1_700_000_000_000
+    private static let first = GatewayMachine.firstAnnouncement(atMs: startMs)
+
     private let connected = GatewayMachine.BrokerConnection(isConnected: true, reconnects: 0)
 
     private func machine(_ change: (inout GatewayMachine.Settings) -> Void = { _ in }) -> GatewayMachine {
@@ -16,7 +19,7 @@ import Testing
         settings.interest.lingerMs = 0
         settings.interest.summaryMs = 1_000_000
         change(&settings)
-        return GatewayMachine(gateway: NodeID("g"), settings: settings, firstAnnouncement: 100) { _ in
+        return GatewayMachine(gateway: NodeID("g"), settings: settings, nowMs: Self.startMs) { _ in
             ShardRoute(ShardID(1))
         }
     }
@@ -57,7 +60,7 @@ import Testing
         var machine = machine()
         _ = try subscribe(1, &machine)
         _ = machine.nextBatch()
-        _ = machine.inboxRead(.message(result(1, answers: 101)), nowMs: 1)
+        _ = machine.inboxRead(.message(result(1, answers: Self.first + 1)), nowMs: 1)
         #expect(machine.nextBatch().isEmpty && machine.isIdle)
         return machine
     }
@@ -73,7 +76,7 @@ import Testing
             Issue.record("no announcement")
             return
         }
-        #expect(ask.number == 101, "after those of the former process")
+        #expect(ask.number == Self.first + 1, "after those of the former process")
     }
 
     @Test func oneFlightIsUnderWayAtATime() throws {
@@ -120,16 +123,30 @@ import Testing
         #expect(machine.outgoingCount == 6)
     }
 
+    /// The inbox outlives a process that was killed, and the next one reads it from the start.
+    @Test(arguments: [Int64(-5_000), -1, 1, 5_000])
+    func answersToAFormerProcessAreIgnored(clockAheadMs: Int64) throws {
+        var machine = machine()
+        _ = try subscribe(1, &machine)
+        _ = machine.nextBatch()
+        let former = GatewayMachine.firstAnnouncement(atMs: Self.startMs + clockAheadMs) + 1
+        let effects = machine.inboxRead(.message(result(1, answers: former)), nowMs: 1)
+        #expect(!effects.contains { if case .deliver = $0 { true } else { false } })
+        #expect(machine.counts.awaiting == 1, "its own announcement is still to be answered")
+        _ = machine.inboxRead(.message(result(1, answers: Self.first + 1)), nowMs: 2)
+        #expect(machine.counts.awaiting == 0)
+    }
+
     @Test func aResultGoesToTheHubsThatHaveSubscriptions() throws {
         var machine = machine()
         _ = try subscribe(1, &machine)
         _ = try machine.subscribed(hub: 3, query(1), known: nil, reportsTimerRuns: false, nowMs: 0)
-        let effects = machine.inboxRead(.message(result(1, answers: 101)), nowMs: 1)
+        let effects = machine.inboxRead(.message(result(1, answers: Self.first + 1)), nowMs: 1)
         guard case .deliver(let hubs, let key, .result, let answers)? = effects.last else {
             Issue.record("nothing is delivered")
             return
         }
-        #expect(effects.count == 2 && hubs == [0, 3] && key == query(1).key && answers == 101)
+        #expect(effects.count == 2 && hubs == [0, 3] && key == query(1).key && answers == Self.first + 1)
     }
 
     // MARK: Losses

@@ -58,9 +58,9 @@ struct WorkerBench {
         take(machine.nodesListed(workers: workers, gateways: gateways, nowMs: nowMs))
     }
 
-    mutating func tick(afterMs: Int64 = 0, serverChanges: Int = 0) {
+    mutating func tick(afterMs: Int64 = 0, changes: WorkerMachine.ServerChanges = .init()) {
         nowMs += afterMs
-        take(machine.ticked(serverChanges: serverChanges, nowMs: nowMs))
+        take(machine.ticked(changes, nowMs: nowMs))
     }
 
     /// Advances the time to the machine's own deadline.

@@ -196,7 +196,8 @@ import Testing
         #expect(bench.machine.eventsRead == 0 && bench.calls.isEmpty)
     }
 
-    @Test func anotherServerMakesEverythingRunAgainOnce() throws {
+    @Test(arguments: [WorkerMachine.ServerChanges(broker: 1), WorkerMachine.ServerChanges(database: 1)])
+    func anotherServerMakesEverythingRunAgainOnce(changes: WorkerMachine.ServerChanges) throws {
         var bench = try WorkerBench()
         bench.serve()
         bench.announce()
@@ -204,10 +205,10 @@ import Testing
         bench.batchAppended()
         bench.batchAppended()
         _ = bench.takeSent()
-        bench.tick(afterMs: 500, serverChanges: 1)
+        bench.tick(afterMs: 500, changes: changes)
         #expect(bench.runs.count == 1 && bench.takeSent() == [["announceAll 0 6"]])
         #expect(bench.log.last == "another redis or postgres server answers, all shards run again")
-        bench.tick(afterMs: 400, serverChanges: 1)
+        bench.tick(afterMs: 400, changes: changes)
         #expect(bench.runs.count == 1 && bench.batches.isEmpty)
     }
 

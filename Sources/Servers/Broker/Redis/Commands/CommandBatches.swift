@@ -18,7 +18,7 @@ struct CommandBatches {
     private let name: String
     private let logger: Logger
     private var connection: RedisConnection?
-    private var serverID = ""
+    private var server = ServerIdentity()
     private var resolverVersion = 0
     private var backoff: JitteredBackoff
     private var nextAttemptNs: UInt64 = 0
@@ -87,9 +87,8 @@ struct CommandBatches {
         do throws(RedisConnection.Failure) {
             let made = try resolver.connect(name: name)
             connection = made
-            let isReconnect = !serverID.isEmpty
-            let isOther = isReconnect && serverID != made.serverID
-            serverID = made.serverID
+            let isReconnect = server.current != nil
+            let isOther = server.met(made.serverID)
             inbox.update { state in
                 state.connected = true
                 state.serverID = made.serverID

@@ -1,0 +1,40 @@
+/// A node's copy of a stored value that has a generation, such as the cluster's overrides. Decides which of several
+/// concurrent reads counts, and whether the copy is up to date.
+///
+/// Of two concurrent reads, the one begun later counts, whichever ends first and even if its generation is lower: a
+/// broker that lost its latest data has a lower one, and every node must follow it.
+package struct LatestRead<Value: Sendable>: Sendable {
+    /// Identifies a read; a later one has a greater number.
+    package struct Ticket: Sendable, Hashable {
+        fileprivate let number: UInt64
+    }
+
+    package private(set) var value: Value
+    /// Nil: not read yet, and any generation is another one.
+    private var generation: UInt64?
+    private var lastBegun: UInt64 = 0
+    private var lastApplied: UInt64 = 0
+
+    package init(_ value: Value, generation: UInt64? = nil) {
+        self.value = value
+        self.generation = generation
+    }
+
+    /// Whether the copy is of this generation, so that it need not be read again.
+    package func isOf(generation: UInt64) -> Bool { self.generation == generation }
+
+    /// Call before the read is sent.
+    package mutating func begin() -> Ticket {
+        lastBegun += 1
+        return Ticket(number: lastBegun)
+    }
+
+    /// Applies what was read, unless a read begun later was applied already. A read that fails is not reported.
+    /// - Returns: the former value; nil if the read does not count.
+    package mutating func end(_ ticket: Ticket, _ value: Value, generation: UInt64) -> Value? {
+        guard ticket.number > lastApplied else { return nil }
+        lastApplied = ticket.number
+        defer { (self.value, self.generation) = (value, generation) }
+        return self.value
+    }
+}
