@@ -30,7 +30,7 @@ import Testing
         return try await reader.next(maxEntries: 10).map(\.entries.count).reduce(0, +)
     }
 
-    @Test func whatIsQueuedIsSentFirst() async throws {
+    @Test func queuedMessagesAreSentFirst() async throws {
         gateway.forgetFormer(shardCount: 1)
         await gateway.leave(withinMs: 60_000)
         #expect(try await sent() == 1)
