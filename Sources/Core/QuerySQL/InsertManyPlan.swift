@@ -16,7 +16,14 @@ import SchemaModel
 struct InsertManyPlan: Sendable {
     let insert: InsertMany
     let schema: Schema
+    private let masks: KeyMasks
     let cache = ShapeCache<[ColumnSet], String>()
+
+    init(_ insert: InsertMany, _ schema: Schema) {
+        self.insert = insert
+        self.schema = schema
+        masks = KeyMasks(insert.table)
+    }
 
     /// The columns of the table that a group of rows sets.
     struct ColumnSet: Hashable, Sendable {
@@ -130,7 +137,7 @@ struct InsertManyPlan: Sendable {
             else { return nil }
             parts.append(part)
         }
-        return EntityKey(table: insert.table.name, values: KeyMasks(insert.table).masked(parts))
+        return EntityKey(table: insert.table.name, values: masks.masked(parts))
     }
 
     // MARK: Text

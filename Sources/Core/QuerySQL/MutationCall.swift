@@ -60,8 +60,15 @@ package struct MutationStep: Sendable {
 
 /// Decodes the key of a row that Postgres computed in an update.
 struct ReturnedKey: Sendable {
-    let table: Table
-    let scalars: ScalarCoercion
+    private let table: Table
+    private let scalars: ScalarCoercion
+    private let masks: KeyMasks
+
+    init(_ table: Table, _ scalars: ScalarCoercion) {
+        self.table = table
+        self.scalars = scalars
+        masks = KeyMasks(table)
+    }
 
     /// Returns nil if a value is out of the language's range, such as a date before the first supported year.
     /// - Parameter text: a JSON array of the key's values in wire form.
@@ -70,7 +77,7 @@ struct ReturnedKey: Sendable {
             return nil
         }
         let values = zip(table.keyColumns, found).compactMap { try? scalars.coerce($1, to: $0.type) }
-        return values.count == found.count ? EntityKey(table: table.name, values: KeyMasks(table).masked(values)) : nil
+        return values.count == found.count ? EntityKey(table: table.name, values: masks.masked(values)) : nil
     }
 }
 

@@ -39,12 +39,12 @@ extension MutationPlan {
         case .insertTrees(let insert):
             pieces = builder.insert(insert)
             for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
-        case .insertMany(let insert): return .insertMany(InsertManyPlan(insert: insert, schema: schema))
+        case .insertMany(let insert): return .insertMany(InsertManyPlan(insert, schema))
         case .dynamic(let dynamic):
             return body(dynamic.make(bindings ?? Variables(JSONObject())), field, schema, bindings)
         case .update(let table, let target, let assignments, let returned):
             if changesKey(of: table, target, assignments) {
-                returnedKey = ReturnedKey(table: table, scalars: ScalarCoercion(enums: schema.enums))
+                returnedKey = ReturnedKey(table, ScalarCoercion(enums: schema.enums))
             }
             pieces = builder.update(table, target, assignments, returned, withKey: returnedKey != nil)
             keys = Self.keys(of: table, target, returnedKey == nil ? assignments : [], &builder)

@@ -135,6 +135,7 @@ extension NodeContext {
         api.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
         api.session.tokenGraceMs = Int64(settings.gateway.tokenGraceMs)
         api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
+        api.verifiedForMs = Int64(settings.auth.repeatedVerificationMs)
         api.trustedProxies = AddressSet(settings.http.trustedProxies) ?? AddressSet()
         api.page = page
         if isDevelopment {

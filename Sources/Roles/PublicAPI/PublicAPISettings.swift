@@ -12,6 +12,9 @@ package struct PublicAPISettings: Sendable {
     package var longPollMaxMs: Int64 = 60_000
     package var sessionsMax = 20_000
     package var session = SessionLimits()
+    /// The time after which the credentials of a repeated request are verified again, though they have not expired: the
+    /// key that signed them may be gone.
+    package var verifiedForMs: Int64 = 60_000
     /// The proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies = AddressSet()
     /// The emulator description for SQL Connect's tools, under `freshet dev`; nil answers 404.

@@ -210,15 +210,14 @@ package final class PublicRouter: HTTPHandler {
 
     /// Returns the client's address as a quota subject; nil if it is unknown.
     func address(of request: HTTPRequest) -> QuotaSubject? {
-        let forwarded = request.headers[canonicalForm: "x-forwarded-for"].joined(separator: ",")
-        return address(request.remoteIP, forwarded: forwarded.isEmpty ? nil : forwarded)
+        address(request.remoteIP, forwarded: request.forwarded)
     }
 
     func address(_ peer: SocketAddress?, forwarded: String?) -> QuotaSubject? {
         address(peer?.ipAddress, forwarded: forwarded)
     }
 
-    private func address(_ ip: String?, forwarded: String?) -> QuotaSubject? {
+    func address(_ ip: String?, forwarded: String?) -> QuotaSubject? {
         guard let ip else { return nil }
         if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.trustedProxies.contains(ip),
             !hasReportedProxy.exchange(true, ordering: .relaxed)
@@ -282,6 +281,14 @@ struct Call: Sendable {
         var headers = headers
         headers.replaceOrAdd(name: "allow", value: allowed)
         exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
+    }
+}
+
+extension HTTPRequest {
+    /// The header `X-Forwarded-For`, several joined by commas.
+    var forwarded: String? {
+        let parts = headers[canonicalForm: "x-forwarded-for"]
+        return parts.isEmpty ? nil : parts.joined(separator: ",")
     }
 }
 

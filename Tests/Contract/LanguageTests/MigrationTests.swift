@@ -25,28 +25,17 @@ extension Language {
         /// A partitioned table without partitions; one with a foreign table below a partition; tables partitioned by an
         /// expression or by a column that the unique index lacks.
         @Test func tablesWithoutPartitionsOrWithForeignOnes() async throws {
-            let schema = try Catalog.compile(
-                Project(
-                    serviceID: "test",
-                    schemaFiles: [
-                        SourceFile(
-                            path: "schema.gql",
-                            text: ["Hollow", "Abroad", "Computed", "Narrow"].map {
-                                """
-                                type \($0) @table(key: ["site"]) @unique(fields: ["site", "page"]) {
-                                  site: Int!
-                                  page: String @index @searchable
-                                  day: Date
-                                }
+            let schema = try MigrationOf.schema(
+                ["Hollow", "Abroad", "Computed", "Narrow"].map {
+                    """
+                    type \($0) @table(key: ["site"]) @unique(fields: ["site", "page"]) {
+                      site: Int!
+                      page: String @index @searchable
+                      day: Date
+                    }
 
-                                """
-                            }.joined())
-                    ],
-                    connectors: [
-                        ConnectorSource(
-                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { hollows { page } }")])
-                    ])
-            ).schema
+                    """
+                }.joined())
             let tables = """
                 CREATE TABLE hollow (site int PRIMARY KEY, page text, day date) PARTITION BY LIST (site);
                 CREATE TABLE abroad (site int NOT NULL, page text, day date) PARTITION BY LIST (site);
@@ -103,18 +92,8 @@ extension Language {
         }
 
         @Test func aTypeThatTheDatabaseLacksIsRefusedAndNamesItsField() async throws {
-            let schema = try Catalog.compile(
-                Project(
-                    serviceID: "test",
-                    schemaFiles: [
-                        SourceFile(
-                            path: "schema.gql", text: "type Part @table { size: Int @col(dataType: \"Size_Range\") }")
-                    ],
-                    connectors: [
-                        ConnectorSource(
-                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { parts { size } }")])
-                    ])
-            ).schema
+            let schema = try MigrationOf.schema(
+                "type Part @table { size: Int @col(dataType: \"Size_Range\") }")
             try await LanguageServer.withOwnDatabase(fill: { _ in }) { pool in
                 let refused = try await MigrationOf.plan(schema, pool).refused
                 #expect(refused.map(\.object) == ["part"] && refused.first?.message.contains("\"Part.size\"") == true)
@@ -152,21 +131,10 @@ extension Language {
 
         /// `IF NOT EXISTS` compares names only: another relation with the name of an index is reported, not ignored.
         @Test func takenNamesAreReported() async throws {
-            let schema = try Catalog.compile(
-                Project(
-                    serviceID: "test",
-                    schemaFiles: [
-                        SourceFile(
-                            path: "schema.gql",
-                            text: """
-                                type Note @table { text: String @index size: Int @index @unique day: Date @index }
-                                """)
-                    ],
-                    connectors: [
-                        ConnectorSource(
-                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { notes { text } }")])
-                    ])
-            ).schema
+            let schema = try MigrationOf.schema(
+                """
+                type Note @table { text: String @index size: Int @index @unique day: Date @index }
+                """)
             let tables = """
                 CREATE TABLE note (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), text text, size int, day date);
                 CREATE TABLE other (n int);
@@ -209,19 +177,8 @@ extension Language {
 
         /// A `@table` that is a materialized view, indexes included, is taken as it is.
         @Test func materializedViewsKeepTheirIndexes() async throws {
-            let schema = try Catalog.compile(
-                Project(
-                    serviceID: "test",
-                    schemaFiles: [
-                        SourceFile(
-                            path: "schema.gql",
-                            text: "type Tally @table(key: [\"site\"]) { site: Int! page: String @index }")
-                    ],
-                    connectors: [
-                        ConnectorSource(
-                            id: "main", files: [SourceFile(path: "q.gql", text: "query Q { tallies { page } }")])
-                    ])
-            ).schema
+            let schema = try MigrationOf.schema(
+                "type Tally @table(key: [\"site\"]) { site: Int! page: String @index }")
             let tables = """
                 CREATE MATERIALIZED VIEW tally AS SELECT 1 AS site, 'a'::text AS page;
                 CREATE UNIQUE INDEX tally_site ON tally (site);

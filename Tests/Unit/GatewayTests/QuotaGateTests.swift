@@ -35,15 +35,15 @@ import Testing
         let home = QuotaSubject.address("192.0.2.1")
         let keys = (0..<2).map { LiveQueryKey(digest: Digest(of: [UInt8($0)])) }
         let first = try SessionPermit(streamOf: keys[0], for: [home], registry, quotas)
-        try quotas.acquireSubscription(of: keys[0], for: [home])
+        try quotas.acquire(.subscription(of: keys[0]), for: [home])
         #expect(throws: RequestError.self) { try SessionPermit(streamOf: keys[1], for: [home], registry, quotas) }
-        #expect(throws: RequestError.self) { try quotas.acquireSubscription(of: keys[1], for: [home]) }
+        #expect(throws: RequestError.self) { try quotas.acquire(.subscription(of: keys[1]), for: [home]) }
         #expect(quotas.count(.session, of: home) == 1 && quotas.count(.subscription, of: home) == 2)
         #expect(quotas.liveQueryCount(of: home) == 1)
         first.end()
-        quotas.releaseSubscription(of: keys[0], for: [home])
+        quotas.release(.subscription(of: keys[0]), for: [home])
         #expect(quotas.count(.subscription, of: home) == 0 && quotas.liveQueryCount(of: home) == 0)
-        try quotas.acquireSubscription(of: keys[1], for: [home])
+        try quotas.acquire(.subscription(of: keys[1]), for: [home])
     }
 
     /// A permit counts its session and its subscription together, and gives both back once.

@@ -61,7 +61,9 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
             defer { rest = rest[(dot + 1)...] }
             return rest[..<dot]
         }
-        guard let epoch = next().flatMap(Self.number), let run = next().flatMap(Self.number), run <= Self.runMax else {
+        guard let epoch = next().flatMap(UInt64.init(digits:)), let run = next().flatMap(UInt64.init(digits:)),
+            run <= Self.runMax
+        else {
             return nil
         }
         let idText = next()
@@ -69,23 +71,9 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
         guard let id = StreamID(utf8: idBytes) else { return nil }
         var placement: UInt64 = 0
         if idText != nil {
-            guard let number = Self.number(rest), number > 0 else { return nil }
+            guard let number = UInt64(digits: rest), number > 0 else { return nil }
             placement = number
         }
         self.init(epoch: epoch, run: run, id: id, placement: placement)
-    }
-
-    /// Returns the number that digits alone spell.
-    private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
-        guard !digits.isEmpty else { return nil }
-        var number: UInt64 = 0
-        for byte in digits {
-            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-            let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflows) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
-            if isOver || overflows { return nil }
-            number = sum
-        }
-        return number
     }
 }

@@ -41,26 +41,25 @@ extension StreamID: CustomStringConvertible, LosslessStringConvertible {
 
     /// Reads `ms-seq` from UTF-8 bytes without creating a string. Not generic: readers call this for every entry.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
-        var parts: (UInt64, UInt64) = (0, 0)
-        var digits = 0
-        var inSequence = false
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                let value = inSequence ? parts.1 : parts.0
-                let (tens, overflowTens) = value.multipliedReportingOverflow(by: 10)
-                let (sum, overflowSum) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
-                guard !overflowTens, !overflowSum else { return nil }
-                if inSequence { parts.1 = sum } else { parts.0 = sum }
-                digits += 1
-            case UInt8(ascii: "-") where !inSequence && digits > 0:
-                inSequence = true
-                digits = 0
-            default:
-                return nil
-            }
+        guard let dash = bytes.firstIndex(of: UInt8(ascii: "-")), let ms = UInt64(digits: bytes[..<dash]),
+            let sequence = UInt64(digits: bytes[(dash + 1)...])
+        else { return nil }
+        self.init(ms: ms, sequence: sequence)
+    }
+}
+
+extension UInt64 {
+    /// Reads decimal digits; nil for anything else, such as a sign, and for too great a number.
+    init?(digits: Slice<UnsafeRawBufferPointer>) {
+        guard !digits.isEmpty else { return nil }
+        var number: UInt64 = 0
+        for byte in digits {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            let (tens, isOver) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+            if isOver || overflows { return nil }
+            number = sum
         }
-        guard inSequence, digits > 0 else { return nil }
-        self.init(ms: parts.0, sequence: parts.1)
+        self = number
     }
 }

@@ -82,14 +82,7 @@ extension AddressSet {
 enum IPAddressBytes {
     static func parse(_ text: some StringProtocol) -> [UInt8]? {
         if text.contains(":") { return six(String(text)) }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var bytes: [UInt8] = []
-        for part in parts {
-            guard let byte = UInt8(part), String(byte) == part else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
+        return four(text).map { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * $0)) } }
     }
 
     /// Returns an IPv4 address as a number; nil for anything else.

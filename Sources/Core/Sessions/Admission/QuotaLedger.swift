@@ -33,8 +33,6 @@ package struct QuotaLimits: Sendable, Hashable {
             self.perUser = perUser
             self.perAddress = perAddress
         }
-
-        var isNone: Bool { perUser == 0 && perAddress == 0 }
     }
 
     package var sessions = Limit(perUser: 1_000, perAddress: 5_000)
@@ -47,29 +45,59 @@ package struct QuotaLimits: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether `resource` is counted for one of the subjects.
-    package func counts(_ resource: QuotaResource, for subjects: [QuotaSubject]) -> Bool {
-        subjects.contains { maximum(resource, of: $0) > 0 }
-    }
+    /// The limits of one subject; 0 means unlimited.
+    struct Maxima {
+        var sessions = 0
+        var subscriptions = 0
+        var requests = 0
+        var liveQueries = 0
 
-    subscript(resource: QuotaResource) -> Limit {
-        switch resource {
-        case .session: sessions
-        case .subscription: subscriptions
-        case .request: requests
+        subscript(resource: QuotaResource) -> Int {
+            switch resource {
+            case .session: sessions
+            case .subscription: subscriptions
+            case .request: requests
+            }
         }
     }
 
-    /// Whether the subject's live queries are counted.
-    package func limitsLiveQueries(of subject: QuotaSubject) -> Bool {
-        guard liveQueriesPerAddress > 0, case .address(let address) = subject else { return false }
-        return !uncounted.contains(address)
+    func maxima(of subject: QuotaSubject) -> Maxima {
+        switch subject {
+        case .user:
+            Maxima(sessions: sessions.perUser, subscriptions: subscriptions.perUser, requests: requests.perUser)
+        case .address(let address):
+            uncounted.contains(address)
+                ? Maxima()
+                : Maxima(
+                    sessions: sessions.perAddress, subscriptions: subscriptions.perAddress,
+                    requests: requests.perAddress, liveQueries: liveQueriesPerAddress)
+        }
+    }
+}
+
+/// What is acquired at once, or not at all.
+package enum QuotaClaim: Hashable, Sendable {
+    /// A connection of a session protocol.
+    case session
+    case request
+    /// A subscription of a session to a live query.
+    case subscription(of: LiveQueryKey)
+    /// A stream or long-poll: a session with one subscription.
+    case stream(of: LiveQueryKey)
+
+    func claims(_ resource: QuotaResource) -> Bool {
+        switch (self, resource) {
+        case (.session, .session), (.stream, .session), (.subscription, .subscription), (.stream, .subscription),
+            (.request, .request):
+            true
+        default: false
+        }
     }
 
-    func maximum(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
-        switch subject {
-        case .user: self[resource].perUser
-        case .address(let address): uncounted.contains(address) ? 0 : self[resource].perAddress
+    var liveQuery: LiveQueryKey? {
+        switch self {
+        case .session, .request: nil
+        case .subscription(let key), .stream(let key): key
         }
     }
 }
@@ -77,72 +105,89 @@ package struct QuotaLimits: Sendable, Hashable {
 /// The resources that each user and each address currently holds on a node. Bounded: subjects that hold nothing are
 /// absent, so there are at most as many entries as sessions, subscriptions and requests.
 package struct QuotaLedger: Sendable {
-    struct Key: Hashable {
-        let resource: QuotaResource
-        let subject: QuotaSubject
+    private struct Held {
+        var sessions = 0
+        var subscriptions = 0
+        var requests = 0
+        /// The subscriptions of each live query that an address follows.
+        var followed: [LiveQueryKey: Int] = [:]
+
+        subscript(resource: QuotaResource) -> Int {
+            get {
+                switch resource {
+                case .session: sessions
+                case .subscription: subscriptions
+                case .request: requests
+                }
+            }
+            set {
+                switch resource {
+                case .session: sessions = newValue
+                case .subscription: subscriptions = newValue
+                case .request: requests = newValue
+                }
+            }
+        }
+
+        var isNothing: Bool { sessions == 0 && subscriptions == 0 && requests == 0 && followed.isEmpty }
     }
 
-    package let limits: QuotaLimits
-    private(set) var counts: [Key: Int] = [:]
-    /// The subscriptions of each live query that an address follows.
-    private(set) var followed: [QuotaSubject: [LiveQueryKey: Int]] = [:]
+    private let limits: QuotaLimits
+    private var held: [QuotaSubject: Held] = [:]
 
     package init(_ limits: QuotaLimits) {
         self.limits = limits
     }
 
-    package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
-        counts[Key(resource: resource, subject: subject)] ?? 0
-    }
+    package var subjectCount: Int { held.count }
 
-    /// Acquires one for all of the subjects, or for none.
-    /// - Throws: `.limitExceeded`.
-    package mutating func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
-        for subject in subjects {
-            let maximum = limits.maximum(resource, of: subject)
-            guard maximum == 0 || count(resource, of: subject) < maximum else {
-                throw Self.refusal(resource, subject, maximum)
-            }
-        }
-        for subject in subjects where limits.maximum(resource, of: subject) > 0 {
-            counts[Key(resource: resource, subject: subject), default: 0] += 1
-        }
-    }
-
-    /// Counts a subscription of a live query towards the addresses among the subjects.
-    /// - Throws: `.limitExceeded` if it is one more live query than an address may follow.
-    package mutating func follow(_ key: LiveQueryKey, for subjects: [QuotaSubject]) throws(RequestError) {
-        for subject in subjects where limits.limitsLiveQueries(of: subject) {
-            let known = followed[subject] ?? [:]
-            guard known[key] != nil || known.count < limits.liveQueriesPerAddress else {
-                throw RequestError(
-                    .limitExceeded,
-                    "this address has reached its maximum of \(limits.liveQueriesPerAddress) live queries on this node")
-            }
-        }
-        for subject in subjects where limits.limitsLiveQueries(of: subject) {
-            followed[subject, default: [:]][key, default: 0] += 1
-        }
-    }
-
-    /// Ends a subscription that `follow` has counted.
-    package mutating func unfollow(_ key: LiveQueryKey, for subjects: [QuotaSubject]) {
-        for subject in subjects {
-            guard let count = followed[subject]?[key] else { continue }
-            followed[subject]?[key] = count > 1 ? count - 1 : nil
-            if followed[subject]?.isEmpty == true { followed[subject] = nil }
-        }
-    }
+    package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int { held[subject]?[resource] ?? 0 }
 
     /// Returns how many distinct live queries an address follows.
-    package func liveQueryCount(of subject: QuotaSubject) -> Int { followed[subject]?.count ?? 0 }
+    package func liveQueryCount(of subject: QuotaSubject) -> Int { held[subject]?.followed.count ?? 0 }
 
-    /// Releases one that was acquired before.
-    package mutating func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
+    /// Acquires the claim for all of the subjects, or for none.
+    /// - Throws: `.limitExceeded`.
+    package mutating func acquire(_ claim: QuotaClaim, for subjects: [QuotaSubject]) throws(RequestError) {
+        for subject in subjects { try require(claim, limits.maxima(of: subject), subject) }
         for subject in subjects {
-            let key = Key(resource: resource, subject: subject)
-            guard let count = counts[key] else { continue }
-            counts[key] = count > 1 ? count - 1 : nil
+            let maxima = limits.maxima(of: subject)
+            for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
+                held[subject, default: Held()][resource] += 1
+            }
+            if let key = claim.liveQuery, maxima.liveQueries > 0 {
+                held[subject, default: Held()].followed[key, default: 0] += 1
+            }
+        }
+    }
+
+    private func require(
+        _ claim: QuotaClaim, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject
+    ) throws(RequestError) {
+        for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
+            guard count(resource, of: subject) < maxima[resource] else {
+                throw Self.refusal(resource, subject, maxima[resource])
+            }
+        }
+        guard let key = claim.liveQuery, maxima.liveQueries > 0, let followed = held[subject]?.followed else { return }
+        guard followed[key] != nil || followed.count < maxima.liveQueries else {
+            throw RequestError(
+                .limitExceeded,
+                "this address has reached its maximum of \(maxima.liveQueries) live queries on this node")
+        }
+    }
+
+    /// Releases what was acquired before.
+    package mutating func release(_ claim: QuotaClaim, for subjects: [QuotaSubject]) {
+        for subject in subjects {
+            guard let index = held.index(forKey: subject) else { continue }
+            for resource in QuotaResource.allCases where claim.claims(resource) && held.values[index][resource] > 0 {
+                held.values[index][resource] -= 1
+            }
+            if let key = claim.liveQuery, let count = held.values[index].followed[key] {
+                held.values[index].followed[key] = count > 1 ? count - 1 : nil
+            }
+            if held.values[index].isNothing { held.remove(at: index) }
         }
     }
 

@@ -1,8 +1,8 @@
 /// A node's copy of a stored value that has a generation, such as the cluster's overrides. Decides which of several
 /// concurrent reads counts, and whether the copy is up to date.
 ///
-/// Of two concurrent reads, the one begun later counts, whichever ends first and even if its generation is lower: a
-/// broker that lost its latest data has a lower one, and every node must follow it.
+/// The read that began later counts, whichever ends first and even if its generation is lower: a broker that lost its
+/// latest data has a lower one, and every node must follow it.
 package struct LatestRead<Value: Sendable>: Sendable {
     /// Identifies a read; a later one has a greater number.
     package struct Ticket: Sendable, Hashable {

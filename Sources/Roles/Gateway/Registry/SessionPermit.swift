@@ -9,8 +9,7 @@ package final class SessionPermit: Sendable {
     private let id: UInt64
     private let registry: SessionRegistry
     private let quotas: QuotaGate
-    /// The live query of a stream or long-poll; nil for a connection.
-    private let followed: LiveQueryKey?
+    private let claim: QuotaClaim
     private let subjects: [QuotaSubject]
     private let isOver = Atomic(false)
 
@@ -20,7 +19,7 @@ package final class SessionPermit: Sendable {
     package convenience init(
         connectionFrom address: QuotaSubject?, _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try self.init(following: nil, for: address.map { [$0] } ?? [], registry, quotas)
+        try self.init(.session, for: address.map { [$0] } ?? [], registry, quotas)
     }
 
     /// Creates the permit of a stream or long-poll, which counts as one session and one subscription.
@@ -28,22 +27,14 @@ package final class SessionPermit: Sendable {
     package convenience init(
         streamOf key: LiveQueryKey, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try self.init(following: key, for: subjects, registry, quotas)
+        try self.init(.stream(of: key), for: subjects, registry, quotas)
     }
 
     private init(
-        following key: LiveQueryKey?, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
+        _ claim: QuotaClaim, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try quotas.acquire(.session, for: subjects)
-        if let key {
-            do throws(RequestError) {
-                try quotas.acquireSubscription(of: key, for: subjects)
-            } catch {
-                quotas.release(.session, for: subjects)
-                throw error
-            }
-        }
-        (followed, self.subjects) = (key, subjects)
+        try quotas.acquire(claim, for: subjects)
+        (self.claim, self.subjects) = (claim, subjects)
         (self.registry, self.quotas) = (registry, quotas)
         id = registry.makeID()
     }
@@ -68,7 +59,6 @@ package final class SessionPermit: Sendable {
     package func end() {
         guard !isOver.exchange(true, ordering: .relaxed) else { return }
         registry.remove(id)
-        quotas.release(.session, for: subjects)
-        if let followed { quotas.releaseSubscription(of: followed, for: subjects) }
+        quotas.release(claim, for: subjects)
     }
 }

@@ -18,8 +18,7 @@ package struct HTTPSession {
 
     package init(
         _ exchange: HTTPExchange, hub: LoopHub, executor: any SessionRequestExecutor, resolved: ResolvedOperation,
-        liveQuery: LiveQuery,
-        identity: Identity, permit: SessionPermit, peer: SocketAddress?
+        liveQuery: LiveQuery, identity: Identity, permit: SessionPermit, peer: SocketAddress?
     ) {
         self.exchange = exchange
         self.hub = hub

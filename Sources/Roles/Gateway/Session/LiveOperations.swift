@@ -43,7 +43,7 @@ struct LiveOperations {
         takesNewTokens: Bool = false, reportsTimerRuns: Bool = false, delta: DeltaState = .off,
         subjects: [QuotaSubject]
     ) throws(RequestError) -> SessionDelivery? {
-        try executor.quotas.acquireSubscription(of: resolved.liveQuery.key, for: subjects)
+        try executor.quotas.acquire(.subscription(of: resolved.liveQuery.key), for: subjects)
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
                 session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns)
@@ -55,7 +55,7 @@ struct LiveOperations {
             }
             return immediate
         } catch {
-            executor.quotas.releaseSubscription(of: resolved.liveQuery.key, for: subjects)
+            executor.quotas.release(.subscription(of: resolved.liveQuery.key), for: subjects)
             throw error
         }
     }
@@ -114,6 +114,6 @@ struct LiveOperations {
 
     private func end(_ operation: FollowedOperation, lingers: Bool) {
         hub.unsubscribe(operation.handle, lingers: lingers)
-        executor.quotas.releaseSubscription(of: operation.handle.key, for: operation.subjects)
+        executor.quotas.release(.subscription(of: operation.handle.key), for: operation.subjects)
     }
 }

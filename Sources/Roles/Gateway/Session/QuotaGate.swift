@@ -6,7 +6,6 @@ import Synchronization
 
 /// The quotas of users and addresses on this node and the limit on requests in flight, for all event loops and tasks.
 package final class QuotaGate: Sendable {
-    private let limits: QuotaLimits
     private let ledger: Mutex<QuotaLedger>
     private let requestsMax: Int
     private let requests = Atomic<Int>(0)
@@ -14,41 +13,20 @@ package final class QuotaGate: Sendable {
 
     /// - Parameter requestsMax: the limit on requests in flight on this node; further ones are refused.
     package init(_ limits: QuotaLimits = QuotaLimits(), requestsMax: Int = .max) {
-        self.limits = limits
         self.requestsMax = requestsMax
         ledger = Mutex(QuotaLedger(limits))
     }
 
+    /// Acquires the claim for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
-    package func acquire(_ resource: QuotaResource, for subjects: [QuotaSubject]) throws(RequestError) {
-        guard limits.counts(resource, for: subjects) else { return }
-        try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(resource, for: subjects) }
+    package func acquire(_ claim: QuotaClaim, for subjects: [QuotaSubject]) throws(RequestError) {
+        if subjects.isEmpty { return }
+        try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(claim, for: subjects) }
     }
 
-    package func release(_ resource: QuotaResource, for subjects: [QuotaSubject]) {
-        guard limits.counts(resource, for: subjects) else { return }
-        ledger.withLock { $0.release(resource, for: subjects) }
-    }
-
-    /// Counts a subscription, of this live query, before it begins. `releaseSubscription` ends it.
-    /// - Throws: `.limitExceeded`.
-    package func acquireSubscription(
-        of key: LiveQueryKey, for subjects: [QuotaSubject]
-    ) throws(RequestError) {
-        try acquire(.subscription, for: subjects)
-        guard subjects.contains(where: limits.limitsLiveQueries) else { return }
-        do throws(RequestError) {
-            try ledger.withLock { ledger throws(RequestError) in try ledger.follow(key, for: subjects) }
-        } catch {
-            release(.subscription, for: subjects)
-            throw error
-        }
-    }
-
-    package func releaseSubscription(of key: LiveQueryKey, for subjects: [QuotaSubject]) {
-        release(.subscription, for: subjects)
-        guard subjects.contains(where: limits.limitsLiveQueries) else { return }
-        ledger.withLock { $0.unfollow(key, for: subjects) }
+    package func release(_ claim: QuotaClaim, for subjects: [QuotaSubject]) {
+        if subjects.isEmpty { return }
+        ledger.withLock { $0.release(claim, for: subjects) }
     }
 
     package func liveQueryCount(of subject: QuotaSubject) -> Int {

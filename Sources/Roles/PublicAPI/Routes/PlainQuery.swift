@@ -52,9 +52,8 @@ extension PublicRouter {
             if call.request.memo != nil, identity.apiKey == nil {
                 call.exchange.eventLoop.execute {
                     call.request.memo?.value = PreparedQuery(
-                        resolved, identity, waitMs: waitMs, headers: call.commonHeaders,
-                        traceparent: call.request.header("traceparent"), version: version,
-                        nowMs: self.executor.clock.nowMs())
+                        call, resolved, identity, waitMs: waitMs, version: version,
+                        untilMs: self.executor.clock.nowMs() + self.settings.verifiedForMs)
                 }
             }
             guard let waitMs else { return try await self.readOnce(call, resolved, liveQuery, known: known) }
@@ -74,7 +73,7 @@ extension PublicRouter {
             traceID: TraceID(continuing: prepared.traceparent).description)
         let tag = request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
         let known = tag?.known(of: prepared.liveQuery.key)
-        let address = address(of: request)
+        let address = address(request.remoteIP, forwarded: prepared.forwarded)
         let identity = prepared.identity.at(address?.name)
         var resolved = prepared.resolved
         resolved.caller = identity.caller

@@ -8,9 +8,6 @@ import Sessions
 /// A query that clients repeat with the same header, but for `If-None-Match`: parsed, resolved and authorized once.
 /// Kept in the request's memo, and so used on one event loop only.
 final class PreparedQuery {
-    /// The time after which credentials are verified again, though they have not expired: a key may be gone.
-    private static let verifiedForMs: Int64 = 60_000
-
     let resolved: ResolvedOperation
     let liveQuery: LiveQuery
     /// The sender, as at the first sender's address: a signed-out one is charged at its own (`Identity.at`).
@@ -20,22 +17,28 @@ final class PreparedQuery {
     /// The headers of every answer.
     let headers: HTTPHeaders
     let traceparent: String?
+    /// The header `X-Forwarded-For`.
+    let forwarded: String?
     private let version: Digest
     private let untilMs: Int64
 
-    /// - Parameter version: the project version that resolved it.
+    /// - Parameters:
+    ///   - call: the request that was resolved.
+    ///   - version: the project version that resolved it.
+    ///   - untilMs: the time when the sender's credentials are to be verified again.
     init(
-        _ resolved: ResolvedOperation, _ identity: Identity, waitMs: Int64?, headers: HTTPHeaders, traceparent: String?,
-        version: Digest, nowMs: Int64
+        _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, waitMs: Int64?, version: Digest,
+        untilMs: Int64
     ) {
         self.resolved = resolved
         liveQuery = resolved.liveQuery
         self.identity = identity
         self.waitMs = waitMs
-        self.headers = headers
-        self.traceparent = traceparent
+        headers = call.commonHeaders
+        traceparent = call.request.header("traceparent")
+        forwarded = call.request.forwarded
         self.version = version
-        untilMs = min(nowMs + Self.verifiedForMs, identity.expiresAtMs ?? .max)
+        self.untilMs = min(untilMs, identity.expiresAtMs ?? .max)
     }
 
     /// Whether another request with the same header would be resolved and authenticated alike. Its authorization, which

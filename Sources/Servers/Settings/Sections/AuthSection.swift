@@ -34,6 +34,9 @@ package struct AuthSection: SettingSection {
         "auth.apiKeyRequired", false, "Refuse requests that carry neither a token nor an API key.")
     package let filesPollMs = Setting.duration(
         "auth.filesPollMs", 2000, in: 50...10 * minute, "Interval at which auth.apiKeysFile is checked for changes.")
+    package let repeatedVerificationMs = Setting.duration(
+        "auth.repeatedVerificationMs", minute, in: 0...hour,
+        "Time after which the token of a request that is repeated unchanged is verified again.")
     package let revocationsMax = Setting.int(
         "auth.revocationsMax", 10_000, in: 1...1_000_000, "Revocations in the cluster; more are refused.")
     package let revocationsPollMs = Setting.duration(

@@ -7,6 +7,7 @@ import Testing
     private let ann = QuotaSubject.user("ann")
     private let bob = QuotaSubject.user("bob")
     private let home = QuotaSubject.address("192.0.2.1")
+    private let subscription = QuotaClaim.subscription(of: LiveQueryKey(digest: Digest(of: [])))
 
     private func ledger(_ change: (inout QuotaLimits) -> Void) -> QuotaLedger {
         var limits = QuotaLimits()
@@ -15,9 +16,9 @@ import Testing
         return QuotaLedger(limits)
     }
 
-    private func isTaken(_ ledger: inout QuotaLedger, _ resource: QuotaResource, _ subjects: [QuotaSubject]) -> Bool {
+    private func isTaken(_ ledger: inout QuotaLedger, _ claim: QuotaClaim, _ subjects: [QuotaSubject]) -> Bool {
         do throws(RequestError) {
-            try ledger.acquire(resource, for: subjects)
+            try ledger.acquire(claim, for: subjects)
             return true
         } catch {
             #expect(error.code == .limitExceeded)
@@ -32,10 +33,10 @@ import Testing
             #expect(isTaken(&ledger, .session, [subject]))
             #expect(!isTaken(&ledger, .session, [subject]))
         }
-        #expect(isTaken(&ledger, .subscription, [ann]), "another resource has another limit, here none")
+        #expect(isTaken(&ledger, subscription, [ann]), "another resource has another limit, here none")
         ledger.release(.session, for: [ann])
         #expect(isTaken(&ledger, .session, [ann]))
-        #expect(ledger.counts.count == 2)
+        #expect(ledger.subjectCount == 2)
     }
 
     @Test func addressesThatStandForManyClientsAreNotCounted() {
@@ -46,7 +47,7 @@ import Testing
         for address in ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"] {
             for _ in 0..<3 { #expect(isTaken(&ledger, .session, [.address(address)])) }
         }
-        #expect(ledger.counts.isEmpty)
+        #expect(ledger.subjectCount == 0)
         #expect(isTaken(&ledger, .session, [home]))
         #expect(!isTaken(&ledger, .session, [home]))
         // Users are counted wherever they are.
@@ -58,19 +59,19 @@ import Testing
     @Test func anAddressFollowsOnlySoManyDistinctLiveQueries() throws {
         var ledger = ledger { $0.liveQueriesPerAddress = 2 }
         let keys = (0..<3).map { LiveQueryKey(digest: Digest(of: [UInt8($0)])) }
-        for key in [keys[0], keys[0], keys[1]] { try ledger.follow(key, for: [home, ann]) }
+        for key in [keys[0], keys[0], keys[1]] { try ledger.acquire(.subscription(of: key), for: [home, ann]) }
         #expect(ledger.liveQueryCount(of: home) == 2)
-        let error = #expect(throws: RequestError.self) { try ledger.follow(keys[2], for: [home]) }
+        let error = #expect(throws: RequestError.self) { try ledger.acquire(.subscription(of: keys[2]), for: [home]) }
         #expect(error?.code == .limitExceeded && error?.message.contains("2 live queries") == true)
-        try ledger.follow(keys[2], for: [.address("127.0.0.1"), ann])
-        try ledger.follow(keys[2], for: [.address("192.0.2.2")])
-        ledger.unfollow(keys[0], for: [home, ann])
-        #expect(throws: RequestError.self) { try ledger.follow(keys[2], for: [home]) }
-        ledger.unfollow(keys[0], for: [home, ann])
-        try ledger.follow(keys[2], for: [home])
-        for key in [keys[1], keys[2]] { ledger.unfollow(key, for: [home]) }
-        ledger.unfollow(keys[2], for: [.address("192.0.2.2"), .address("127.0.0.1"), ann])
-        #expect(ledger.followed.isEmpty)
+        try ledger.acquire(.subscription(of: keys[2]), for: [.address("127.0.0.1"), ann])
+        try ledger.acquire(.subscription(of: keys[2]), for: [.address("192.0.2.2")])
+        ledger.release(.subscription(of: keys[0]), for: [home, ann])
+        #expect(throws: RequestError.self) { try ledger.acquire(.subscription(of: keys[2]), for: [home]) }
+        ledger.release(.subscription(of: keys[0]), for: [home, ann])
+        try ledger.acquire(.subscription(of: keys[2]), for: [home])
+        for key in [keys[1], keys[2]] { ledger.release(.subscription(of: key), for: [home]) }
+        ledger.release(.subscription(of: keys[2]), for: [.address("192.0.2.2"), .address("127.0.0.1"), ann])
+        #expect(ledger.subjectCount == 0)
     }
 
     @Test func quotasAreAcquiredForAllSubjectsOrNone() {
@@ -78,11 +79,11 @@ import Testing
             $0.subscriptions.perUser = 5
             $0.subscriptions.perAddress = 1
         }
-        #expect(isTaken(&ledger, .subscription, [home, ann]))
-        for _ in 0..<9 { #expect(!isTaken(&ledger, .subscription, [home, ann])) }
+        #expect(isTaken(&ledger, subscription, [home, ann]))
+        for _ in 0..<9 { #expect(!isTaken(&ledger, subscription, [home, ann])) }
         #expect(ledger.count(.subscription, of: ann) == 1, "what is refused counts for nobody")
-        for _ in 0..<4 { #expect(isTaken(&ledger, .subscription, [ann])) }
-        #expect(!isTaken(&ledger, .subscription, [.address("192.0.2.2"), ann]))
+        for _ in 0..<4 { #expect(isTaken(&ledger, subscription, [ann])) }
+        #expect(!isTaken(&ledger, subscription, [.address("192.0.2.2"), ann]))
         #expect(ledger.count(.subscription, of: .address("192.0.2.2")) == 0)
     }
 
@@ -97,7 +98,7 @@ import Testing
             ledger.release(.request, for: subjects)
         }
         ledger.release(.request, for: [ann])
-        #expect(ledger.counts.isEmpty)
+        #expect(ledger.subjectCount == 0)
     }
 
     // MARK: Addresses behind proxies
