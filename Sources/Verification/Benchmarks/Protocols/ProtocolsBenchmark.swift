@@ -30,8 +30,6 @@ package enum ProtocolsBenchmark {
             try await servers.withPool { pool in
                 for _ in 0..<passes {
                     for kind in kinds {
-                        // With long-polling each delivery is a separate request.
-                        let rounds = kind == .longPoll ? max(3, rounds / 10) : rounds
                         let cost = try await naming(kind) {
                             try await withNode(servers, pool) { port, lot, writer in
                                 try await measure(
