@@ -3,10 +3,10 @@ package import LiveModel
 /// The subscriptions of one event loop, from their start to their end: which of them get a delivery, and what their
 /// clients are sent.
 ///
-/// Generic over the session, which it never touches; the performer delivers. Two performers exist: `LoopHub`, and the
+/// The performer knows the sessions of the subscriptions and delivers. Two performers exist: `LoopHub`, and the
 /// simulator.
-package struct Hub<Session> {
-    package typealias Handle = SubscriptionTable<Session>.Handle
+package struct Hub: Sendable {
+    package typealias Handle = SubscriptionTable.Handle
 
     /// What a session sends to its client.
     package enum Update: Sendable {
@@ -14,7 +14,7 @@ package struct Hub<Session> {
         case failed(RequestError)
     }
 
-    private var table = SubscriptionTable<Session>()
+    private var table = SubscriptionTable()
 
     package init() {}
 
@@ -23,12 +23,12 @@ package struct Hub<Session> {
     /// Adds a subscription that `GatewayMachine.subscribed` has accepted.
     /// - Returns: the subscription, and what its session sends at once, after storing the handle.
     package mutating func subscribed(
-        _ session: Session, id: String, _ key: LiveQueryKey, known: KnownResult?, reportsTimerRuns: Bool,
+        _ key: LiveQueryKey, known: KnownResult?, reportsTimerRuns: Bool,
         start: InterestMachine.Start
     ) -> (handle: Handle, immediate: Update?) {
         let handle = table.insert(
-            session, id: id, key: key, known: known, fromAnnouncement: start.fromAnnouncement,
-            claimUntil: start.claimUntil, reportsTimerRuns: reportsTimerRuns)
+            key, known: known, fromAnnouncement: start.fromAnnouncement, claimUntil: start.claimUntil,
+            reportsTimerRuns: reportsTimerRuns)
         guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
         return (handle, Self.update(immediate))
     }
@@ -55,7 +55,7 @@ package struct Hub<Session> {
     ///   check `contains` before each.
     package mutating func take(
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64
-    ) -> (update: Update, due: [(subscription: SubscriptionTable<Session>.Subscription, handle: Handle)])? {
+    ) -> (update: Update, due: [Handle])? {
         let due = table.take(delivery, key: key, answers: answers)
         guard !due.isEmpty, let update = Self.update(delivery) else { return nil }
         return (update, due)

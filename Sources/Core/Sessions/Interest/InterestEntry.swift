@@ -52,8 +52,9 @@ struct InterestEntry: Sendable {
 
     let query: LiveQuery
     private(set) var route: ShardRoute
-    /// Subscriptions per hub; hubs without any are absent.
-    private var hubs: [Int: Int] = [:]
+    /// Subscriptions by hub. Hubs are numbered from 0, one for each event loop.
+    private var hubs: [Int32] = []
+    private(set) var subscriptionCount = 0
     private(set) var held = Held.nothing
     /// When to repeat the last announcement; nil once the owner has answered it.
     private(set) var repeatAtMs: Int64?
@@ -80,25 +81,25 @@ struct InterestEntry: Sendable {
         self.query = query
         self.route = route
         self.reportsTimerRuns = reportsTimerRuns
-        hubs = [hub: 1]
         firstAnnouncement = nextAnnouncement
         firstClaim = nextAnnouncement
+        count(hub)
         guard let known else { return }
         held = .claim(known)
         if isUnordered(known) { freshAnnouncement = nextAnnouncement }
     }
 
     var isAwaiting: Bool { repeatAtMs != nil }
-    var hasSubscriptions: Bool { !hubs.isEmpty }
-    var subscriptionCount: Int { hubs.values.reduce(0, +) }
-    var sortedHubs: [Int] { hubs.keys.sorted() }
+    var hasSubscriptions: Bool { subscriptionCount > 0 }
+    /// The hubs with subscriptions, in order.
+    var sortedHubs: [Int] { hubs.indices.filter { hubs[$0] > 0 } }
     var resultBytes: Int { if case .result(let result) = held { result.answer.byteCount } else { 0 } }
 
     // MARK: Subscriptions
 
     /// Adds a subscription.
     mutating func join(hub: Int, known: KnownResult?, nextAnnouncement: UInt64) -> Join {
-        hubs[hub, default: 0] += 1
+        count(hub)
         lingerUntilMs = nil
         switch held {
         case .result(let result):
@@ -161,9 +162,16 @@ struct InterestEntry: Sendable {
     /// Removes a subscription.
     /// - Returns: false if there was none on this hub.
     mutating func leave(hub: Int) -> Bool {
-        guard let count = hubs[hub] else { return false }
-        hubs[hub] = count > 1 ? count - 1 : nil
+        guard hubs.indices.contains(hub), hubs[hub] > 0 else { return false }
+        hubs[hub] -= 1
+        subscriptionCount -= 1
         return true
+    }
+
+    private mutating func count(_ hub: Int) {
+        while hubs.count <= hub { hubs.append(0) }
+        hubs[hub] += 1
+        subscriptionCount += 1
     }
 
     mutating func linger(untilMs: Int64) {

@@ -2,13 +2,19 @@ package import LiveModel
 
 /// The subscriptions of one event loop, by live query.
 ///
-/// Generic over the session, which it never touches: it decides which subscriptions get a delivery, and the caller
-/// delivers it. A session gets nothing twice, and nothing older than the result it has.
-package struct SubscriptionTable<Session> {
-    package struct Subscription {
-        package let session: Session
-        /// The protocol's id within the session.
-        package let id: String
+/// It decides which subscriptions get a delivery, and the caller, who knows their sessions, delivers it. A session gets
+/// nothing twice, and nothing older than the result it has.
+///
+/// One delivery concerns thousands of subscriptions: they lie in one array, without references, so that a pass over
+/// them counts none.
+package struct SubscriptionTable: Sendable {
+    private struct Subscription {
+        /// The number of the handle; 0: the slot is free.
+        var number: UInt64
+        /// The place of its live query in `queries`.
+        var query: Int32
+        /// Its place among the slots of its live query.
+        var place: Int32
         /// The result that the client holds, from the last delivery or by its own claim.
         var digest: Digest?
         var position: Position?
@@ -27,38 +33,87 @@ package struct SubscriptionTable<Session> {
         var owedFrom: UInt64?
     }
 
+    private struct Query {
+        let key: LiveQueryKey
+        var slots: [Int32] = []
+    }
+
     /// The handle of a subscription in this table; never reused.
     package struct Handle: Hashable, Sendable {
         package let key: LiveQueryKey
-        let number: UInt64
+        /// Numbers the subscriptions that exist, from 0 and with few gaps; reused.
+        package let slot: Int
+        fileprivate let number: UInt64
     }
 
-    private var queries: [LiveQueryKey: [UInt64: Subscription]] = [:]
-    private var nextNumber: UInt64 = 0
-    package private(set) var count = 0
+    /// The slots that an empty table keeps.
+    private static let keptSlotsMax = 256
+
+    /// By slot.
+    private var subscriptions: [Subscription] = []
+    private var freeSlots: [Int32] = []
+    private var queries: [Query] = []
+    private var places: [LiveQueryKey: Int32] = [:]
+    private var lastNumber: UInt64 = 0
 
     package init() {}
 
+    package var count: Int { subscriptions.count - freeSlots.count }
+
     package mutating func insert(
-        _ session: Session, id: String, key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0,
-        claimUntil: UInt64 = .max, reportsTimerRuns: Bool = false
+        _ key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0, claimUntil: UInt64 = .max,
+        reportsTimerRuns: Bool = false
     ) -> Handle {
-        nextNumber += 1
-        queries[key, default: [:]][nextNumber] = Subscription(
-            session: session, id: id, digest: known?.digest, position: known?.position,
-            fromAnnouncement: fromAnnouncement, claimUntil: claimUntil,
+        let query: Int32
+        if let place = places[key] {
+            query = place
+        } else {
+            query = Int32(queries.count)
+            queries.append(Query(key: key))
+            places[key] = query
+        }
+        lastNumber += 1
+        let subscription = Subscription(
+            number: lastNumber, query: query, place: Int32(queries[Int(query)].slots.count), digest: known?.digest,
+            position: known?.position, fromAnnouncement: fromAnnouncement, claimUntil: claimUntil,
             reportsTimerRuns: reportsTimerRuns)
-        count += 1
-        return Handle(key: key, number: nextNumber)
+        let slot: Int
+        if let free = freeSlots.popLast() {
+            slot = Int(free)
+            subscriptions[slot] = subscription
+        } else {
+            slot = subscriptions.count
+            subscriptions.append(subscription)
+        }
+        queries[Int(query)].slots.append(Int32(slot))
+        return Handle(key: key, slot: slot, number: lastNumber)
     }
 
     /// - Returns: whether the subscription existed.
     @discardableResult
     package mutating func remove(_ handle: Handle) -> Bool {
-        guard queries[handle.key]?.removeValue(forKey: handle.number) != nil else { return false }
-        if queries[handle.key]?.isEmpty == true { queries[handle.key] = nil }
-        count -= 1
+        guard contains(handle) else { return false }
+        let (query, place) = (Int(subscriptions[handle.slot].query), Int(subscriptions[handle.slot].place))
+        let last = queries[query].slots.removeLast()
+        if place < queries[query].slots.count {
+            queries[query].slots[place] = last
+            subscriptions[Int(last)].place = Int32(place)
+        }
+        if queries[query].slots.isEmpty { removeQuery(query) }
+        subscriptions[handle.slot].number = 0
+        freeSlots.append(Int32(handle.slot))
+        if count == 0, subscriptions.count > Self.keptSlotsMax { (subscriptions, freeSlots) = ([], []) }
         return true
+    }
+
+    /// Moves the last live query to the place of an ended one.
+    private mutating func removeQuery(_ place: Int) {
+        places[queries[place].key] = nil
+        let last = queries.removeLast()
+        guard place < queries.count else { return }
+        queries[place] = last
+        places[last.key] = Int32(place)
+        for slot in last.slots { subscriptions[Int(slot)].query = Int32(place) }
     }
 
     /// Marks a delivery as made to each subscription for which it is due, and returns those.
@@ -67,52 +122,44 @@ package struct SubscriptionTable<Session> {
     /// during a delivery; `contains` tells whether a subscription still exists.
     package mutating func take(
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64 = .max
-    ) -> [(subscription: Subscription, handle: Handle)] {
-        guard var subscriptions = queries[key] else { return [] }
-        queries[key] = nil  // the only reference, so that the loop changes in place
-        var due: [(subscription: Subscription, handle: Handle)] = []
-        var index = subscriptions.values.startIndex
-        let end = subscriptions.values.endIndex
-        while index != end {
-            if answers >= subscriptions.values[index].fromAnnouncement,
-                Self.take(delivery, &subscriptions.values[index], answers)
-            {
-                due.append((subscriptions.values[index], Handle(key: key, number: subscriptions.keys[index])))
+    ) -> [Handle] {
+        guard let query = places[key] else { return [] }
+        var due: [Handle] = []
+        for slot in queries[Int(query)].slots {
+            let slot = Int(slot)
+            if answers >= subscriptions[slot].fromAnnouncement, Self.take(delivery, &subscriptions[slot], answers) {
+                due.append(Handle(key: key, slot: slot, number: subscriptions[slot].number))
             }
-            subscriptions.values.formIndex(after: &index)
         }
-        queries[key] = subscriptions
         return due
     }
 
     package func contains(_ handle: Handle) -> Bool {
-        queries[handle.key]?[handle.number] != nil
+        handle.slot < subscriptions.count && subscriptions[handle.slot].number == handle.number
     }
 
     /// Marks a delivery for one subscription, as the answer to its start.
     /// - Returns: whether to deliver it.
     package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {
-        guard queries[handle.key]?[handle.number] != nil else { return false }
-        return Self.take(delivery, &queries[handle.key]![handle.number]!, 0)
+        contains(handle) && Self.take(delivery, &subscriptions[handle.slot], 0)
     }
 
     /// Whether anything was delivered to the subscription. A client that requests a run earlier gets its answer with
     /// the first result.
-    package func isServed(_ handle: Handle) -> Bool {
-        queries[handle.key]?[handle.number]?.isServed ?? false
-    }
+    package func isServed(_ handle: Handle) -> Bool { contains(handle) && subscriptions[handle.slot].isServed }
 
     /// Makes the answer to this announcement or a later one due.
     package mutating func owe(_ handle: Handle, from announcement: UInt64) {
-        queries[handle.key]?[handle.number]?.owedFrom = announcement
+        if contains(handle) { subscriptions[handle.slot].owedFrom = announcement }
     }
 
     /// Forgets the positions of the live query's subscriptions, because they are not comparable with those to come, and
     /// accepts only answers to this announcement or a later one.
     package mutating func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
-        for number in queries[key]?.keys.sorted() ?? [] {
-            queries[key]?[number]?.position = nil
-            queries[key]?[number]?.fromAnnouncement = announcement
+        guard let query = places[key] else { return }
+        for slot in queries[Int(query)].slots {
+            subscriptions[Int(slot)].position = nil
+            subscriptions[Int(slot)].fromAnnouncement = announcement
         }
     }
 

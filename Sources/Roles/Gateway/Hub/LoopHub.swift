@@ -6,12 +6,14 @@ package import Sessions
 ///
 /// `@unchecked Sendable`: everything is touched on `eventLoop` only.
 package final class LoopHub: @unchecked Sendable {
-    package typealias Handle = Hub<any LiveSession>.Handle
+    package typealias Handle = Hub.Handle
 
     package let eventLoop: any EventLoop
     private let index: Int
     private unowned let service: GatewayService
-    private var hub = Hub<any LiveSession>()
+    private var hub = Hub()
+    /// The sessions of the subscriptions, by slot; nil: the slot is free.
+    private var subscribers: [(session: any LiveSession, id: String)?] = []
     private var recent = RecentResults()
     /// The cache of patches, for clients that requested deltas.
     package var deltas: DeltaCache
@@ -34,14 +36,19 @@ package final class LoopHub: @unchecked Sendable {
         eventLoop.assertInEventLoop()
         let start = try service.subscribed(hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns)
         let (handle, immediate) = hub.subscribed(
-            session, id: id, query.key, known: known, reportsTimerRuns: reportsTimerRuns, start: start)
+            query.key, known: known, reportsTimerRuns: reportsTimerRuns, start: start)
+        while subscribers.count <= handle.slot { subscribers.append(nil) }
+        subscribers[handle.slot] = (session, id)
         return (handle, immediate.map { sessionDelivery($0, of: query.key) })
     }
 
     /// - Parameter lingers: whether the client may be back soon; false if it ended the subscription itself.
     package func unsubscribe(_ handle: Handle, lingers: Bool = true) {
         eventLoop.assertInEventLoop()
-        if hub.unsubscribed(handle) { service.unsubscribed(hub: index, handle.key, lingers: lingers) }
+        guard hub.unsubscribed(handle) else { return }
+        subscribers[handle.slot] = nil
+        if hub.subscriptionCount == 0 { subscribers.removeAll(keepingCapacity: subscribers.count <= 256) }
+        service.unsubscribed(hub: index, handle.key, lingers: lingers)
     }
 
     /// Runs the live query again for this subscription and delivers the result even if it is unchanged.
@@ -53,7 +60,7 @@ package final class LoopHub: @unchecked Sendable {
         return true
     }
 
-    private func sessionDelivery(_ update: Hub<any LiveSession>.Update, of key: LiveQueryKey) -> SessionDelivery {
+    private func sessionDelivery(_ update: Hub.Update, of key: LiveQueryKey) -> SessionDelivery {
         switch update {
         case .result(let result): .result(recent.shared(result, of: key))
         case .failed(let error): .failed(error)
@@ -71,8 +78,9 @@ package final class LoopHub: @unchecked Sendable {
         eventLoop.assertInEventLoop()
         guard let (update, due) = hub.take(delivery, key: key, answers: answers) else { return }
         let shared = sessionDelivery(update, of: key)
-        for (subscription, handle) in due where hub.contains(handle) {
-            subscription.session.deliver(shared, id: subscription.id)
+        for handle in due where hub.contains(handle) {
+            guard let (session, id) = subscribers[handle.slot] else { continue }
+            session.deliver(shared, id: id)
         }
     }
 }

@@ -16,7 +16,7 @@ final class Connection {
     /// Whether the client gets a message for each timer run, even if nothing changed.
     let reportsTimerRuns: Bool
     private let timeline: Timeline
-    var handle: Hub<Connection>.Handle?
+    var handle: Hub.Handle?
     private var outbox = DeliveryOutbox<LiveResult>(bytesMax: World.sessionBytesMax)
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
@@ -50,7 +50,7 @@ final class Connection {
 
     func expectAnswer(sinceMs: Int64) { silentSinceMs = sinceMs }
 
-    func deliver(_ update: Hub<Connection>.Update) {
+    func deliver(_ update: Hub.Update) {
         guard !isOver else { return }
         silentSinceMs = nil
         switch update {

@@ -10,7 +10,9 @@ final class SimulatedGateway: Process {
     private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0) { _ in
         ShardRoute(ShardID(0))
     }
-    private(set) var hubs: [Hub<Connection>] = []
+    private(set) var hubs: [Hub] = []
+    /// By hub.
+    private var subscribers: [[Hub.Handle: Connection]] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
     private lazy var membership = newMembership()
@@ -34,6 +36,7 @@ final class SimulatedGateway: Process {
         machine = GatewayMachine(
             gateway: me, settings: world.gatewaySettings, nowMs: nowMs, route: route)
         hubs = Array(repeating: Hub(), count: World.hubCount)
+        subscribers = Array(repeating: [:], count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         membership.start()
@@ -109,8 +112,9 @@ final class SimulatedGateway: Process {
             return close(connection)
         }
         let (handle, immediate) = hubs[hub].subscribed(
-            connection, id: "1", query.key, known: known, reportsTimerRuns: connection.reportsTimerRuns, start: start)
+            query.key, known: known, reportsTimerRuns: connection.reportsTimerRuns, start: start)
         connection.handle = handle
+        subscribers[hub][handle] = connection
         if known == nil { connection.expectAnswer(sinceMs: nowMs) }
         if let immediate { connection.deliver(immediate) }
         perform(effects)
@@ -120,6 +124,7 @@ final class SimulatedGateway: Process {
         connection.end()
         connections[ObjectIdentifier(connection)] = nil
         guard let handle = connection.handle, hubs[connection.hub].unsubscribed(handle) else { return }
+        subscribers[connection.hub][handle] = nil
         perform(machine.unsubscribed(hub: connection.hub, handle.key, nowMs: nowMs))
     }
 
@@ -179,9 +184,9 @@ final class SimulatedGateway: Process {
     private func deliver(_ delivery: InterestMachine.Delivery, _ key: LiveQueryKey, answers: UInt64, hub: Int) {
         guard let (update, due) = hubs[hub].take(delivery, key: key, answers: answers) else { return }
         if case .unanswered = delivery { world.silences += due.count }
-        for (subscription, handle) in due.sorted(by: { $0.0.session.isBefore($1.0.session) })
-        where hubs[hub].contains(handle) {
-            subscription.session.deliver(update)
+        let connections = due.compactMap { subscribers[hub][$0] }.sorted { $0.isBefore($1) }
+        for connection in connections where connection.handle.map(hubs[hub].contains) == true {
+            connection.deliver(update)
         }
     }
 

@@ -128,9 +128,9 @@ import Testing
         _ machine: inout InterestMachine, _ claim: KnownResult, _ messages: [(UInt64) -> InboxMessage]
     ) throws -> [Int] {
         let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: claim, nowMs: Self.nowMs)
-        var table = SubscriptionTable<String>()
+        var table = SubscriptionTable()
         let handle = table.insert(
-            "s", id: "1", key: SessionFixture.query().key, known: claim, fromAnnouncement: start.fromAnnouncement,
+            SessionFixture.query().key, known: claim, fromAnnouncement: start.fromAnnouncement,
             claimUntil: start.claimUntil)
         if let immediate = start.immediate { _ = table.deliver(immediate, to: handle) }
         let number = announcements(start.actions).last?.number ?? 0
