@@ -210,6 +210,13 @@ package final class MemoryBroker: Broker {
         }
     }
 
+    package func raiseFormat(from former: Int, to version: Int) async throws(BrokerError) -> Bool {
+        try serve { store, _ in
+            if store.meta?.formatVersion == former { store.meta?.formatVersion = version }
+            return store.meta?.formatVersion == version
+        }
+    }
+
     package func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides {
         try serve { store, _ in store.overrides(in: table) }
     }

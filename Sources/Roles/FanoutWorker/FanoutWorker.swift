@@ -169,9 +169,10 @@ package actor FanoutWorker {
                     self.catalogsLoaded(id)
                 }
             case .run(let id, let batch): run(id, batch)
-            case .append(let id, let messages) where messages.count <= Self.shortBatchMax: append(id, messages)
+            case .append(let id, let entries) where entries.messageCount <= Self.shortBatchMax:
+                append(id, entries)
             // Encoding a large batch takes long.
-            case .append(let id, let messages): Task.detached { self.append(id, messages) }
+            case .append(let id, let entries): Task.detached { self.append(id, entries) }
             case .follow(let stream, let cursor, let server): reader.follow(stream, after: cursor, server: server)
             case .unfollow(let stream): reader.unfollow(stream)
             case .readNodes: readNodes()
@@ -184,8 +185,8 @@ package actor FanoutWorker {
         alarm.set(at: machine.nextDeadlineMs, nowMs: clock.nowMs()) { await self.timeReached($0) }
     }
 
-    private nonisolated func append(_ id: WorkerMachine.CallID, _ messages: [OutgoingMessage]) {
-        broker.append(messages.map(\.append)) { answer in Task { await self.batchAppended(id, answer) } }
+    private nonisolated func append(_ id: WorkerMachine.CallID, _ entries: [InboxEntry]) {
+        broker.append(entries.map(\.append)) { answer in Task { await self.batchAppended(id, answer) } }
     }
 
     private func log(_ line: WorkerMachine.LogLine) {

@@ -139,9 +139,15 @@ package final class GatewayService: Sendable {
 
     // MARK: Inbox
 
+    /// Messages of one read share turns of the event loops, so that a session with several results writes once.
     private func arrived(_ batch: StreamBatch) {
         let nowMs = clock.nowMs()
-        batch.forEachInboxFact { fact in change { $0.inboxRead(fact, nowMs: nowMs) } }
+        var turn = HubTurn(hubs: hubStorage.withLock { $0 })
+        batch.forEachInboxFact { fact in
+            perform(machine.withLock { $0.inboxRead(fact, nowMs: nowMs) }, in: &turn)
+            if turn.isFull { turn.begin() }
+        }
+        turn.begin()
     }
 
     // MARK: Effects
@@ -151,22 +157,21 @@ package final class GatewayService: Sendable {
     }
 
     private func perform(_ effects: [GatewayMachine.Effect]) {
+        if effects.isEmpty { return }
+        var turn = HubTurn(hubs: hubStorage.withLock { $0 })
+        perform(effects, in: &turn)
+        turn.begin()
+    }
+
+    private func perform(_ effects: [GatewayMachine.Effect], in turn: inout HubTurn) {
         for effect in effects {
             switch effect {
             case .send: Task { await send() }
-            case .deliver(let indices, let key, let delivery, let answers):
-                let hubs = hubStorage.withLock { $0 }
-                for index in indices {
-                    let hub = hubs[index]
-                    hub.eventLoop.execute { hub.deliver(delivery, key: key, answers: answers) }
-                }
+            case .deliver(let hubs, let key, let delivery, let answers):
+                turn.append(.deliver(delivery, key: key, answers: answers), to: hubs)
             case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
-            case .forgetPositions(let indices, let key, let from):
-                let hubs = hubStorage.withLock { $0 }
-                for index in indices {
-                    let hub = hubs[index]
-                    hub.eventLoop.execute { hub.forgetPositions(key, from: from) }
-                }
+            case .forgetPositions(let hubs, let key, let from):
+                turn.append(.forgetPositions(key, from: from), to: hubs)
             case .reportEpoch(let shard, let named, let recorded):
                 logger.warning(
                     "messages named an epoch that is not the recorded one of the shard's owner",

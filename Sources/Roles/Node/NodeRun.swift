@@ -1,5 +1,6 @@
 import Admin
 import APINode
+import Broker
 import Cluster
 import Deployments
 import Execution
@@ -21,6 +22,7 @@ struct NodeRun {
     let roles: NodeRoles
     let listeners: NodeListeners
     let readiness: NodeReadiness
+    let broker: any Broker
     let inspector: NodeInspector
     let tasks: BackgroundTasks
     let parts: ClosingStack
@@ -109,6 +111,7 @@ struct NodeRun {
         NodeMetrics.observe(
             node.metrics, roles: node.roles, sessions: { [weak sessions = roles.sessions] in sessions?.count ?? 0 },
             peersCutOff: { [weak server = listeners.server] in server?.counters.peersCutOffTotal ?? 0 },
+            redis: { [weak broker] in broker?.state },
             isReady: {
                 [phase = readiness.phase, weak membership = readiness.membership, weak probe = readiness.probe] in
                 guard let membership, let probe else { return false }

@@ -138,7 +138,8 @@ package final class ServiceNode: Sendable {
         let listeners = try await NodeListeners.open(node, administered, roles, readiness, network, gate, parts)
         let run = NodeRun(
             node: node, cluster: cluster, access: access, execution: execution, roles: roles, listeners: listeners,
-            readiness: readiness, inspector: NodeInspector(administered), tasks: network.tasks, parts: parts)
+            readiness: readiness, broker: storage.broker, inspector: NodeInspector(administered), tasks: network.tasks,
+            parts: parts)
         await run.start()
         node.phase.start()
         return (listeners.address, Running(execution: execution, sessions: roles.sessions))

@@ -113,6 +113,11 @@ package final class HTTPExchange: @unchecked Sendable {
         onLoop { $0.writeNow(prefix: prefix, shared) }
     }
 
+    /// Gathers the writes of `body` into as few system calls as possible, if called on the event loop.
+    package func gathered(_ body: () -> Void) {
+        if eventLoop.inEventLoop { transport.gathered(body) } else { body() }
+    }
+
     /// Completes a stream.
     package func end() {
         onLoop { $0.endNow() }

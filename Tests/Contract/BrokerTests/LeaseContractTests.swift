@@ -282,4 +282,19 @@ struct LeaseContractTests {
         #expect(stored.count == 1 && one.incarnation == "i\(one.shardCount)")
         await broker.close()
     }
+
+    @Test("the format is raised from the version that was read only", arguments: BrokerKind.allCases)
+    func raiseFormat(_ kind: BrokerKind) async throws {
+        let fixture = try kind.make()
+        let broker = fixture.broker
+        let initial = ClusterMeta(shardCount: 3, formatVersion: 1, incarnation: "i")
+        #expect(try await broker.raiseFormat(from: 1, to: 2) == false, "there is no meta yet")
+        #expect(try await broker.meta(initial: initial) == initial)
+        #expect(try await broker.raiseFormat(from: 1, to: 2))
+        #expect(try await broker.raiseFormat(from: 1, to: 2), "another node did it")
+        #expect(try await broker.raiseFormat(from: 1, to: 3) == false)
+        let raised = try await broker.meta(initial: initial)
+        #expect(raised == ClusterMeta(shardCount: 3, formatVersion: 2, incarnation: "i"))
+        await broker.close()
+    }
 }

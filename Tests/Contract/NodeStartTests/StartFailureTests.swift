@@ -203,6 +203,24 @@ struct StartFailureTests {
         }
     }
 
+    @Test func aNewReleaseTakesOverAClusterWhoseNodesHaveStopped() async throws {
+        try await with { servers, pool in
+            try await startAndStop(servers, pool)
+            _ = await servers.redis.command("HSET fr:meta formatVersion 1")
+            try await startAndStop(servers, pool)
+            #expect(await servers.redis.command("HGET fr:meta formatVersion")?.contains("2") == true)
+            let node = try servers.node(servers.settings())
+            _ = try await node.start()
+            _ = await servers.redis.command("HSET fr:meta formatVersion 1")
+            var settings = servers.settings()
+            settings.cluster.nodeId = "two"
+            let second = try servers.node(settings)
+            let error = await #expect(throws: NodeError.self) { _ = try await second.start() }
+            #expect(error?.description.contains("stop its nodes first: one") == true)
+            await node.drain(sessionsOverMs: 0, graceMs: 1_000)
+        }
+    }
+
     @Test func aNodeThatWasStoppedDoesNotStart() async throws {
         try await with { servers, pool in
             let node = try servers.node(servers.settings())

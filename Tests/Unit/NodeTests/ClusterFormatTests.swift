@@ -8,7 +8,8 @@ import Testing
     /// The digest of the placements of each format. Add a row for a new version; a changed row means that nodes of two
     /// releases route one live query differently.
     private static let placements: [Int: String] = [
-        1: "782fda2c77253d231d38a876a9a3ecc3b49f0b109e62b5fc9f395907b307c1d7"
+        1: "782fda2c77253d231d38a876a9a3ecc3b49f0b109e62b5fc9f395907b307c1d7",
+        2: "782fda2c77253d231d38a876a9a3ecc3b49f0b109e62b5fc9f395907b307c1d7",
     ]
 
     @Test func otherPlacementsAreAnotherFormat() {
@@ -16,6 +17,17 @@ import Testing
             Self.placements[ClusterFormat.version] == Self.digest,
             "shards are placed differently: raise ClusterFormat.version and add a row")
         #expect(Self.placements.keys.max() == ClusterFormat.version)
+    }
+
+    @Test func aClusterWithoutLivingNodesIsRaised() {
+        let (former, later) = (ClusterFormat.version - 1, ClusterFormat.version + 1)
+        #expect(ClusterFormat.start(stored: ClusterFormat.version, living: ["a"]) == .join)
+        #expect(ClusterFormat.start(stored: former, living: []) == .raise)
+        let reason = "this release speaks format \(ClusterFormat.version), the cluster format"
+        #expect(
+            ClusterFormat.start(stored: former, living: ["a", "b"])
+                == .refuse(reason: "\(reason) \(former); stop its nodes first: a, b"))
+        #expect(ClusterFormat.start(stored: later, living: []) == .refuse(reason: "\(reason) \(later)"))
     }
 
     /// Shards, splits and owners for some operations, keys and workers.

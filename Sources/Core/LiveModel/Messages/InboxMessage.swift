@@ -45,7 +45,30 @@ extension InboxMessage {
         }
     }
 
-    /// The fields of the stream entry: a JSON object, the result's unchanged body, and its entities if it has any.
+    /// The fields of a stream entry that holds these messages in order: those of each, one after the other.
+    package static func fields(of messages: [InboxMessage]) -> [(String, [UInt8])] { messages.flatMap(\.fields) }
+
+    /// Reads the messages of a stream entry.
+    /// - Throws: `MessageError` if a message is not of this format; none of the entry counts then.
+    package static func all(
+        in fields: [(name: String, value: [UInt8])]
+    ) throws(MessageError) -> [InboxMessage] {
+        // One message is the usual case.
+        let starts = fields.indices.filter { fields[$0].name == StreamField.message }
+        guard let first = starts.first, first == fields.startIndex else {
+            throw MessageError(field: StreamField.message)
+        }
+        var messages: [InboxMessage] = []
+        messages.reserveCapacity(starts.count)
+        for (index, start) in starts.enumerated() {
+            let end = index + 1 < starts.count ? starts[index + 1] : fields.endIndex
+            messages.append(try InboxMessage(fields: fields[start..<end]))
+        }
+        return messages
+    }
+
+    /// The fields of the message in a stream entry: a JSON object, the result's unchanged body, and its entities if it
+    /// has any.
     package var fields: [(String, [UInt8])] {
         switch self {
         case .result(let shard, let key, let result, let answers):
@@ -106,11 +129,8 @@ extension InboxMessage {
         (StreamField.message, JSONValue.object(object).compactBytes)
     }
 
-    /// - Throws: `MessageError` if the fields are not an inbox message of this format.
-    package init(fields: [(String, [UInt8])]) throws(MessageError) {
-        guard let bytes = fields.first(where: { $0.0 == StreamField.message })?.1 else {
-            throw MessageError(field: StreamField.message)
-        }
+    private init(fields: ArraySlice<(name: String, value: [UInt8])>) throws(MessageError) {
+        guard let bytes = fields.first?.value else { throw MessageError(field: StreamField.message) }
         let object = try MessageError.object(bytes, of: "inbox")
         let shard = ShardID(Int(try object.int("shard")))
         let type = try object.string("type")
@@ -128,7 +148,7 @@ extension InboxMessage {
         switch type {
         case "result":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
-            guard let body = fields.first(where: { $0.0 == StreamField.body })?.1 else {
+            guard let body = fields.first(where: { $0.name == StreamField.body })?.value else {
                 throw MessageError(field: StreamField.body)
             }
             self = .result(
@@ -137,7 +157,7 @@ extension InboxMessage {
                     position: position, digest: digest,
                     answer: OperationAnswer(
                         body: body, errors: try Self.errors(object),
-                        entities: fields.first { $0.0 == StreamField.entities }?.1 ?? []),
+                        entities: fields.first { $0.name == StreamField.entities }?.value ?? []),
                     traceID: try object.string("trace"), committedAtMs: try object.int("at")), answers: answers)
         case "unchanged", "ticked":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }

@@ -14,7 +14,7 @@ package enum InboxFact: Sendable, Hashable {
 package enum InboxLoss: Sendable, Hashable {
     /// The stream lost entries, or another server answers.
     case signal(StreamSignal)
-    /// The entry is no message of this format. The owner assumes that the gateway has it.
+    /// The entry is not of this format. The owner assumes that the gateway has its messages.
     case unreadable(StreamID)
 }
 
@@ -29,9 +29,8 @@ extension StreamBatch {
                 body(.probe)
                 continue
             }
-            let message = try? InboxMessage(fields: entry.fields.map { ($0.name, $0.value) })
-            if let message {
-                body(.message(message))
+            if let messages = try? InboxMessage.all(in: entry.fields) {
+                for message in messages { body(.message(message)) }
             } else if !isLost {
                 isLost = true
                 body(.lost(.unreadable(entry.id)))

@@ -22,11 +22,7 @@ extension WorkerMachine {
 
     /// - Returns: whether no batch is in flight.
     private mutating func send(_ message: InboxMessage, to gateway: NodeID, nowMs: Int64) -> Bool {
-        let outgoingMessage = OutgoingMessage(
-            to: gateway, message,
-            append: StreamAppend(
-                stream: keys.inbox(gateway: gateway.name), fields: message.fields.map { (name: $0.0, value: $0.1) },
-                lengthMax: settings.inboxLengthMax, expireMs: settings.inboxExpireMs))
+        let outgoingMessage = OutgoingMessage(to: gateway, message)
         switch outgoing.offer(outgoingMessage, bytes: outgoingMessage.bytes) {
         case .begin: return true
         case .queued: return false
@@ -40,7 +36,14 @@ extension WorkerMachine {
         let batch = outgoing.nextBatch()
         guard !batch.isEmpty else { return }
         let id = newCall(for: .append(batch.map { ($0.gateway, $0.message.key) }))
-        effects.append(.append(id, batch))
+        let entries = InboxEntry.entries(
+            of: batch, bytesMax: settings.entryBytesMax, messagesMax: settings.entryMessagesMax
+        ) { gateway, fields in
+            StreamAppend(
+                stream: keys.inbox(gateway: gateway.name), fields: fields, lengthMax: settings.inboxLengthMax,
+                expireMs: settings.inboxExpireMs)
+        }
+        effects.append(.append(id, entries))
     }
 
     mutating func endBatch(_ batch: [(gateway: NodeID, key: LiveQueryKey?)], problem: String?, nowMs: Int64) {

@@ -22,6 +22,9 @@ package struct WorkerMachine: Sendable {
         /// Time between two rounds of trimming.
         package var trimMs: Int64 = 30_000
         package var inboxLengthMax = 100_000
+        /// Messages, and bytes of messages, that share one entry of an inbox.
+        package var entryMessagesMax = 256
+        package var entryBytesMax = 256 << 10
         /// An inbox without new messages expires after this time.
         package var inboxExpireMs = 600_000
         /// Bytes of results queued for the broker; results beyond it count as not sent and are sent again later.
@@ -113,7 +116,7 @@ package struct WorkerMachine: Sendable {
         /// Run these live queries; answer with `runFinished`.
         case run(CallID, RunBatch)
         /// Append to the inboxes of gateways; answer with `batchAppended`. One batch at a time.
-        case append(CallID, [OutgoingMessage])
+        case append(CallID, [InboxEntry])
         /// Read the stream after the cursor, which `server` assigned (nil: any server); entries come as `streamRead`.
         case follow(stream: String, after: StreamID, server: String?)
         case unfollow(stream: String)

@@ -69,18 +69,53 @@ package final class LoopHub: @unchecked Sendable {
 
     package var subscriptionCount: Int { hub.subscriptionCount }
 
-    func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
+    func perform(_ steps: [HubTurn.Step]) {
         eventLoop.assertInEventLoop()
-        hub.forgetPositions(key, from: announcement)
+        var deliveries: [(delivery: SessionDelivery, due: [Handle])] = []
+        for step in steps {
+            switch step {
+            case .deliver(let delivery, let key, let answers):
+                guard let (update, due) = hub.take(delivery, key: key, answers: answers) else { continue }
+                deliveries.append((sessionDelivery(update, of: key), due))
+            case .forgetPositions(let key, let announcement): hub.forgetPositions(key, from: announcement)
+            }
+        }
+        if deliveries.count > 1 { return deliverBySession(deliveries) }
+        for (delivery, due) in deliveries {
+            for handle in due { deliver(delivery, to: handle) }
+        }
     }
 
-    func deliver(_ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64) {
-        eventLoop.assertInEventLoop()
-        guard let (update, due) = hub.take(delivery, key: key, answers: answers) else { return }
-        let shared = sessionDelivery(update, of: key)
-        for handle in due where hub.contains(handle) {
-            guard let (session, id) = subscribers[handle.slot] else { continue }
-            session.deliver(shared, id: id)
+    /// A delivery may end other subscriptions, so each is looked up when its turn comes.
+    private func deliver(_ delivery: SessionDelivery, to handle: Handle) {
+        guard hub.contains(handle), let (session, id) = subscribers[handle.slot] else { return }
+        session.deliver(delivery, id: id)
+    }
+
+    /// Makes the deliveries to each session together, in order, so that they are one write.
+    private func deliverBySession(_ deliveries: [(delivery: SessionDelivery, due: [Handle])]) {
+        var places: [ObjectIdentifier: Int] = [:]
+        var sessions: [(session: any LiveSession, items: [(delivery: Int32, handle: Handle)])] = []
+        for (number, delivery) in deliveries.enumerated() {
+            for handle in delivery.due {
+                guard let (session, _) = subscribers[handle.slot] else { continue }
+                let item = (delivery: Int32(number), handle: handle)
+                if let place = places[ObjectIdentifier(session)] {
+                    sessions[place].items.append(item)
+                } else {
+                    places[ObjectIdentifier(session)] = sessions.count
+                    sessions.append((session, [item]))
+                }
+            }
+        }
+        for (session, items) in sessions {
+            if items.count == 1 {
+                deliver(deliveries[Int(items[0].delivery)].delivery, to: items[0].handle)
+            } else {
+                session.gathered {
+                    for item in items { deliver(deliveries[Int(item.delivery)].delivery, to: item.handle) }
+                }
+            }
         }
     }
 }

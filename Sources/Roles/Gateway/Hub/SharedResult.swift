@@ -175,4 +175,11 @@ package enum SessionDelivery {
 /// The receiver of a client's subscriptions. Everything happens on one event loop.
 package protocol LiveSession: AnyObject {
     func deliver(_ delivery: SessionDelivery, id: String)
+    /// Gathers the writes of several deliveries into as few system calls as possible.
+    func gathered(_ deliveries: () -> Void)
+}
+
+extension LiveSession {
+    /// A session with one subscription has at most one delivery in a turn that is worth a write.
+    package func gathered(_ deliveries: () -> Void) { deliveries() }
 }

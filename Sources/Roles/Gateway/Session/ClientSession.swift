@@ -171,6 +171,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         rerunAnswered(id)
     }
 
+    package func gathered(_ deliveries: () -> Void) { connection.gathered(deliveries) }
+
     // MARK: Actions
 
     func perform(_ actions: [SessionAction]) {

@@ -178,6 +178,10 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         return task
     }
 
+    package func gathered(_ deliveries: () -> Void) {
+        if let exchange { exchange.gathered(deliveries) } else { deliveries() }
+    }
+
     package func deliver(_ delivery: SessionDelivery, id: String) {
         guard let operation = operations[id] else { return }
         // Until the stream is open, results wait.

@@ -1,4 +1,5 @@
 import Admin
+import Broker
 import Clocks
 import LiveModel
 import Logging
@@ -14,6 +15,9 @@ struct NodeMetrics {
     private let peersCutOff = Metric.observed(
         "freshet_peers_cut_off",
         "clients cut off and gRPC calls reset since the start: no sign of life, nothing read, past a limit")
+    private let redisCommands = Metric.observed(
+        "freshet_redis_commands", "commands that Redis answered since the start, without blocking reads")
+    private let redisBytes = Metric.observed("freshet_redis_written_bytes", "bytes of commands since the start")
 
     /// The interval of sampling the streams of owned shards, which takes two short commands for each.
     static let sampleMs = 5_000
@@ -21,7 +25,8 @@ struct NodeMetrics {
     /// Installs the gauges, which are read at every scrape.
     static func observe(
         _ metrics: PrometheusMetrics, roles: Set<Role>, sessions: @escaping @Sendable () -> Int,
-        peersCutOff: @escaping @Sendable () -> Int, isReady: @escaping @Sendable () -> Bool
+        peersCutOff: @escaping @Sendable () -> Int, redis: @escaping @Sendable () -> BrokerState?,
+        isReady: @escaping @Sendable () -> Bool
     ) {
         let labels = [("version", ClusterFormat.release), ("roles", roles.names.joined(separator: ","))]
         let gauges = NodeMetrics()
@@ -29,6 +34,8 @@ struct NodeMetrics {
         gauges.ready.observe(in: metrics) { isReady() ? 1 : 0 }
         gauges.sessions.observe(in: metrics) { Double(sessions()) }
         gauges.peersCutOff.observe(in: metrics) { Double(peersCutOff()) }
+        gauges.redisCommands.observe(in: metrics) { Double(redis()?.commandsAnswered ?? 0) }
+        gauges.redisBytes.observe(in: metrics) { Double(redis()?.bytesWritten ?? 0) }
     }
 
     /// Samples a worker's gauges that need a call to the broker, until the task is cancelled.

@@ -88,18 +88,28 @@ struct NodeStorage: Sendable {
         let wanted = ClusterMeta(
             shardCount: node.settings.cluster.shardCount, formatVersion: ClusterFormat.version,
             incarnation: RandomIdentity.uuid())
-        let stored = try await gate.until("Redis") { withinMs in
+        let (stored, living) = try await gate.until("Redis") { withinMs in
             await attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
-                try await broker.meta(initial: wanted)
+                let stored = try await broker.meta(initial: wanted)
+                return (stored, stored.formatVersion == wanted.formatVersion ? [] : try await broker.nodes().map(\.id))
             }
         }
         guard stored.shardCount == wanted.shardCount else {
             throw NodeError(
                 "cluster.shardCount is \(wanted.shardCount), but the cluster was created with \(stored.shardCount)")
         }
-        guard stored.formatVersion == wanted.formatVersion else {
-            throw NodeError(
-                "this release speaks format \(wanted.formatVersion), the cluster format \(stored.formatVersion)")
+        switch ClusterFormat.start(stored: stored.formatVersion, living: living) {
+        case .join: break
+        case .raise:
+            _ = try await gate.until("Redis") { withinMs in
+                await attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
+                    try await broker.raiseFormat(from: stored.formatVersion, to: wanted.formatVersion)
+                }
+            }
+            node.logger.notice(
+                "the cluster's format was raised",
+                metadata: ["from": "\(stored.formatVersion)", "to": "\(wanted.formatVersion)"])
+        case .refuse(let reason): throw NodeError(reason)
         }
         return broker
     }

@@ -266,6 +266,10 @@ package final class RedisBroker: Broker {
         return ClusterMeta(shardCount: shardCount, formatVersion: formatVersion, incarnation: incarnation)
     }
 
+    package func raiseFormat(from former: Int, to version: Int) async throws(BrokerError) -> Bool {
+        try await run(Scripts.raiseFormat, [keys.meta], [String(former), String(version)]).integer == version
+    }
+
     package func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides {
         let key = keys.key(of: table)
         let flat = try await routes.value(CommandBuffer("HGETALL", key), key: key).array ?? []

@@ -232,4 +232,13 @@ enum Scripts {
         end
         return redis.call('HMGET', KEYS[1], 'shardCount', 'formatVersion', 'incarnation')
         """)
+
+    /// Arguments: the former and the new format version. Returns the stored one.
+    static let raiseFormat = Script(
+        """
+        if redis.call('HGET', KEYS[1], 'formatVersion') == ARGV[1] then
+          redis.call('HSET', KEYS[1], 'formatVersion', ARGV[2])
+        end
+        return tonumber(redis.call('HGET', KEYS[1], 'formatVersion') or '0')
+        """)
 }

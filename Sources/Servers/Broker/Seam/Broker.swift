@@ -11,15 +11,15 @@ package import LiveModel
 ///   been.
 /// - **Order.** The server serialises. Appends of one call to one stream keep their order; a call made after another
 ///   returned comes later; concurrent calls have no order. A stream's ids strictly increase as long as its data lives.
-/// - **Atomicity.** Each lease call, `appendFenced`, `trimFenced`, `checkpoint`, `meta`, `nodes` and `overrides` is
-///   atomic. `append` is not: other writers' entries may come between its entries, and in a cluster, appends to one
+/// - **Atomicity.** Each lease call, `appendFenced`, `trimFenced`, `checkpoint`, `meta`, `raiseFormat`, `nodes` and
+///   `overrides` is atomic. `append` is not: other writers' entries may come between its entries, and in a cluster, appends to one
 ///   stream may succeed and those to another fail.
 /// - **Gaps.** A reader that cannot continue from its cursor without loss signals that (`StreamSignal`).
 /// - **Time** is the server's: lease and node expiry do not depend on this process's clock.
 /// - **Bounds.** Waiting calls are bounded in number, in bytes and by a deadline; beyond that they fail at once
 ///   (`.overloaded`) or at the deadline (`.unavailable`). No call blocks a thread of the cooperative pool. Cancelling a
 ///   task does not revoke a call in progress, except `StreamReader.next`.
-package protocol Broker: Sendable {
+package protocol Broker: AnyObject, Sendable {
     var keys: Keys { get }
 
     // MARK: Streams
@@ -102,6 +102,10 @@ package protocol Broker: Sendable {
     func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord]
     /// Stores `initial` unless the namespace has a meta already; returns the stored one.
     func meta(initial: ClusterMeta) async throws(BrokerError) -> ClusterMeta
+    /// Replaces the stored format version if it still is `former`.
+    /// - Returns: whether the stored version is `version` now.
+    @discardableResult
+    func raiseFormat(from former: Int, to version: Int) async throws(BrokerError) -> Bool
 
     /// All overrides of a table, read atomically.
     func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides

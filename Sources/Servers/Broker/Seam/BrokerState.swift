@@ -33,6 +33,8 @@ package struct BrokerState: Sendable, Hashable {
     /// Reconnects of commands and readers together.
     package var reconnects = 0
     package var bytesWritten = 0
+    /// Commands that were answered; blocking reads have connections of their own and do not count.
+    package var commandsAnswered = 0
     /// Requests that the caller's thread sent itself because the connection was idle.
     package var sentByCallers = 0
     package var requestsOverloaded = 0

@@ -87,16 +87,17 @@ extension SimulatedWorker {
         world.sabotage == .swappedOutcomes ? outcomes.reversed() : outcomes
     }
 
-    func mistaken(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
-        guard world.sabotage == .settledAhead else { return messages }
-        return messages.map { sent in
-            guard case .settled(let shard, let epoch, let through, let except, let held) = sent.message else {
-                return sent
+    func mistaken(_ entries: [InboxEntry]) -> [InboxEntry] {
+        guard world.sabotage == .settledAhead else { return entries }
+        return entries.map { entry in
+            let messages = entry.messages.map { message in
+                guard case .settled(let shard, let epoch, let through, let except, let held) = message else {
+                    return message
+                }
+                let later = StreamID(ms: through.ms + 10_000, sequence: 0)
+                return .settled(shard: shard, epoch: epoch, through: later, except: except, held: held)
             }
-            let later = StreamID(ms: through.ms + 10_000, sequence: 0)
-            return OutgoingMessage(
-                to: sent.gateway,
-                .settled(shard: shard, epoch: epoch, through: later, except: except, held: held), append: sent.append)
+            return InboxEntry(to: entry.gateway, messages, append: entry.append)
         }
     }
 }

@@ -154,7 +154,7 @@ final class SimulatedWorker: Process {
             stopsAtNextRun = false
             let begunMs = nowMs
             later(timeline.pick(0...1)) { [self] in run(id, batch, begunMs: begunMs) }
-        case .append(let id, let messages): append(id, mistaken(messages))
+        case .append(let id, let entries): append(id, mistaken(entries))
         case .follow(let stream, let cursor, let server):
             followed.insert(stream)
             world.checks.followed(stream, by: name)
@@ -224,21 +224,24 @@ final class SimulatedWorker: Process {
         }
     }
 
-    private func append(_ id: WorkerMachine.CallID, _ messages: [OutgoingMessage]) {
-        for message in messages {
-            world.note("\(name) -> \(message.gateway) \(message.message.short)")
-            if case .result(let shard, let key, let result, _) = message.message {
-                world.checks.used(key, shard, result.position)
+    private func append(_ id: WorkerMachine.CallID, _ entries: [InboxEntry]) {
+        for entry in entries {
+            for message in entry.messages {
+                world.note("\(name) -> \(entry.gateway) \(message.short)")
+                if case .result(let shard, let key, let result, _) = message {
+                    world.checks.used(key, shard, result.position)
+                }
             }
         }
-        // If the connection ends in between, the first messages remain appended.
-        let appended = world.isTrouble && timeline.chance(3) ? messages.dropLast() : messages[...]
+        // If the connection ends in between, the first entries remain appended.
+        let appended = world.isTrouble && timeline.chance(3) ? entries.dropLast() : entries[...]
         call { redis in
-            for message in appended {
-                redis.append(message.append.stream, message.message.fields, lengthMax: World.inboxLengthMax)
+            for entry in appended {
+                redis.append(
+                    entry.append.stream, InboxMessage.fields(of: entry.messages), lengthMax: World.inboxLengthMax)
             }
         } then: { [self] answer in
-            let isWhole = answer != nil && appended.count == messages.count
+            let isWhole = answer != nil && appended.count == entries.count
             answered { [self] in machine.batchAppended(id, problem: isWhole ? nil : "cut off", nowMs: nowMs) }
         }
     }

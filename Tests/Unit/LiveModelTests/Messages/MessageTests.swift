@@ -128,7 +128,30 @@ import Testing
 
     @Test(arguments: messages)
     func inboxMessagesSurviveARoundTrip(message: InboxMessage) throws {
-        #expect(try InboxMessage(fields: message.fields) == message)
+        #expect(try read(message.fields) == [message])
+    }
+
+    private func read(_ fields: [(String, [UInt8])]) throws -> [InboxMessage] {
+        try InboxMessage.all(in: fields.map { (name: $0.0, value: $0.1) })
+    }
+
+    @Test func messagesOfOneEntryKeepTheirOrder() throws {
+        let sent = Self.messages + Self.messages.reversed()
+        #expect(try read(InboxMessage.fields(of: sent)) == sent)
+    }
+
+    @Test func anEntryIsReadWholeOrNotAtAll() throws {
+        let broken = InboxMessage.fields(of: [Self.messages[0]]) + [("m", Array("{}".utf8))]
+        #expect(throws: MessageError.self) { try read(broken) }
+        #expect(throws: MessageError.self, "no message comes first") {
+            try read([("b", [1])] + InboxMessage.fields(of: Self.messages))
+        }
+        #expect(throws: MessageError.self) { try read([]) }
+    }
+
+    @Test func aResultsBodyIsNotTakenFromTheNextMessage() throws {
+        let first = Self.messages[0].fields.filter { $0.0 != "b" }
+        #expect(throws: MessageError(field: "b")) { try read(first + Self.messages[0].fields) }
     }
 
     @Test func anUnknownErrorCodeIsInternal() throws {
@@ -138,7 +161,7 @@ import Testing
             {"type":"failed","shard":0,"key":"\#(ModelFixture.digest.hex)","position":"\#(position)","code":"NEW",\#
             "message":"m","answers":0}
             """#
-        let message = try InboxMessage(fields: [("m", Array(text.utf8))])
+        let message = try read([("m", Array(text.utf8))])[0]
         guard case .failed(_, _, _, let error, _) = message else { return #expect(Bool(false)) }
         #expect(error.code == .internalError && error.message == "m")
     }
@@ -150,10 +173,10 @@ import Testing
         #"{"shard":0,"type":"settled","epoch":"1","through":"1-1","except":[],"held":"x"}"#,
     ])
     func malformedInboxMessagesAreRefused(text: String) {
-        #expect(throws: MessageError.self) { try InboxMessage(fields: [("m", Array(text.utf8))]) }
+        #expect(throws: MessageError.self) { try read([("m", Array(text.utf8))]) }
     }
 
     @Test func aResultWithoutItsBodyIsRefused() {
-        #expect(throws: MessageError(field: "b")) { try InboxMessage(fields: [Self.messages[0].fields[0]]) }
+        #expect(throws: MessageError(field: "b")) { try read([Self.messages[0].fields[0]]) }
     }
 }

@@ -33,7 +33,7 @@ struct WorkerBench {
     private(set) var runCalls: [WorkerMachine.CallID] = []
     /// The call that the last batch answers.
     private(set) var appendCall: WorkerMachine.CallID?
-    private(set) var batches: [[OutgoingMessage]] = []
+    private(set) var batches: [[InboxEntry]] = []
     private(set) var log: [String] = []
     private(set) var drainsEnded = 0
     private(set) var nodesWanted = 0
@@ -184,8 +184,8 @@ struct WorkerBench {
             case .run(let id, let batch):
                 runs.append(batch)
                 runCalls.append(id)
-            case .append(let id, let messages):
-                batches.append(messages)
+            case .append(let id, let entries):
+                batches.append(entries)
                 appendCall = id
             case .follow(let stream, let cursor, _): followed[stream] = cursor
             case .unfollow(let stream): followed[stream] = nil
@@ -200,8 +200,8 @@ struct WorkerBench {
     mutating func takeSent() -> [[String]] {
         defer { batches = [] }
         return batches.map { batch in
-            batch.map { sent in
-                switch sent.message {
+            batch.flatMap(\.messages).map { message in
+                switch message {
                 case .result(_, _, let result, _): String(decoding: result.answer.body, as: UTF8.self)
                 case .unchanged: "unchanged"
                 case .unchangedTick: "ticked"

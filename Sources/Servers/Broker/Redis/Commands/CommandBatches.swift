@@ -171,9 +171,11 @@ struct CommandBatches {
             }
             backoff.reset()
             let bytes = batch.reduce(0) { $0 + $1.commands.bytes.count }
+            let commands = batch.reduce(0) { $0 + $1.commands.commands }
             inbox.update { state in
                 state.inFlightRequests = 0
                 state.bytesWritten += bytes
+                state.commandsAnswered += commands
             }
             if !again.isEmpty { lose("server is loading or a replica") }
         } catch {

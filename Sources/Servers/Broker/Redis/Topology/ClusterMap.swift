@@ -244,6 +244,7 @@ extension BrokerState {
         reconnects += other.reconnects
         serverChanges += other.serverChanges
         bytesWritten += other.bytesWritten
+        commandsAnswered += other.commandsAnswered
         sentByCallers += other.sentByCallers
         requestsOverloaded += other.requestsOverloaded
         requestsUnknown += other.requestsUnknown

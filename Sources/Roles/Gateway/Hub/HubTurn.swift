@@ -1,0 +1,45 @@
+import LiveModel
+import NIOCore
+import Sessions
+
+/// What hubs do in one turn of their event loops, in order.
+///
+/// Waking an event loop costs more than a small result, and several results for one session in one turn are one write.
+struct HubTurn {
+    /// Steps after which the turn begins, so that the first result need not wait for the decoding of many others.
+    static let stepsMax = 64
+
+    enum Step: Sendable {
+        case deliver(InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64)
+        case forgetPositions(LiveQueryKey, from: UInt64)
+    }
+
+    private let hubs: [LoopHub]
+    /// By hub.
+    private var steps: [[Step]]
+    private var count = 0
+
+    init(hubs: [LoopHub]) {
+        self.hubs = hubs
+        steps = Array(repeating: [], count: hubs.count)
+    }
+
+    var isFull: Bool { count >= Self.stepsMax }
+
+    /// - Parameter indices: the hubs that perform the step.
+    mutating func append(_ step: Step, to indices: [Int]) {
+        for index in indices { steps[index].append(step) }
+        count += 1
+    }
+
+    /// Hands the steps to the event loops; later steps belong to another turn.
+    mutating func begin() {
+        guard count > 0 else { return }
+        count = 0
+        for (index, hub) in hubs.enumerated() where !steps[index].isEmpty {
+            let steps = steps[index]
+            self.steps[index] = []
+            hub.eventLoop.execute { hub.perform(steps) }
+        }
+    }
+}
