@@ -145,7 +145,7 @@ final class SimulatedWorker: Process {
         case .database(let id, let request):
             later(timeline.pick(0...3)) { [self] in ask(id, request) }
         case .loadCatalogs(let id):
-            let isSlow = world.isTrouble && timeline.chance(5)
+            let isSlow = world.hasFaults && timeline.chance(5)
             later(isSlow ? timeline.pick(500...6_000) : timeline.pick(0...5)) { [self] in
                 answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) }
             }
@@ -232,7 +232,7 @@ final class SimulatedWorker: Process {
             }
         }
         // If the connection ends in between, the first messages remain appended.
-        let appended = world.isTrouble && timeline.chance(3) ? messages.dropLast() : messages[...]
+        let appended = world.hasFaults && timeline.chance(3) ? messages.dropLast() : messages[...]
         call { redis in
             for message in appended {
                 redis.append(message.append.stream, message.message.fields, lengthMax: World.inboxLengthMax)
