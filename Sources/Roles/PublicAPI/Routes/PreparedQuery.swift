@@ -10,7 +10,7 @@ import Sessions
 final class PreparedQuery {
     let resolved: ResolvedOperation
     let liveQuery: LiveQuery
-    /// The sender's identity, without an address; `Identity.at` adds that of each request.
+    /// The sender's identity, with the address of the first request; `Identity.at` replaces that with each request's.
     let identity: Identity
     /// Nil: the query is answered at once.
     let waitMs: Int64?
