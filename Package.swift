@@ -173,7 +173,8 @@ let package = Package(
         module(.servers, "GRPC", ["HTTPServer", "Pacing", nio, nioHTTP2, nioHPACK]),
         module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
         module(
-            .servers, "Settings", ["LiveModel", .product(name: "Configuration", package: "swift-configuration"), yams]),
+            .servers, "Settings",
+            ["LiveModel", "Sessions", .product(name: "Configuration", package: "swift-configuration"), yams]),
         module(
             .servers, "Tokens",
             [
@@ -280,7 +281,7 @@ let package = Package(
             .verification, "Simulation",
             [
                 "Streams", "CEL", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
-                "Sessions", "Sharding",
+                "Sessions", "Sharding", heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),

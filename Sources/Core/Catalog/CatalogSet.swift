@@ -36,7 +36,7 @@ package struct CatalogSet: Sendable {
 
     package var members: [Member] { [current] + others }
 
-    /// The formerly current versions that still accept clients, youngest first.
+    /// The formerly current versions that still accept clients, newest first.
     package var formers: [Member] { others.filter(\.takesRequests) }
 
     /// Whether requests are served the same as by `other`.

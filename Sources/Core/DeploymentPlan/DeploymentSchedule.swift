@@ -60,7 +60,7 @@ package struct DeploymentSchedule: Sendable, Hashable {
 
     /// Nil if nothing was activated and the node has no folder.
     package let current: Digest?
-    /// The other served versions, without duplicates, youngest first.
+    /// The other served versions, without duplicates, newest first.
     package let others: [Digest]
     /// The members of `others` that were never current.
     package let announced: Set<Digest>

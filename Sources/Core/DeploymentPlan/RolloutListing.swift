@@ -15,7 +15,7 @@ package struct RolloutListing: Sendable, Hashable {
     /// The nodes that serve the version; only in its last row.
     package let nodes: [NodeID]
 
-    /// - Returns: the rows, youngest first.
+    /// - Returns: the rows, newest first.
     package static func all(
         _ history: [Deployment], _ schedule: DeploymentSchedule, nodes: [NodeRecordPayload]
     ) -> [RolloutListing] {

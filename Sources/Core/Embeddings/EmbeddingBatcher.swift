@@ -38,7 +38,7 @@ package struct EmbeddingBatcher<Waiter: Sendable>: Sendable {
     /// Bounded by `waitersMax`.
     private var submissions: [Int: Submission] = [:]
     private var pending: [EmbeddingText: PendingText] = [:]
-    /// Bounded by `waitingTextsMax` and `waitingBytesMax`, in addition to retried texts.
+    /// The texts that wait to be sent. Bounded by `waitingTextsMax` and `waitingBytesMax`; retried texts come on top.
     private var queue: Deque<QueueEntry> = []
     private var waitingCount = 0
     private var waitingBytes = 0
@@ -84,7 +84,7 @@ package struct EmbeddingBatcher<Waiter: Sendable>: Sendable {
             }
             pending[text]?.ids.append(id)
         }
-        // Texts that can be sent now do not count; of the others, the latest are rejected.
+        // Only texts that must wait count; the most recent are rejected.
         var actions = next(nowMs: nowMs)
         while isQueueFull, let last = queue.last?.texts.first, added.contains(last) {
             queue.removeLast()

@@ -24,8 +24,6 @@ package struct InputRate: Sendable {
         bucket = TokenBucket(perSecond: max(1, perSecond), burst: max(1, burst))
     }
 
-    package var isInDebt: Bool { debt > 0 }
-
     /// Counts one message.
     package mutating func arrived(nowMs: Int64) -> Step {
         guard perSecond > 0 else { return .within }

@@ -60,7 +60,7 @@ extension TemplateBuilder {
             if list.isInStoredOrder {
                 return collected(
                     select(object, from: alias) + storedOrder(from + [condition], table, alias, list.arguments)
-                        + .text(Self.byPlace(table, alias)))
+                        + .text(Self.byStorageOrder(table, alias)))
             }
             let rows = select(object, from: alias, scores) + from + [condition]
             let order = order(list.arguments.order, table, alias, default: first)
@@ -95,7 +95,7 @@ extension TemplateBuilder {
                 selection + storedOrder(from, relation.join, joinAlias, list.arguments)
                     + .text(
                         " JOIN \(SQLName.quoted(relation.target.name)) \(target) ON \(far)"
-                            + Self.byPlace(relation.join, joinAlias)))
+                            + Self.byStorageOrder(relation.join, joinAlias)))
         }
         let rows =
             selection
@@ -129,8 +129,8 @@ extension TemplateBuilder {
             + rows + order([], table, alias) + limits(arguments) + .text(") \(alias)")
     }
 
-    /// Orders by the place of a row in the database, then by key. No column of a schema has such a name.
-    private static func byPlace(_ table: Table, _ alias: String) -> String {
+    /// Returns an ORDER BY of where Postgres stores the rows, then by key. No column of a schema has such names.
+    private static func byStorageOrder(_ table: Table, _ alias: String) -> String {
         let key = table.keyColumns.map { ", " + ColumnSQL.reference($0, of: alias) }.joined()
         return " ORDER BY \(alias).\"~table\", \(alias).\"~place\"\(key)"
     }

@@ -94,8 +94,9 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/status": answer(exchange) { [inspector] in await inspector.status() }
         case "/admin/nodes": answer(exchange) { [inspector] in try await inspector.nodes() }
         case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
-        // The second is the former path.
-        case "/admin/overrides", "/admin/orders": answer(exchange) { [inspector] in try await inspector.overrides() }
+        case "/admin/overrides": answer(exchange) { [inspector] in try await inspector.overrides() }
+        // The former path.
+        case "/admin/orders": answer(exchange) { [inspector] in try await inspector.formerOverrides() }
         case "/admin/sessions":
             let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
             answer(exchange) { [inspector] in await inspector.sessions(limit: max(0, limit)) }

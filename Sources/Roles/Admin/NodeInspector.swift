@@ -53,6 +53,8 @@ package struct NodeInspector: Sendable {
             "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
             "shardCount": .int(Int64(directory.shardCount)),
             "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
+            "overridesGeneration": .string(String(directory.overrides.generation)),
+            // The former name.
             "ordersGeneration": .string(String(directory.overrides.generation)),
             "gateway": counts.map {
                 [
@@ -192,7 +194,7 @@ package struct NodeInspector: Sendable {
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
             // The worker may be ahead of its checkpoint.
             let reached = max(checkpoint ?? report.lastEventID, report.lastEventID)
-            furthest = max(furthest, behindMs(last: info?.lastID, checkpoint: reached))
+            furthest = max(furthest, ShardView.behindMs(last: info?.lastID, read: reached))
         }
         return furthest
     }
@@ -200,12 +202,6 @@ package struct NodeInspector: Sendable {
     /// Returns the number of failed conditions of this node's worker, over all rules.
     package func conditionErrors() async -> Int {
         await worker?.conditionErrorCounts.values.reduce(0) { $0 + Int($1) } ?? 0
-    }
-
-    private func behindMs(last: StreamID?, checkpoint: StreamID?) -> Int64 {
-        guard let last, last.ms > 0 else { return 0 }
-        guard let checkpoint else { return 0 }
-        return last.ms > checkpoint.ms ? Int64(clamping: last.ms - checkpoint.ms) : 0
     }
 
     /// Returns the cluster overrides.
@@ -218,21 +214,34 @@ package struct NodeInspector: Sendable {
         for (operation, split) in overrides.splits.sorted(by: { $0.key < $1.key }) {
             let shards = ShardRouting.shards(of: operation, splits: split.splits, shardCount: directory.shardCount)
             rows.append([
-                "order": "splits", "of": .string(operation.description), "value": .int(Int64(split.splits)),
+                "override": "splits", "target": .string(operation.description), "value": .int(Int64(split.splits)),
                 "shards": .array(shards.map { .int(Int64($0.number)) }),
-                "heard": .int(Int64(split.receivingSplits(nowMs: nowMs))), "version": .string(String(split.version)),
+                "receiving": .int(Int64(split.receivingSplits(nowMs: nowMs))),
+                "version": .string(String(split.version)),
             ])
         }
         for (shard, move) in overrides.moves.sorted(by: { $0.key < $1.key }) {
             rows.append([
-                "order": "move", "of": .string("shard \(shard)"), "value": .string(move.node.name),
+                "override": "move", "target": .string("shard \(shard)"), "value": .string(move.node.name),
                 "expiresInMs": move.untilMs.map { .int(max(0, $0 - nowMs)) } ?? .null,
             ])
         }
         for node in overrides.drained.sorted() {
-            rows.append(["order": "drain", "of": .string(node.name), "value": "drained"])
+            rows.append(["override": "drain", "target": .string(node.name), "value": "drained"])
         }
-        return ["generation": .string(String(overrides.generation)), "orders": .array(rows)]
+        return ["generation": .string(String(overrides.generation)), "overrides": .array(rows)]
+    }
+
+    /// Returns the cluster overrides in their former form.
+    /// - Throws: `BrokerError` if the broker is unavailable.
+    package func formerOverrides() async throws(BrokerError) -> JSONValue {
+        let formerNames = ["override": "order", "target": "of", "receiving": "heard"]
+        let current = try await overrides()
+        let rows = (current["overrides"]?.arrayValue ?? []).map { row in
+            JSONValue.object(
+                JSONObject((row.objectValue ?? JSONObject()).map { (formerNames[$0.key] ?? $0.key, $0.value) }))
+        }
+        return ["generation": current["generation"] ?? .null, "orders": .array(rows)]
     }
 
     /// Returns this node's oldest sessions.

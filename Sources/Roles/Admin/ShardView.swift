@@ -22,10 +22,16 @@ struct ShardView: Sendable {
 
     /// The owner's read lag, by its last heartbeat or checkpoint.
     var behindMs: Int64 {
-        guard let lastID, lastID.ms > 0, let read = [status?.lastEventID, checkpoint].compactMap({ $0 }).max() else {
-            return 0
-        }
-        return lastID.ms > read.ms ? Int64(clamping: lastID.ms - read.ms) : 0
+        Self.behindMs(last: lastID, read: [status?.lastEventID, checkpoint].compactMap { $0 }.max())
+    }
+
+    /// Returns the read lag of a reader of a stream; 0 if either id is unknown.
+    /// - Parameters:
+    ///   - last: the last entry of the stream.
+    ///   - read: the last entry that the reader has read.
+    static func behindMs(last: StreamID?, read: StreamID?) -> Int64 {
+        guard let last, let read, last.ms > read.ms else { return 0 }
+        return Int64(clamping: last.ms - read.ms)
     }
 
     /// The worst problem of the shard; `ok` if there is none.

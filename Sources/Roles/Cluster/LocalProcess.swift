@@ -3,10 +3,10 @@ package import LiveModel
 
 /// Tells whether a node's process on this machine still runs, by its id and start time in `/proc`.
 package enum LocalProcess {
-    /// This process; nil if the system does not tell.
+    /// This process; nil if the system does not reveal it.
     package static let own = identity(of: getpid())
 
-    /// Identifies a process of this machine; nil if there is none or the system does not tell.
+    /// Identifies a process of this machine; nil if there is none or the system does not reveal it.
     package static func identity(of processID: Int32) -> ProcessIdentity? {
         guard let machine, isOwnProc, let stat = Stat(of: processID) else { return nil }
         return ProcessIdentity(machine: machine, processID: processID, startTicks: stat.startTicks)
@@ -20,7 +20,7 @@ package enum LocalProcess {
         return stat.startTicks != process.startTicks || stat.isZombie
     }
 
-    /// Whether `/proc` counts processes as this one does; it may be that of another namespace.
+    /// Whether `/proc` shows the process ids of this process's own namespace.
     private static let isOwnProc = link(at: "/proc/self") == "\(getpid())"
 
     /// Names the running system (a new name after each boot), the namespaces in which process ids and start times
@@ -50,7 +50,7 @@ package enum LocalProcess {
             guard fields.count > 19, let threads = Int(fields[17]), let startTicks = UInt64(fields[19])
             else { return nil }
             self.startTicks = startTicks
-            // Without its first thread a process is in this state, too, while the others run.
+            // The main thread may exit first; then the process looks like a zombie while other threads run.
             isZombie = ["Z", "X"].contains(fields[0]) && threads <= 1
         }
     }

@@ -265,7 +265,7 @@ package final class Membership: Sendable {
             logger.info("the process of a node has ended; its shards are free", metadata: ["ended": "\(gone)"])
         case .notFreed(let gone, let reason):
             logger.warning(
-                "freeing what a node held whose process has ended failed; repeated with the next heartbeat",
+                "releasing what an ended node held failed; retried with the next heartbeat",
                 metadata: ["ended": "\(gone)", "reason": "\(reason)"])
         }
     }

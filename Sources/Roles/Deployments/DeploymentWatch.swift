@@ -67,7 +67,7 @@ package final class DeploymentWatch: Sendable {
         let served = watch.catalogs.set.current.version
         if served != folder.version {
             logger.notice(
-                "the folder is not what is deployed and served",
+                "the folder differs from the deployed version",
                 metadata: ["deployed": "\(served.shortHex)", "folder": "\(folder.version.shortHex)"])
         }
         return watch
@@ -119,7 +119,7 @@ package final class DeploymentWatch: Sendable {
             try await follow()
         } catch {
             state.withLock { $0.problem = "\(error)" }
-            logger.warning("deployments not followed", metadata: ["error": "\(error)"])
+            logger.warning("could not read the deployments", metadata: ["error": "\(error)"])
         }
     }
 

@@ -10,12 +10,12 @@ package struct RolloutRefused: Error, CustomStringConvertible {
         let names = waiting.map { "\($0.node)" + ($0.problem.isEmpty ? "" : " (\($0.problem))") }
         let reason =
             names.isEmpty
-            ? "Redis, where nodes tell what they \(goal), does not answer"
+            ? "Redis, where nodes report the versions they \(goal), does not answer"
             : "these nodes do not \(goal) it: \(names.joined(separator: ", "))"
         let outcome =
             goal == .load
-            ? "nothing was changed but what the database was given"
-            : "it is current, and nodes follow when they can"
+            ? "the database was migrated; nothing else changed"
+            : "it is current; nodes follow when they can"
         description = "\(reason); \(outcome)"
     }
 }

@@ -43,7 +43,7 @@ extension RequestError {
         }
         if error.isQueryCanceled { return RequestError(.timeout, "the statement took longer than its time-out") }
         if error.isConflict {
-            return RequestError(.unavailable, "the row is being changed by others, try again")
+            return RequestError(.unavailable, "the row is being changed concurrently, try again")
         }
         if error.isDataException {
             return RequestError(.invalidVariable, "a value is out of range or malformed")

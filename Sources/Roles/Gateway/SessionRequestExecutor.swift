@@ -12,8 +12,9 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
         _ request: OperationRequest, for identity: Identity, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation
     func authenticate(_ credentials: Credentials) async throws(RequestError) -> Identity
-    /// Returns the reason that an identity is not, or no longer, accepted: revoked, or signed out without the API key
-    /// that this node requires.
+    /// Returns the reason that an identity is not accepted, or no longer: signed out without the API key that this node
+    /// requires, or revoked. It may be revoked at any time after `authenticate`, so sessions check it once they are in
+    /// the registry, which tells them of later revocations.
     func refusal(of identity: Identity) -> RequestError?
     /// Runs a query or a mutation once.
     func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer

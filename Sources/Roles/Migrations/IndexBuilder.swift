@@ -16,7 +16,7 @@ struct IndexBuilder {
             let state = try await state(model)
             let action = build.next(state)
             guard action == .done || rounds < build.roundsMax(state) else {
-                throw IndexUnfinished(summary: summary, reason: "others changed its tables again and again")
+                throw IndexUnfinished(summary: summary, reason: "its tables kept changing")
             }
             switch action {
             case .done: return

@@ -148,10 +148,8 @@ package struct SchemaDatabase: Sendable {
     /// Returns whether no table of the schema has a row.
     package func isEmpty(_ schema: Schema) async throws -> Bool {
         for table in schema.tables {
-            let name =
-                "\"" + table.name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-                + "\""
-            let found = try await pool.query(Statement("SELECT EXISTS (SELECT FROM \(name))"))
+            let found = try await pool.query(
+                Statement("SELECT EXISTS (SELECT FROM \(SQLName.quoted(table.name)))"))
             if found.rows.first?.bool(0) == true { return false }
         }
         return true

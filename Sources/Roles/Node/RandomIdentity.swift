@@ -1,3 +1,4 @@
+import LiveModel
 import Observability
 
 /// Generates random node names and UUIDs.
@@ -35,11 +36,6 @@ package enum RandomIdentity {
 
     /// Returns a unique node name: "n" and ten random hexadecimal digits.
     package static func nodeName() -> String {
-        "n" + hex(UInt64.random(in: .min ... .max)).prefix(10)
-    }
-
-    private static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        "n" + UInt64.random(in: .min ... .max).allHexDigits.prefix(10)
     }
 }

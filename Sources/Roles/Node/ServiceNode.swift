@@ -12,7 +12,6 @@ package import Logging
 import NIOCore
 package import Observability
 import PublicAPI
-import Sessions
 package import Settings
 import Synchronization
 
@@ -112,12 +111,6 @@ package final class ServiceNode: Sendable {
     }
 
     private func startStages() async throws(NodeError) -> (Address, Running) {
-        let http = node.settings.http
-        for (name, addresses) in [
-            ("trustedProxies", http.trustedProxies), ("uncountedAddresses", http.uncountedAddresses),
-        ] where AddressSet(addresses) == nil {
-            throw NodeError("http.\(name) takes addresses and networks such as 10.0.0.0/8")
-        }
         let gate = StartupGate(settings: node.settings, parts: parts, logger: node.logger)
         let network = NodeNetwork.open(node, parts)
         let storage = try await NodeStorage.open(node, gate, parts)

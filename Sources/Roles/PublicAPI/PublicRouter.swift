@@ -231,7 +231,7 @@ package final class PublicRouter: HTTPHandler {
 
     /// Returns the subjects whose quotas a request counts against.
     func subjects(_ call: Call, _ identity: Identity) -> [QuotaSubject] {
-        (address(of: call.request).map { [$0] } ?? []) + identity.subjects
+        identity.subjects(at: address(of: call.request))
     }
 
     /// Admits one session, before any work is done for it.

@@ -173,7 +173,7 @@ package final class RequestExecutor: SessionRequestExecutor {
         Task(executorPreference: taskExecutor) { [self] in
             do throws(RequestError) {
                 let identity = try await sender()
-                let subjects = (address.map { [$0] } ?? []) + identity.subjects
+                let subjects = identity.subjects(at: address)
                 try quotas.acquire(.request, for: subjects)
                 defer { quotas.release(.request, for: subjects) }
                 try await work(identity.at(address?.name))

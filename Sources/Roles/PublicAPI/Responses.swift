@@ -12,7 +12,7 @@ extension HTTPExchange {
         _ error: RequestError, headers: HTTPHeaders, contentType: String = "application/json", body: [UInt8]? = nil
     ) {
         var headers = headers
-        for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
+        headers.setRetryAfter(of: error)
         if error.code == .unauthenticated { headers.replaceOrAdd(name: "www-authenticate", value: "Bearer") }
         headers.replaceOrAdd(name: "content-type", value: contentType)
         respond(
@@ -28,14 +28,18 @@ extension HTTPExchange {
 }
 
 extension HTTPHeaders {
-    /// Creates `Retry-After` in whole seconds (RFC 9110 section 10.2.3), if the error says when to retry.
+    /// Creates headers with nothing but `Retry-After`, if the error says when to retry.
     init(retryAfterOf error: RequestError) {
         self.init()
-        if let ms = error.retryAfterMs { add(name: "retry-after", value: String(Swift.max(1, (ms + 999) / 1_000))) }
+        setRetryAfter(of: error)
     }
-}
 
-extension HTTPHeaders {
+    /// Sets `Retry-After` in whole seconds (RFC 9110 section 10.2.3), if the error says when to retry.
+    mutating func setRetryAfter(of error: RequestError) {
+        guard let ms = error.retryAfterMs else { return }
+        replaceOrAdd(name: "retry-after", value: String(Swift.max(1, (ms + 999) / 1_000)))
+    }
+
     func withAppSyncType(of error: RequestError) -> HTTPHeaders {
         var headers = self
         headers.replaceOrAdd(name: "x-amzn-errortype", value: AppSyncRequest.errorType(of: error.code))

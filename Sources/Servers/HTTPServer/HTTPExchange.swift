@@ -36,7 +36,6 @@ package final class HTTPExchange: @unchecked Sendable {
     private var closeCallbacks: [@Sendable () -> Void] = []
     private var drainCallback: (@Sendable () -> Void)?
     private var inputHasEnded = false
-    private var inputEndCallback: (@Sendable () -> Void)?
     private var waiter: (any ResponseWaiter)?
     /// When the waiter's time is over.
     private(set) var deadlineMs = ConnectionTable.never
@@ -143,16 +142,6 @@ package final class HTTPExchange: @unchecked Sendable {
         onLoop { $0.drainCallback = body }
     }
 
-    /// Calls `body` on the event loop when the client half-closes before the response has begun; at once if it already
-    /// has. The client may be gone, so a response that is waiting for something is due now. The server closes the
-    /// connection of a stream that has begun.
-    package func onInputEnd(_ body: @escaping @Sendable () -> Void) {
-        onLoop { exchange in
-            guard case .waiting = exchange.phase else { return }
-            if exchange.inputHasEnded { body() } else { exchange.inputEndCallback = body }
-        }
-    }
-
     /// Calls `waiter` at most once: when `ms` have passed, up to half a second late; when the client half-closes or is
     /// lost; at once if it already has. Not after the response. On the event loop.
     package func wait(_ ms: Int64, _ waiter: any ResponseWaiter) {
@@ -201,18 +190,13 @@ package final class HTTPExchange: @unchecked Sendable {
         phase = .streaming(chunked: chunked)
         let noBody = ResponseHead.hasNoBody(status)
         sendHead(status, headers, noBody ? .none : chunked ? .chunked : .untilClose, body: nil)
-        inputEndCallback = nil
         if inputHasEnded { closeUnfinishedStream() }
     }
 
     func inputEnded() {
         inputHasEnded = true
         switch phase {
-        case .waiting:
-            let callback = inputEndCallback
-            inputEndCallback = nil
-            callback?()
-            takeWaiter()?.inputEnded()
+        case .waiting: takeWaiter()?.inputEnded()
         case .streaming: closeUnfinishedStream()
         case .over: break
         }
@@ -268,7 +252,6 @@ package final class HTTPExchange: @unchecked Sendable {
         isOver.store(true, ordering: .releasing)
         closeCallbacks = []
         drainCallback = nil
-        inputEndCallback = nil
         _ = takeWaiter()
         let finished = finished
         self.finished = nil
@@ -287,7 +270,6 @@ package final class HTTPExchange: @unchecked Sendable {
         isOver.store(true, ordering: .releasing)
         finished = nil
         drainCallback = nil
-        inputEndCallback = nil
         let callbacks = closeCallbacks
         closeCallbacks = []
         for callback in callbacks { callback() }

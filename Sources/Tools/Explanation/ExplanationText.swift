@@ -52,8 +52,8 @@ extension OperationExplanation {
             lines += [
                 "",
                 kind == .query
-                    ? "Not refreshed by, though they write what it reads"
-                    : "Not refreshed, though they read what it writes",
+                    ? "Not refreshed by these mutations, although they write tables that it reads"
+                    : "Does not refresh these queries, although they read tables that it writes",
             ]
             for relation in unnoticed {
                 lines.append("  \(relation.other)   (\(relation.tables.joined(separator: ", ")))")

@@ -105,8 +105,8 @@ struct PostgresFolder: Sendable {
         if let user { try user.give(path) }
     }
 
-    /// Removes stale socket lock files, which Postgres, too, judges only by their process id. Without a running server
-    /// they are stale.
+    /// Removes the socket lock files if no server runs, because they are stale then. Postgres itself looks only at the
+    /// process id in them, which another process may have by now.
     func clearSocketFolder(_ path: String) {
         guard runningServer() == nil else { return }
         for name in Files.entries(path) where name.hasPrefix(".s.PGSQL.") { Files.remove(path + "/" + name) }

@@ -66,10 +66,10 @@ struct SlotMapTests {
         map.moved(7, to: source)
         let version = resolver.version
         for message in ["ASK 7 b:2", "TRYAGAIN Multiple keys", "no answer", "MOVED 7"] {
-            resolver.refused(message, by: source)
+            resolver.refused(RedisFailure(message: message), by: source)
             #expect(resolver.isCurrent(source) && resolver.version == version, "\(message)")
         }
-        resolver.refused(RedisFailure(message: "MOVED 7 b:2").brokerError.detail, by: source)
+        resolver.refused(RedisFailure(message: "MOVED 7 b:2"), by: source)
         #expect(resolver.isCurrent(target) && resolver.version > version)
     }
 

@@ -112,7 +112,6 @@ struct StartFailureTests {
 
     private func cases(_ servers: Servers, takenPort: Int, freePort: Int) -> [Case] {
         [
-            Case(stage: "settings", says: "http.trustedProxies") { $0.http.trustedProxies = ["nonsense"] },
             Case(stage: "Postgres", says: "does not exist") { $0.postgres.url? += " dbname=nowhere" },
             Case(stage: "Redis, refused", says: "out of range") { $0.redis.url? += "/77" },
             Case(stage: "Redis, away", says: "waited 2500 ms") {

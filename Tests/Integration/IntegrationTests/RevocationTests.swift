@@ -151,7 +151,7 @@ struct RevocationTests {
             #expect(try await status("ClosingSoon", ["x-api-key": "0123456789abcdef"]) == 401)
             #expect(try await status("ClosingSoon", ["x-api-key": "fedcba9876543210"]) == 200)
             try Data("two: short".utf8).write(to: file)
-            _ = try await node.process.line(containing: "auth.apiKeysFile not read")
+            _ = try await node.process.line(containing: "auth.apiKeysFile could not be read")
             #expect(try await status("ClosingSoon", ["x-api-key": "fedcba9876543210"]) == 200, "those known count")
             two.subscribe("ClosingSoon", [:], id: "2")
             _ = try await two.data(id: "2")

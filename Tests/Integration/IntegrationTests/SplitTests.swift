@@ -60,9 +60,18 @@ struct SplitTests {
                 #expect(screen.stepsBack == [])
             }
             let overrides = try await admin.get("overrides")
-            #expect(try await admin.get("orders") == overrides, "the former path")
-            #expect(overrides.rows("orders").first?["value"]?.intValue == 4)
-            #expect(overrides.rows("orders").first?["shards"]?.arrayValue?.count == 4)
+            let row = try #require(overrides.rows("overrides").first)
+            #expect(row["override"]?.stringValue == "splits" && row["target"]?.stringValue == Self.hot)
+            #expect(row["value"]?.intValue == 4 && row["shards"]?.arrayValue?.count == 4)
+            #expect((row["receiving"]?.intValue ?? 0) >= 4)
+            let former = try await admin.get("orders")
+            #expect(former["generation"] == overrides["generation"])
+            let formerRow = try #require(former.rows("orders").first)
+            #expect(formerRow["order"] == row["override"] && formerRow["of"] == row["target"])
+            #expect(formerRow["heard"] == row["receiving"] && formerRow["shards"] == row["shards"])
+            let status = try await admin.get("status")
+            #expect(status["overridesGeneration"] == overrides["generation"])
+            #expect(status["ordersGeneration"] == overrides["generation"])
             // A tag from one placement, taken to another after a change that only the others saw.
             try await tagsDoNotOutliveTheirPlacement(apis[0].address, gateways[1].address, admin, ids[0])
         }

@@ -23,4 +23,8 @@ extension Parser {
         try parser.expectEnd()
         return type
     }
+
+    private func expectEnd() throws(SyntaxError) {
+        guard token.kind == .endOfFile else { throw unexpected(expected: Token.Kind.endOfFile.rawValue) }
+    }
 }

@@ -40,7 +40,7 @@ final class TestApplication: HTTPHandler {
             events.add("holding")
         case "/wait":
             // As a long-poll: an answer that is due when its client says no more.
-            exchange.onInputEnd { exchange.respond(.ok, body: ByteBuffer(string: "waited")) }
+            exchange.wait(60_000, Waiter(exchange))
             events.add("waiting")
         case "/big":
             let bytes = Int(request.query("bytes") ?? "") ?? 0
@@ -86,6 +86,17 @@ final class TestApplication: HTTPHandler {
             return .reject(.forbidden, body: ByteBuffer(string: "no"))
         }
     }
+}
+
+/// Answers when its client half-closes.
+private final class Waiter: ResponseWaiter {
+    private let exchange: HTTPExchange
+
+    init(_ exchange: HTTPExchange) { self.exchange = exchange }
+
+    func deadlineReached() {}
+    func inputEnded() { exchange.respond(.ok, body: ByteBuffer(string: "waited")) }
+    func connectionLost() {}
 }
 
 final class AtomicBox: Sendable {

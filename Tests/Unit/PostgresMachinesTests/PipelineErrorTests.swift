@@ -167,7 +167,7 @@ import Testing
         #expect(pipeline.actions() == ["read-only"])
         pipeline.succeed()
         pipeline.sync()
-        #expect(pipeline.actions() == ["done B", "disconnect: the server takes no writes any more"])
+        #expect(pipeline.actions() == ["done B", "disconnect: the server no longer accepts writes"])
         pipeline.machine.connected(generation: 2, commitsAlone: true)
         #expect(pipeline.actions().first == "A0 prepare s2")
         #expect(pipeline.machine.inFlight == 2)
@@ -188,7 +188,7 @@ import Testing
         pipeline.machine.serverReported(isReadOnly: isReadOnly)
         let expected =
             isReadOnly
-            ? ["read-only", "fail A 25006", "disconnect: the server takes no writes any more"] : ["fail A 25006"]
+            ? ["read-only", "fail A 25006", "disconnect: the server no longer accepts writes"] : ["fail A 25006"]
         #expect(pipeline.actions() == expected)
     }
 }

@@ -204,6 +204,14 @@ struct SettingsLoadTests {
             (["cluster.nodeTtlMs=1500"], "cluster.nodeTtlMs must be at least twice cluster.heartbeatMs"),
             (["cluster.leaseTtlMs=1500"], "cluster.leaseTtlMs must be at least twice cluster.leaseRenewMs"),
             (["admin.port=9399"], "http.port and admin.port are the same"),
+            (
+                ["http.trustedProxies=10.0.0.0/8,nonsense"],
+                "http.trustedProxies takes addresses and networks such as 10.0.0.0/8"
+            ),
+            (
+                ["http.uncountedAddresses=10.0.0.0/99"],
+                "http.uncountedAddresses takes addresses and networks such as 10.0.0.0/8"
+            ),
             (["admin.host=0.0.0.0"], "admin.token must be set when admin.host is not a loopback address"),
             (["auth.mode=firebase"], "auth.mode firebase needs auth.projectId"),
             (["auth.mode=jwks"], "auth.mode jwks needs auth.jwksFile or auth.jwksUrl"),

@@ -2,7 +2,7 @@ import LiveModel
 
 /// Decides whether the results of a shard's live queries are fresh, by events older than the remembered ones.
 ///
-/// The stream is read from the remembered events towards its beginning, so the youngest positions are decided first and
+/// The stream is read from the remembered events towards its beginning, so the newest positions are decided first and
 /// an old one delays no other.
 struct Replay: Sendable {
     /// A live query whose subscribers hold a result with this position.

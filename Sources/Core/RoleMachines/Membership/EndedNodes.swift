@@ -1,13 +1,14 @@
 import LiveModel
 import Streams
 
-/// Frees what nodes held whose processes have ended without an orderly stop, one node after the other: first the leases
-/// that the entry in the node list names, then the entry, which keeps them to be released until that is done.
+/// Frees the leases and the node-list entry of nodes whose processes ended without a drain, one node at a time. The
+/// entry goes last, because it names the leases to release.
 ///
 /// A process of the same name may have started since, at any step. Therefore leases are released only under the epochs
-/// of the ended process, and the entry is removed only as it was listed: a later process has announced another one.
+/// of the ended process, and the entry is removed only if it is still as listed: a later process announces another one.
 ///
-/// What fails is left to the next round, which lists the entry again. Bound: the nodes of one list, and one call.
+/// A node whose release fails is left to the next heartbeat, which lists it again. Bound: the nodes of one list; one
+/// call at a time.
 struct EndedNodes: Sendable {
     typealias Effect = MembershipMachine.Effect
     typealias CallID = MembershipMachine.CallID
@@ -65,8 +66,7 @@ struct EndedNodes: Sendable {
         }
     }
 
-    /// Frees the next node. After the last one, workers take the shards; without a success they would only begin rounds
-    /// that fail again at once.
+    /// Frees the next node. After the last one, wakes the workers to take the shards, unless nothing was freed.
     private mutating func next() -> [Effect] {
         if let entry = waiting.popFirst() { return release(entry.node.shards[...], of: entry) }
         state = .idle

@@ -140,7 +140,7 @@ package struct ColumnDataType: Sendable, Hashable {
 
 /// The parts of an SQL type as a schema spells it: `Time (3) with time zone[]`.
 private struct SQLTypeText {
-    /// The name in small letters, without parameters: `time with time zone`. Quoted names keep their letters.
+    /// The name in lower case, without parameters: `time with time zone`. Quoted names keep their letters.
     let base: String
     /// The numbers in parentheses.
     var parameters: [Int] = []

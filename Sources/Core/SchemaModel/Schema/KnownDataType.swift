@@ -55,7 +55,7 @@ struct KnownDataType {
         }
     }
 
-    /// The known types by the names that a schema may use, in small letters.
+    /// The known types by the names that a schema may use, in lower case.
     static let all: [String: KnownDataType] = {
         var all: [String: KnownDataType] = [:]
         func add(_ names: String..., type: KnownDataType) { for name in names { all[name] = type } }

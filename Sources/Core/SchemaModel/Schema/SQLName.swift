@@ -34,7 +34,7 @@ extension ScalarType {
         "UUID", "String", "Int", "Int64", "Float", "Boolean", "Date", "Timestamp", "Any", "Vector",
     ]
 
-    /// The scalars by names that other languages and services give them, in small letters.
+    /// The scalars by names that other languages and services give them, in lower case.
     private static let foreignNames = [
         "integer": "Int", "int32": "Int", "long": "Int64", "bigint": "Int64", "double": "Float", "number": "Float",
         "decimal": "Float", "bool": "Boolean", "text": "String", "varchar": "String", "datetime": "Timestamp",

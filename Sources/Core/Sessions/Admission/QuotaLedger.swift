@@ -75,7 +75,7 @@ package struct QuotaLimits: Sendable, Hashable {
     }
 }
 
-/// What is acquired at once, or not at all.
+/// A set of resources that is acquired as a whole or not at all.
 package enum QuotaClaim: Hashable, Sendable {
     /// A connection of a session protocol.
     case session

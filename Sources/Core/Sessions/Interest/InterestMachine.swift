@@ -17,7 +17,7 @@ package struct InterestMachine: Sendable {
     private var route: @Sendable (LiveQuery) -> ShardRoute
     private var table = InterestTable()
     package private(set) var lastAnnouncement: UInt64
-    /// The number of the last question about a shard's epoch.
+    /// The id of the last epoch read.
     private var lastCall: UInt64 = 0
     private var nextSummaryMs: Int64 = 0
     private var nextSweepMs: Int64 = 0

@@ -5,16 +5,16 @@ package import LiveModel
 /// It decides which subscriptions get a delivery, and the caller, who knows their sessions, delivers it. A session gets
 /// nothing twice, and nothing older than the result it has.
 ///
-/// One delivery concerns thousands of subscriptions: they lie in one array, without references, so that a pass over
-/// them counts none.
+/// One delivery concerns thousands of subscriptions. They lie in one array of values without references, so that a pass
+/// over them counts no references.
 package struct SubscriptionTable: Sendable {
     private struct Subscription {
         /// The number of the handle; 0: the slot is free.
         var number: UInt64
-        /// The place of its live query in `queries`.
-        var query: Int32
-        /// Its place among the slots of its live query.
-        var place: Int32
+        /// The index of its live query in `queries`.
+        var queryIndex: Int32
+        /// Its index in the `slots` of its live query.
+        var slotIndex: Int32
         /// The result that the client holds, from the last delivery or by its own claim.
         var digest: Digest?
         var position: Position?
@@ -49,11 +49,12 @@ package struct SubscriptionTable: Sendable {
     /// The slots that an empty table keeps.
     private static let keptSlotsMax = 256
 
-    /// By slot.
+    /// The subscriptions by slot.
     private var subscriptions: [Subscription] = []
     private var freeSlots: [Int32] = []
     private var queries: [Query] = []
-    private var places: [LiveQueryKey: Int32] = [:]
+    /// The indices of the live queries in `queries`.
+    private var queryIndices: [LiveQueryKey: Int32] = [:]
     private var lastNumber: UInt64 = 0
 
     package init() {}
@@ -64,19 +65,19 @@ package struct SubscriptionTable: Sendable {
         _ key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0, claimUntil: UInt64 = .max,
         reportsTimerRuns: Bool = false
     ) -> Handle {
-        let query: Int32
-        if let place = places[key] {
-            query = place
+        let queryIndex: Int32
+        if let index = queryIndices[key] {
+            queryIndex = index
         } else {
-            query = Int32(queries.count)
+            queryIndex = Int32(queries.count)
             queries.append(Query(key: key))
-            places[key] = query
+            queryIndices[key] = queryIndex
         }
         lastNumber += 1
         let subscription = Subscription(
-            number: lastNumber, query: query, place: Int32(queries[Int(query)].slots.count), digest: known?.digest,
-            position: known?.position, fromAnnouncement: fromAnnouncement, claimUntil: claimUntil,
-            reportsTimerRuns: reportsTimerRuns)
+            number: lastNumber, queryIndex: queryIndex, slotIndex: Int32(queries[Int(queryIndex)].slots.count),
+            digest: known?.digest, position: known?.position, fromAnnouncement: fromAnnouncement,
+            claimUntil: claimUntil, reportsTimerRuns: reportsTimerRuns)
         let slot: Int
         if let free = freeSlots.popLast() {
             slot = Int(free)
@@ -85,7 +86,7 @@ package struct SubscriptionTable: Sendable {
             slot = subscriptions.count
             subscriptions.append(subscription)
         }
-        queries[Int(query)].slots.append(Int32(slot))
+        queries[Int(queryIndex)].slots.append(Int32(slot))
         return Handle(key: key, slot: slot, number: lastNumber)
     }
 
@@ -93,27 +94,28 @@ package struct SubscriptionTable: Sendable {
     @discardableResult
     package mutating func remove(_ handle: Handle) -> Bool {
         guard contains(handle) else { return false }
-        let (query, place) = (Int(subscriptions[handle.slot].query), Int(subscriptions[handle.slot].place))
-        let last = queries[query].slots.removeLast()
-        if place < queries[query].slots.count {
-            queries[query].slots[place] = last
-            subscriptions[Int(last)].place = Int32(place)
+        let queryIndex = Int(subscriptions[handle.slot].queryIndex)
+        let slotIndex = Int(subscriptions[handle.slot].slotIndex)
+        let last = queries[queryIndex].slots.removeLast()
+        if slotIndex < queries[queryIndex].slots.count {
+            queries[queryIndex].slots[slotIndex] = last
+            subscriptions[Int(last)].slotIndex = Int32(slotIndex)
         }
-        if queries[query].slots.isEmpty { removeQuery(query) }
+        if queries[queryIndex].slots.isEmpty { removeQuery(at: queryIndex) }
         subscriptions[handle.slot].number = 0
         freeSlots.append(Int32(handle.slot))
         if count == 0, subscriptions.count > Self.keptSlotsMax { (subscriptions, freeSlots) = ([], []) }
         return true
     }
 
-    /// Moves the last live query to the place of an ended one.
-    private mutating func removeQuery(_ place: Int) {
-        places[queries[place].key] = nil
+    /// Replaces a live query without subscriptions by the last one.
+    private mutating func removeQuery(at index: Int) {
+        queryIndices[queries[index].key] = nil
         let last = queries.removeLast()
-        guard place < queries.count else { return }
-        queries[place] = last
-        places[last.key] = Int32(place)
-        for slot in last.slots { subscriptions[Int(slot)].query = Int32(place) }
+        guard index < queries.count else { return }
+        queries[index] = last
+        queryIndices[last.key] = Int32(index)
+        for slot in last.slots { subscriptions[Int(slot)].queryIndex = Int32(index) }
     }
 
     /// Marks a delivery as made to each subscription for which it is due, and returns those.
@@ -123,9 +125,9 @@ package struct SubscriptionTable: Sendable {
     package mutating func take(
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64 = .max
     ) -> [Handle] {
-        guard let query = places[key] else { return [] }
+        guard let queryIndex = queryIndices[key] else { return [] }
         var due: [Handle] = []
-        for slot in queries[Int(query)].slots {
+        for slot in queries[Int(queryIndex)].slots {
             let slot = Int(slot)
             if answers >= subscriptions[slot].fromAnnouncement, Self.take(delivery, &subscriptions[slot], answers) {
                 due.append(Handle(key: key, slot: slot, number: subscriptions[slot].number))
@@ -156,8 +158,8 @@ package struct SubscriptionTable: Sendable {
     /// Forgets the positions of the live query's subscriptions, because they are not comparable with those to come, and
     /// accepts only answers to this announcement or a later one.
     package mutating func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
-        guard let query = places[key] else { return }
-        for slot in queries[Int(query)].slots {
+        guard let queryIndex = queryIndices[key] else { return }
+        for slot in queries[Int(queryIndex)].slots {
             subscriptions[Int(slot)].position = nil
             subscriptions[Int(slot)].fromAnnouncement = announcement
         }
@@ -177,13 +179,13 @@ package struct SubscriptionTable: Sendable {
             (subscription.position, subscription.claimUntil) = (nil, .max)
         }
         let isOwed = subscription.owedFrom.map { $0 <= answers } ?? false
-        guard isNews(delivery, &subscription, isOwed: isOwed) else { return false }
+        guard isNew(delivery, &subscription, isOwed: isOwed) else { return false }
         subscription.isServed = true
         if isOwed { subscription.owedFrom = nil }
         return true
     }
 
-    private static func isNews(
+    private static func isNew(
         _ delivery: InterestMachine.Delivery, _ subscription: inout Subscription, isOwed: Bool
     ) -> Bool {
         switch delivery {

@@ -28,8 +28,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The header's form, with quotes.
     package var description: String {
         guard let position, let keyPrefix else { return "\"\(digest.hex)\"" }
-        let hex = String(keyPrefix, radix: 16)
-        return "\"\(digest.hex)@\(position)@\(String(repeating: "0", count: 16 - hex.utf8.count))\(hex)\""
+        return "\"\(digest.hex)@\(position)@\(keyPrefix.allHexDigits)\""
     }
 
     /// The first tag of an `If-None-Match` header that has our form; weak ones count. Others are no error: they match

@@ -73,7 +73,7 @@ extension ReadPlan {
         /// No connection could be made.
         case unreachable
         case lost(String)
-        /// The server refused a read with this message, which may name another server.
+        /// The server refused a read with this message.
         case refused(String)
 
         package var reason: String? {

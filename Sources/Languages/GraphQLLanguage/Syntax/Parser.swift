@@ -88,10 +88,6 @@ extension Parser {
         return true
     }
 
-    func expectEnd() throws(SyntaxError) {
-        guard token.kind == .endOfFile else { throw unexpected(expected: Token.Kind.endOfFile.rawValue) }
-    }
-
     mutating func name() throws(SyntaxError) -> Name {
         guard token.kind == .name else { throw unexpected(expected: "Name") }
         let name = Name(token.value, range: token.range)

@@ -30,9 +30,7 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
     ) {
         let hub = session.hub
         let poll = LongPoll(session, finish: finish)
-        session.register(poll)
-        // The identity may have been revoked since it was authenticated.
-        if let refusal = session.identityRefusal { return poll.end(.failed(refusal)) }
+        if let refusal = session.register(poll) { return poll.end(.failed(refusal)) }
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
                 poll, id: "", query: session.liveQuery, known: known)

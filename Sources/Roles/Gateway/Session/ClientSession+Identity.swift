@@ -22,7 +22,6 @@ extension ClientSession {
             then: { session, outcome in
                 switch outcome {
                 case .success(let identity):
-                    // The identity may have been revoked since it was verified.
                     if let refusal = executor.refusal(of: identity) {
                         return session.perform(session.machine.rejected(refusal))
                     }

@@ -87,7 +87,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     var executor: any SessionRequestExecutor { operations.executor }
 
     /// The subjects whose quotas this session counts against.
-    var subjects: [QuotaSubject] { (address.map { [$0] } ?? []) + identity.subjects }
+    var subjects: [QuotaSubject] { identity.subjects(at: address) }
 
     // MARK: WebSocketHandler
 

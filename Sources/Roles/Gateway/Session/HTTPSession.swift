@@ -41,7 +41,10 @@ package struct HTTPSession {
         resolved.refusal(nowMs: executor.clock.nowMs())
     }
 
-    func register(_ session: any ManagedSession) {
+    /// Adds the session to the registry, so that later revocations end it.
+    /// - Returns: the reason that the identity is no longer accepted, if any.
+    func register(_ session: any ManagedSession) -> RequestError? {
         permit.register(session, on: hub.eventLoop, peer: peer, version: resolved.projectVersion)
+        return identityRefusal
     }
 }

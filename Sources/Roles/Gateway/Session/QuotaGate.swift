@@ -70,4 +70,8 @@ package final class QuotaGate: Sendable {
 extension Identity {
     /// The subjects of the identity; none if it is signed out.
     package var subjects: [QuotaSubject] { auth.map { [.user($0.uid)] } ?? [] }
+
+    /// Returns the subjects whose quotas a sender at this address counts against.
+    /// - Parameter address: nil if addresses are unknown or not counted.
+    package func subjects(at address: QuotaSubject?) -> [QuotaSubject] { (address.map { [$0] } ?? []) + subjects }
 }

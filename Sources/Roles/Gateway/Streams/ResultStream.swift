@@ -35,12 +35,11 @@ package final class ResultStream: LiveSession {
         headers: HTTPHeaders, limits: SessionLimits
     ) {
         let stream = ResultStream(session, as: format, bytesMax: limits.bytesMax)
-        session.register(stream)
+        let refusal = session.register(stream)
         stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
         // The client may have disconnected.
         if stream.isOver { return }
-        // The identity may have been revoked since it was authenticated.
-        if let refusal = session.identityRefusal { return stream.fail(refusal) }
+        if let refusal { return stream.fail(refusal) }
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
                 stream, id: "", query: session.liveQuery, known: known)

@@ -118,7 +118,6 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         _ id: String, _ resolved: ResolvedOperation, _ follow: Bool, _ identity: Identity, _ known: KnownResult?,
         _ answer: (SharedStreamMachine.Start) -> Void
     ) -> Task<Void, Never>? {
-        // The identity may have been revoked since it was authenticated.
         let start = executor.refusal(of: identity).map { .refused($0) } ?? machine.start(id: id)
         guard start == .started else {
             answer(start)
@@ -144,8 +143,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         _ answer: (SharedStreamMachine.Start) -> Void
     ) {
         do throws(RequestError) {
-            let subjects = (address.map { [$0] } ?? []) + identity.subjects
-            let immediate = try operations.follow(id, resolved, known: known, for: self, subjects: subjects)
+            let immediate = try operations.follow(
+                id, resolved, known: known, for: self, subjects: identity.subjects(at: address))
             let expiry = eventLoop.scheduleExpiry(of: identity, executor.clock) { self.fail(id, .tokenExpired) }
             owners[id] = Owner(identity: identity, expiry: expiry)
             answer(.started)

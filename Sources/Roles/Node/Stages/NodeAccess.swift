@@ -5,6 +5,7 @@ import Execution
 import LiveModel
 import Logging
 import OutboundHTTP
+import Pacing
 import Settings
 import Streams
 import Tokens
@@ -69,7 +70,7 @@ struct NodeAccess: Sendable {
     /// Polls the revocations and ends the sessions of revoked clients, until the task is cancelled.
     func followRevocations(_ revocations: RevocationList, _ sessions: SessionRegistry) async {
         let logger = node.logger
-        var isFailing = false
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(node.settings.auth.revocationsPollMs))
             do throws(BrokerError) {
@@ -77,12 +78,13 @@ struct NodeAccess: Sendable {
                     logger.info("revocations changed", metadata: ["count": "\(revocations.current.entries.count)"])
                     sessions.recheckIdentities()
                 }
-                isFailing = false
             } catch {
-                guard !isFailing, error.code != .closed else { continue }
-                isFailing = true
+                guard error.code != .closed,
+                    let leftOut = failure.failed("\(error)", nowMs: node.clock.nowMs())
+                else { continue }
                 logger.warning(
-                    "revocations not read, the known ones stay in force", metadata: ["error": "\(error)"])
+                    "the revocations could not be read; the previous ones stay in force",
+                    metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
             }
         }
     }
@@ -91,7 +93,7 @@ struct NodeAccess: Sendable {
     func followAPIKeys(_ sessions: SessionRegistry) async {
         guard let path = node.settings.auth.apiKeysFile else { return }
         let (reader, logger) = (APIKeyFileReader(path: path, keys: apiKeys), node.logger)
-        var lastError = ""
+        var failure = RepeatedFailure()
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(node.settings.auth.filesPollMs))
             do {
@@ -99,12 +101,11 @@ struct NodeAccess: Sendable {
                     logger.info("API keys changed")
                     sessions.recheckIdentities()
                 }
-                lastError = ""
             } catch {
-                guard "\(error)" != lastError else { continue }
-                lastError = "\(error)"
+                guard let leftOut = failure.failed("\(error)", nowMs: node.clock.nowMs()) else { continue }
                 logger.error(
-                    "auth.apiKeysFile not read, the known keys stay in force", metadata: ["error": "\(error)"])
+                    "auth.apiKeysFile could not be read; the previous keys stay in force",
+                    metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
             }
         }
     }

@@ -128,7 +128,7 @@ extension PublicRouter {
         _ call: Call, _ type: ResponseType, _ error: RequestError, status: HTTPResponseStatus, data: [UInt8]? = nil
     ) {
         var headers = call.headers
-        for (name, value) in HTTPHeaders(retryAfterOf: error) { headers.replaceOrAdd(name: name, value: value) }
+        headers.setRetryAfter(of: error)
         guard call.failureForm == .appSync, status.code >= 400 else {
             return answer(
                 call, type, status: status, body: ResultEnvelope.errors([error], body: data), headers: headers)

@@ -26,9 +26,7 @@ extension PublicRouter {
                 return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers)
             }
             // 200 means committed; otherwise the response has the failure's status.
-            if let retryAfterMs = outcome.failure?.retryAfterMs {
-                headers.replaceOrAdd(name: "retry-after", value: String((retryAfterMs + 999) / 1_000))
-            }
+            if let failure = outcome.failure { headers.setRetryAfter(of: failure) }
             call.exchange.respond(
                 json: ResultEnvelope.errors(outcome.errors, body: outcome.body),
                 status: outcome.failure.map { HTTPResponseStatus(statusCode: $0.code.httpStatus) } ?? .ok,

@@ -127,7 +127,7 @@ extension PublicRouter {
         }
     }
 
-    /// Sends a result that many polls get. An answer without fields of its own but the trace is made once.
+    /// Answers a poll. The response is encoded once and shared unless the request needs headers of its own.
     private func answer(_ call: Call, _ shared: SharedResult, known: KnownResult?, _ session: HTTPSession) {
         let result = shared.result
         let hasOwnFields = !call.commonHeaders.isEmpty || call.request.method != .GET

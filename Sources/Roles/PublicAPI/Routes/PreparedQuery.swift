@@ -5,14 +5,14 @@ import LiveModel
 import NIOHTTP1
 import Sessions
 
-/// A query that clients repeat with the same header, but for `If-None-Match`: parsed, resolved and authorized once.
-/// Kept in the request's memo, and so used on one event loop only.
+/// A query that clients repeat with the same header except `If-None-Match`; it is parsed, resolved and authorized once.
+/// Stored in the request's memo, and so used on one event loop only.
 final class PreparedQuery {
     let resolved: ResolvedOperation
     let liveQuery: LiveQuery
-    /// The sender, as at the first sender's address: a signed-out one is charged at its own (`Identity.at`).
+    /// The sender's identity, with the address of the first request; `Identity.at` replaces that with each request's.
     let identity: Identity
-    /// Nil for one that is answered at once.
+    /// Nil: the query is answered at once.
     let waitMs: Int64?
     /// The headers of every answer.
     let headers: HTTPHeaders
@@ -41,8 +41,8 @@ final class PreparedQuery {
         self.untilMs = min(untilMs, identity.expiresAtMs ?? .max)
     }
 
-    /// Whether another request with the same header would be resolved and authenticated alike. Its authorization, which
-    /// may depend on the time, and revocations are checked apart.
+    /// Whether another request with the same header would be resolved and authenticated with the same outcome.
+    /// Revocations and the operation's authorization, which may depend on the time, are checked separately.
     func holds(for version: Digest, nowMs: Int64) -> Bool {
         version == self.version && nowMs < untilMs
     }

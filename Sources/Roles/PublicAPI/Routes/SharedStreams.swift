@@ -7,6 +7,7 @@ import JSON
 import LiveModel
 import NIOCore
 import NIOHTTP1
+import Observability
 import Operations
 import Sessions
 import Synchronization
@@ -26,11 +27,8 @@ final class SharedStreams: Sendable {
 
     /// Returns 128 random bits in hexadecimal.
     static func makeToken() -> String {
-        var random = SystemRandomNumberGenerator()
-        return [random.next(), random.next()].map { (word: UInt64) in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        var random = PooledRandom()
+        return random.next().allHexDigits + random.next().allHexDigits
     }
 }
 

@@ -105,7 +105,11 @@ package final class RedisBroker: Broker {
 
     package func info(of stream: String) async throws(BrokerError) -> StreamInfo? {
         let values = try await routes.call(CommandBuffer("XINFO", "STREAM", stream), key: stream, isRepeatable: true)
-        return try StreamInfo.decode(values[0])
+        do throws(StreamReplyError) {
+            return try StreamInfo.decode(values[0])
+        } catch {
+            throw error.brokerError
+        }
     }
 
     package func newest(
@@ -114,9 +118,13 @@ package final class RedisBroker: Broker {
         guard limit > 0, before > .zero else { return [] }
         let value = try await routes.value(
             CommandBuffer("XREVRANGE", stream, "(\(before)", "-", "COUNT", String(limit)), key: stream)
-        var entries: [StreamEntry] = []
-        for element in value.array ?? [] { entries.append(try StreamEntry.decode(element)) }
-        return entries
+        do throws(StreamReplyError) {
+            var entries: [StreamEntry] = []
+            for element in value.array ?? [] { entries.append(try StreamEntry.decode(element)) }
+            return entries
+        } catch {
+            throw error.brokerError
+        }
     }
 
     package func trim(_ stream: String, minimumID: StreamID) async throws(BrokerError) -> Int {

@@ -30,7 +30,7 @@ final class ConnectionTable {
     let scratch: UnsafeMutableRawBufferPointer
     /// False while a gathered write holds frames in `scratch`: writes to other connections must not use it meanwhile.
     var scratchIsFree = true
-    /// What clients of this loop ask for again and again.
+    /// The requests that clients of this loop repeat.
     let repeated: RepeatedRequests
     private var entries: [Entry] = []
     private var tick: Scheduled<Void>?

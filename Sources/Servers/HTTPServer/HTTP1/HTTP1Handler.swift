@@ -70,8 +70,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var deadlineMs: Int64
     /// A read that may be exactly one request, while the parser takes it.
     private var wholeRead: ByteBuffer?
-    /// Whether the parser holds nothing of a next request. It tells of a request's end before it takes what follows in
-    /// the same read, so only a read that ended with a header counts.
+    /// Whether the parser holds no bytes of a following request. It reports a request's end before consuming the rest of
+    /// the read, so only a read that ends with a header proves it.
     private var isParserClean = true
     /// Set when another parser took over, which passes on what is left of a read later.
     private var wasParserRestarted = false

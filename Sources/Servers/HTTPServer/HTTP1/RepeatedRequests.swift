@@ -122,8 +122,6 @@ final class RepeatedRequests {
         seen = Array(repeating: 0, count: countMax > 0 ? Self.seenMax : 0)
     }
 
-    var isOff: Bool { countMax == 0 }
-
     /// Returns the request with this header, and the value of its `If-None-Match`.
     func find(_ bytes: ByteBuffer) -> (Known, ifNoneMatch: String?)? {
         guard countMax > 0, !known.isEmpty else { return nil }

@@ -152,7 +152,7 @@ final class ConnectionDriver {
         case .askIfReadOnly:
             machine.serverReported(isReadOnly: connection?.isServerReadOnly == true)
         case .reportReadOnly:
-            logger.warning("postgres takes no writes any more", metadata: ["role": "\(role.rawValue)"])
+            logger.warning("postgres no longer accepts writes", metadata: ["role": "\(role.rawValue)"])
             handle.onServerChange(.readOnly)
         case .disconnect(let reason, let isExpected):
             disconnect(reason, isExpected)

@@ -23,7 +23,7 @@ extension PipelineMachine {
             break
         }
         if isLeaving, pipeline.isEmpty {
-            lose("the server takes no writes any more")
+            lose("the server no longer accepts writes")
             return decidedAction()
         }
         if !isCancelling, !isLeaving, let action = nextSend(nowMs, isIdle()) { return action }

@@ -101,7 +101,7 @@ struct PipelineMachine<Job: PipelineJob> {
     /// meanwhile.
     var isCancelling = false
     var cancelStartedMs = 0
-    /// The server takes no writes any more: nothing is sent, and once everything is answered the connection is given
+    /// The server no longer accepts writes: nothing is sent, and once everything is answered the connection is given
     /// up.
     var isLeaving = false
     var scriptError: PostgresError?

@@ -25,8 +25,7 @@ struct ConnectionChoice: Sendable {
 
     /// The number of jobs at which a connection takes no more if another one has fewer.
     let fullAt: Int
-    /// The time without an answer, and the expected time until a job's own answer, after which jobs prefer other
-    /// connections; nil: they do not.
+    /// A connection that has not answered for this long, or is not expected to, is avoided; nil: never.
     let waitMaxUs: Int?
 
     /// Returns the index of the first connection that answers soon and is not full, else of the one with the lowest

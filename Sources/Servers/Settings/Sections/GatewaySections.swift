@@ -89,7 +89,7 @@ package struct APISection: SettingSection {
     package let requestsInFlightMax = Setting.int(
         "api.requestsInFlightMax", 1024, in: 1...1_000_000, "Requests in flight; more get a Retry-After.")
     package let requestsPerUserMax = Setting.int(
-        "api.requestsPerUserMax", 256, in: 0...1_000_000, "Of these, those of one user; 0: no limit.")
+        "api.requestsPerUserMax", 256, in: 0...1_000_000, "Requests in flight of one user; 0: no limit.")
     package let requestsPerAddressMax = Setting.int(
-        "api.requestsPerAddressMax", 512, in: 0...1_000_000, "Of these, those of one address; 0: no limit.")
+        "api.requestsPerAddressMax", 512, in: 0...1_000_000, "Requests in flight of one address; 0: no limit.")
 }

@@ -1,6 +1,6 @@
-import LiveModel
-
 import FoundationEssentials
+import LiveModel
+import Sessions
 
 /// Contradictions between settings, which no single range can express.
 extension Settings {
@@ -42,6 +42,12 @@ extension Settings {
         }
         if self.http.port != 0, self.http.port == self.admin.port {
             found.append("http.port and admin.port are the same")
+        }
+        for (name, addresses) in [
+            ("http.trustedProxies", self.http.trustedProxies),
+            ("http.uncountedAddresses", self.http.uncountedAddresses),
+        ] where AddressSet(addresses) == nil {
+            found.append("\(name) takes addresses and networks such as 10.0.0.0/8")
         }
         if self.cluster.roles.contains(.admin), self.admin.token == nil, !Self.isLoopback(self.admin.host) {
             found.append("admin.token must be set when admin.host is not a loopback address")

@@ -25,9 +25,9 @@ extension AdminCommand {
 
         func run() async {
             await connection.show(
-                "/admin/overrides", rows: "orders",
+                "/admin/overrides", rows: "overrides",
                 columns: [
-                    .init("override", "order"), .init("target", "of"), "value", "shards", .init("receiving", "heard"),
+                    "override", "target", "value", "shards", "receiving",
                     .init("expires", "expiresInMs", .timeFromNow),
                 ])
         }

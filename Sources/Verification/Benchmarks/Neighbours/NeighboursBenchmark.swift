@@ -14,17 +14,17 @@ import Postgres
 import SchemaModel
 import Settings
 
-/// Measures what clients with slow statements cost everybody else: reads and deliveries of one node with default
-/// settings, quiet and beside 1 and 20 clients whose queries take long.
+/// Measures what clients with slow statements cost all others: reads and deliveries of one node with default settings,
+/// alone and beside 1 and 20 clients whose queries take long.
 ///
-/// All clients are signed out and share an address, so that nothing but the statements' own slowness tells them apart.
+/// All clients are signed out and share an address, so that only the duration of their statements distinguishes them.
 package enum NeighboursBenchmark {
-    /// A slow query of one's own choice, as a project may have by oversight.
+    /// A slow query, as a project may have by mistake.
     private enum SlowQuery: String, CaseIterable {
-        /// Waits in Postgres and uses no CPU: what is measured is Freshet's queues alone.
+        /// Waits in Postgres and uses no CPU, so that only Freshet's queues are measured.
         case sleep = "Sleep"
-        /// Matches a regular expression with a million texts, about a second of CPU, which everything on the machine
-        /// lacks.
+        /// Matches a million texts against a regular expression: about a second of CPU, which everything else on the
+        /// machine then lacks.
         case pattern = "Match"
 
         var variables: JSONObject {

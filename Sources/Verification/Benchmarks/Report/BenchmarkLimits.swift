@@ -1,11 +1,11 @@
-/// The limits of the benchmarks. Each is a ratio to something measured in the same run, so that it is meaningful on any
-/// machine.
+/// The limits of the benchmarks. Most are ratios to something measured in the same run, so that they are meaningful on
+/// any machine.
 package enum BenchmarkLimits {
-    /// Rule matching per event: among a million live queries against among a thousand.
+    /// Time to match an event with a million live queries, against a thousand.
     package static let ruleGrowthMax = 3.0
     /// Evaluations of the reference condition per CPU second.
     package static let conditionsPerCPUSecondMin = 1_000_000.0
-    /// CPU of the server for one delivery, own envelope for each session, against a bare C broadcaster.
+    /// CPU of the server for one delivery in each session's own envelope, against a bare C broadcaster.
     package static let fanoutCPUMax = 1.3
     /// Resident memory of an idle subscribed connection.
     package static let idleConnectionKiBMax = 6.0
@@ -23,6 +23,6 @@ package enum BenchmarkLimits {
     package static let lookupsOverPgbenchMin = 0.6
     /// CPU of the server for one delivery over the fastest WebSocket protocol, against each of the others.
     package static let protocolOverFastestMin = 0.8
-    /// Slowest percentile of reads and deliveries beside clients with slow statements, against the same when quiet.
+    /// 99th percentile of reads and deliveries beside clients with slow statements, against the same without them.
     package static let besideSlowClientsMax = 3.0
 }

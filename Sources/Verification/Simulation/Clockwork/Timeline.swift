@@ -1,20 +1,21 @@
+import HeapModule
 import SeededRandom
 
 /// The simulated time: scheduled steps, in order of time, then of scheduling. Nothing happens outside of it.
 final class Timeline {
     /// The position of a step in the order; its body is stored separately, since the heap often moves its entries.
-    private struct Entry {
+    private struct Entry: Comparable {
         let atMs: Int64
         let number: UInt64
         let slot: Int
 
-        func isBefore(_ other: Entry) -> Bool { (atMs, number) < (other.atMs, other.number) }
+        static func < (left: Entry, right: Entry) -> Bool { (left.atMs, left.number) < (right.atMs, right.number) }
     }
 
     private(set) var nowMs: Int64 = 1_700_000_000_000
     private(set) var stepCount: UInt64 = 0
     var random: SeededRandom
-    private var heap: [Entry] = []
+    private var heap = Heap<Entry>()
     private var bodies: [(() -> Void)?] = []
     private var freeSlots: [Int] = []
     private var scheduled: UInt64 = 0
@@ -37,20 +38,15 @@ final class Timeline {
             slot = bodies.count
             bodies.append(body)
         }
-        heap.append(Entry(atMs: max(atMs, nowMs), number: scheduled, slot: slot))
-        var child = heap.count - 1
-        while child > 0, heap[child].isBefore(heap[(child - 1) / 2]) {
-            heap.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
+        heap.insert(Entry(atMs: max(atMs, nowMs), number: scheduled, slot: slot))
     }
 
     func after(_ ms: Int64, _ body: @escaping () -> Void) { at(nowMs + ms, body) }
 
     /// Performs all steps up to `untilMs`, as long as `goOn` returns true after each.
     func run(untilMs: Int64, while goOn: () -> Bool) {
-        while let first = heap.first, first.atMs <= untilMs {
-            removeFirst()
+        while let first = heap.min, first.atMs <= untilMs {
+            heap.removeMin()
             nowMs = first.atMs
             stepCount += 1
             guard let body = bodies[first.slot] else { preconditionFailure("step \(first.number) has no body") }
@@ -63,20 +59,5 @@ final class Timeline {
     }
 
     /// Ends the simulation and releases the scheduled bodies with everything they retain.
-    func end() { (heap, bodies, freeSlots) = ([], [], []) }
-
-    private func removeFirst() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while true {
-            var least = parent
-            let (left, right) = (2 * parent + 1, 2 * parent + 2)
-            if left < heap.count, heap[left].isBefore(heap[least]) { least = left }
-            if right < heap.count, heap[right].isBefore(heap[least]) { least = right }
-            if least == parent { return }
-            heap.swapAt(parent, least)
-            parent = least
-        }
-    }
+    func end() { (heap, bodies, freeSlots) = (Heap(), [], []) }
 }

@@ -15,24 +15,24 @@ enum SimulatedFault: CaseIterable {
 }
 
 extension World {
-    func troubleAgain() {
+    func faultAgain() {
         timeline.after(timeline.pick(100...1_500)) { [self] in
-            guard isTrouble else { return }
-            trouble()
-            troubleAgain()
+            guard hasFaults else { return }
+            causeFault()
+            faultAgain()
         }
     }
 
-    private func trouble() {
+    private func causeFault() {
         let worker = pick(workers)
         let gateway = pick(gateways)
         let node = pick(apiNodes)
         let process = pick(processes)
         let client = pick(clients)
-        let trouble = nextTrouble()
-        faults["\(trouble)", default: 0] += 1
-        note("\(trouble) \(worker.name) \(gateway.name) \(node.name) \(process.name) client\(client.number)")
-        switch trouble {
+        let fault = nextFault()
+        faults["\(fault)", default: 0] += 1
+        note("\(fault) \(worker.name) \(gateway.name) \(node.name) \(process.name) client\(client.number)")
+        switch fault {
         case .workerDies: killAndRestart(worker)
         case .workerStops: worker.pause(ms: timeline.pick(100...9_000))
         case .workerStopsReading: worker.stopsAtNextRun = true
@@ -73,7 +73,7 @@ extension World {
         guard seed % 10 == 0 else { return }
         var random = SeededRandom(seed: seed)
         for _ in 0..<12 {
-            let afterMs = Int64.random(in: 0...Self.troubleMs, using: &random)
+            let afterMs = Int64.random(in: 0...Self.faultsMs, using: &random)
             let shard = ShardID(Int.random(in: 0..<Workload.shardCount, using: &random))
             let gateway = gateways[Int.random(in: 0..<gateways.count, using: &random)]
             let aheadMs = UInt64.random(in: 600_000...3_000_000, using: &random)
@@ -87,10 +87,10 @@ extension World {
         }
     }
 
-    private func nextTrouble() -> SimulatedFault {
+    private func nextFault() -> SimulatedFault {
         var left = Int(timeline.pick(0...Int64(max(1, weights.reduce(0, +)) - 1)))
-        for (trouble, weight) in zip(SimulatedFault.allCases, weights) {
-            if left < weight { return trouble }
+        for (fault, weight) in zip(SimulatedFault.allCases, weights) {
+            if left < weight { return fault }
             left -= weight
         }
         return .clientLeaves
@@ -101,7 +101,7 @@ extension World {
     func killAndRestart(_ process: Process) {
         guard !process.mustLive else { return }
         process.kill()
-        // Some supervisors restart at once: before others have noticed the end.
+        // Some supervisors restart a process before others notice that it ended.
         timeline.after(timeline.chance(30) ? timeline.pick(0...300) : timeline.pick(50...6_000)) { process.start() }
     }
 
@@ -133,7 +133,7 @@ extension World {
         for worker in timeline.chance(50) ? workers : [worker] { worker.pause(ms: timeline.pick(3_000...9_000)) }
         mutateSome(withinMs: 300)
         timeline.after(timeline.pick(400...1_500)) { [self] in
-            guard isTrouble, redis.isUp else { return redis.healReplica() }
+            guard hasFaults, redis.isUp else { return redis.healReplica() }
             redisAway(for: 1_000...4_000) { $0.redis.failOver(skewMs: $0.clockError()) }
         }
     }
@@ -166,7 +166,7 @@ extension World {
         postgres.cutStandby()
         mutateSome(withinMs: 300)
         timeline.after(timeline.pick(400...1_500)) { [self] in
-            guard isTrouble else { return postgres.healStandby() }
+            guard hasFaults else { return postgres.healStandby() }
             if timeline.chance(60) { killAndRestart(worker) }
             failPostgresOver()
         }
@@ -250,7 +250,7 @@ extension World {
     /// Ends all faults and brings all processes to the deployed release.
     func endAllFaults() {
         note("peace")
-        isTrouble = false
+        hasFaults = false
         isDatabaseSlow = false
         if !postgres.isUp { postgres.comeUp(losesCommits ? .stalePromotion : .restart) }
         if !redis.isUp { redis.restart(losingData: false) }

@@ -149,13 +149,13 @@ class Process {
 
     /// Repeats an answer from time to time, although its call is over.
     final func sometimesAgain(_ body: @escaping () -> Void) {
-        if world.isTrouble, timeline.chance(1) { later(timeline.pick(0...900), body) }
+        if world.hasFaults, timeline.chance(1) { later(timeline.pick(0...900), body) }
     }
 
     /// Repeats the answer to one call in 16, although the call is over. The call's number decides, and nothing is drawn
     /// at random: an answer that changes nothing must not change the run.
     final func sometimesAgain(_ call: UInt64, _ body: @escaping () -> Void) {
-        guard world.isTrouble, call % 16 == 7 else { return }
+        guard world.hasFaults, call % 16 == 7 else { return }
         let incarnation = incarnation
         timeline.after(Int64(call * 37 % 900)) { [self] in
             if isUp, self.incarnation == incarnation, pausedUntilMs <= timeline.nowMs { body() }
@@ -165,7 +165,7 @@ class Process {
     /// Handles an answer some time after it arrived, as a task does that waits for a thread: of two answers, the later
     /// one may be handled first.
     final func sometimesLate(_ body: @escaping () -> Void) {
-        if world.isTrouble, timeline.chance(5) { later(timeline.pick(0...900), body) } else { body() }
+        if world.hasFaults, timeline.chance(5) { later(timeline.pick(0...900), body) } else { body() }
     }
 
     final func every(_ ms: Int64, _ body: @escaping () -> Void) {
@@ -194,7 +194,7 @@ class Process {
             let redis = formerRedis ?? world.redis
             let answer = request(redis)
             let server = redis.serverID
-            if world.isTrouble, timeline.chance(1) { return giveUp() }
+            if world.hasFaults, timeline.chance(1) { return giveUp() }
             answerAtMs = max(answerAtMs, timeline.nowMs + world.networkDelay())
             timeline.at(answerAtMs) { [self] in
                 if isCutFromRedis { return giveUp() }
@@ -251,7 +251,7 @@ class Process {
             timeline.after(world.databaseDelay()) { [self] in
                 let isLost = isCutFromPostgres || generation != world.postgres.generation
                 if !isLost, isUp, self.incarnation == incarnation { self.met(met, generation: generation) }
-                end(isLost || world.isTrouble && timeline.chance(1) ? .unknown : .done(answer))
+                end(isLost || world.hasFaults && timeline.chance(1) ? .unknown : .done(answer))
             }
         }
     }

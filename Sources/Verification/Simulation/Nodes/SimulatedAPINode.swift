@@ -232,7 +232,7 @@ final class SimulatedAPINode: Process {
 
     /// Appends entries; if the connection ends in between, the first ones remain appended.
     private func append(_ appends: [StreamAppend], then: @escaping (Result<Void, StepFailure>) -> Void) {
-        let isCutShort = world.isTrouble && timeline.chance(2)
+        let isCutShort = world.hasFaults && timeline.chance(2)
         call { redis in
             for append in isCutShort ? appends.dropLast() : appends[...] {
                 redis.append(append, lengthMax: World.eventsLengthMax)

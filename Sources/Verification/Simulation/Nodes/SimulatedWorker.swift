@@ -145,7 +145,7 @@ final class SimulatedWorker: Process {
         case .database(let id, let request):
             later(timeline.pick(0...3)) { [self] in ask(id, request) }
         case .loadCatalogs(let id):
-            let isSlow = world.isTrouble && timeline.chance(5)
+            let isSlow = world.hasFaults && timeline.chance(5)
             later(isSlow ? timeline.pick(500...6_000) : timeline.pick(0...5)) { [self] in
                 answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) }
             }
@@ -234,7 +234,7 @@ final class SimulatedWorker: Process {
             }
         }
         // If the connection ends in between, the first entries remain appended.
-        let appended = world.isTrouble && timeline.chance(3) ? entries.dropLast() : entries[...]
+        let appended = world.hasFaults && timeline.chance(3) ? entries.dropLast() : entries[...]
         call { redis in
             for entry in appended {
                 redis.append(

@@ -23,7 +23,7 @@ package final class World {
     static let idleTimeoutMs: Int64 = 4_000
     /// Time after which subscribers get an error if no owner has answered: shorter than a change of owners takes.
     static let answerMaxMs: Int64 = 2_500
-    static let troubleMs: Int64 = 16_000
+    static let faultsMs: Int64 = 16_000
     /// Maximum time for which faults continue after the last mutation; no later one repairs their damage.
     static let quietMaxMs: Int64 = 4_000
     /// Maximum time to recover: a lease expires and is taken, interest is announced again.
@@ -87,7 +87,7 @@ package final class World {
     /// recorded epochs may have to suffice.
     let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
-    var isTrouble = true
+    var hasFaults = true
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
     /// The number of errors to clients whose live query no owner had answered in time.
@@ -169,13 +169,13 @@ package final class World {
     // MARK: Delays and choices
 
     func networkDelay() -> Int64 {
-        isTrouble && timeline.chance(2) ? timeline.pick(50...900) : timeline.pick(0...4)
+        hasFaults && timeline.chance(2) ? timeline.pick(50...900) : timeline.pick(0...4)
     }
 
     func databaseDelay() -> Int64 {
         // Rarely, a statement takes as long as a lease's lifetime.
         if isDatabaseSlow { return timeline.chance(3) ? timeline.pick(1_200...6_000) : timeline.pick(20...1_200) }
-        return isTrouble && timeline.chance(3) ? timeline.pick(50...400) : timeline.pick(0...3)
+        return hasFaults && timeline.chance(3) ? timeline.pick(50...400) : timeline.pick(0...3)
     }
 
     func anyGateway() -> SimulatedGateway? {
@@ -211,11 +211,11 @@ package final class World {
         replicateAgain()
         if losesCommits { replicatePostgresAgain() }
         for _ in 0..<Self.rounds where violations.isEmpty {
-            isTrouble = true
-            mutateAgain(untilMs: timeline.nowMs + Self.troubleMs - timeline.pick(0...Self.quietMaxMs))
-            troubleAgain()
+            hasFaults = true
+            mutateAgain(untilMs: timeline.nowMs + Self.faultsMs - timeline.pick(0...Self.quietMaxMs))
+            faultAgain()
             forgeOwners()
-            phase(Self.troubleMs)
+            phase(Self.faultsMs)
             endAllFaults()
             phase(Self.calmMs)
             // In the other rounds, no later mutation hides what the faults left behind.

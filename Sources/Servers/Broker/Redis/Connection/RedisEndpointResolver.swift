@@ -14,8 +14,8 @@ protocol RedisEndpointResolver: Sendable {
     var version: Int { get }
     /// Reports that a connection failed, or that its server was not the right one.
     func failed()
-    /// Reports that a server refused a command with this message, which may contain the right server's address.
-    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint)
+    /// Reports that a server refused a command, possibly with the right server's address.
+    func refused(_ failure: RedisFailure, by endpoint: RedisConfiguration.Endpoint)
     /// The longest time that a read may block.
     var blockMsMax: Int { get }
     /// Wakes a thread whenever `version` increases.
@@ -35,7 +35,7 @@ extension RedisEndpointResolver {
             reason: "redirected to \(endpoint), which is for clusters (redis.cluster.addresses)")
     }
 
-    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {}
+    func refused(_ failure: RedisFailure, by endpoint: RedisConfiguration.Endpoint) {}
 }
 
 /// A resolver that always returns the same address.

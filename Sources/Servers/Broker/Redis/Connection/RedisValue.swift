@@ -71,6 +71,9 @@ struct RedisFailure: Error, Sendable, Equatable {
 
     var isNoSuchKey: Bool { message == "ERR no such key" }
 
+    /// Whether the server refused the command because the slot of its keys is being moved.
+    var isSlotMoving: Bool { word == "ASK" || word == "TRYAGAIN" }
+
     /// Whether the server did not execute the command because of its current role or phase. Retry on a new connection:
     /// the handshake accepts only a loaded primary.
     var wantsReconnect: Bool { ["LOADING", "READONLY", "MASTERDOWN", "NOAUTH"].contains(word) }
@@ -79,7 +82,7 @@ struct RedisFailure: Error, Sendable, Equatable {
         switch word {
         case "OOM": BrokerError(.outOfMemory, word)
         case "BUSY", "NOREPLICAS", "TRYAGAIN", "CLUSTERDOWN": BrokerError(.unavailable, word)
-        // The message contains the address to redirect to.
+        // The message names the node to ask, which helps operators.
         case "MOVED", "ASK": BrokerError(.unavailable, message)
         default: wantsReconnect ? BrokerError(.unavailable, word) : BrokerError(.rejected, word)
         }

@@ -1,4 +1,5 @@
 import Streams
+
 /// Reads streams of a Redis Cluster's slot while the slot is being moved to another node.
 ///
 /// Each key is on one of the two nodes, and the source redirects to the target (`ASK`, valid for one command after
@@ -16,29 +17,38 @@ struct MovingSlot {
         self.name = name
     }
 
-    /// Whether a read was refused because the slot is moving.
-    static func isReason(_ error: BrokerError) -> Bool {
-        let word = RedisFailure(message: error.detail).word
-        return word == "ASK" || word == "TRYAGAIN"
-    }
-
     /// - Parameter read: one command that reads one stream.
     /// - Returns: at most one batch, or why the stream could not be read, for instance because the move is over.
-    mutating func answer(_ read: CommandBuffer) throws(RedisConnection.Failure) -> Result<[StreamBatch], BrokerError> {
-        if source == nil { source = try resolver.connect(name: name) }
-        guard let source else { return .success([]) }
+    mutating func answer(
+        _ read: CommandBuffer
+    ) throws(RedisConnection.Failure) -> Result<[StreamBatch], StreamReplyError> {
+        let source = try connectedSource()
         try source.write(read.bytes)
         let answer = try source.reply(StreamBatch.decodeAll)
-        guard case .failure(let error) = answer,
-            case .ask(let endpoint) = Redirection(RedisFailure(message: error.detail), asked: source.endpoint)
-        else {
-            if case .failure(let error) = answer { resolver.refused(error.detail, by: source.endpoint) }
+        guard case .failure(.refused(let refusal)) = answer else { return answer }
+        guard case .ask(let endpoint) = Redirection(refusal, asked: source.endpoint) else {
+            resolver.refused(refusal, by: source.endpoint)
             return answer
         }
-        if target?.endpoint != endpoint { target = try resolver.connect(to: endpoint, name: name) }
-        guard let there = target else { return .success([]) }
-        try there.write(CommandBuffer("ASKING").followed(by: read).bytes)
-        _ = try there.reply()
-        return try there.reply(StreamBatch.decodeAll)
+        let target = try connectedTarget(endpoint)
+        try target.write(CommandBuffer("ASKING").followed(by: read).bytes)
+        _ = try target.reply()
+        return try target.reply(StreamBatch.decodeAll)
+    }
+
+    private mutating func connectedSource() throws(RedisConnection.Failure) -> RedisConnection {
+        if let source { return source }
+        let made = try resolver.connect(name: name)
+        source = made
+        return made
+    }
+
+    private mutating func connectedTarget(
+        _ endpoint: RedisConfiguration.Endpoint
+    ) throws(RedisConnection.Failure) -> RedisConnection {
+        if let target, target.endpoint == endpoint { return target }
+        let made = try resolver.connect(to: endpoint, name: name)
+        target = made
+        return made
     }
 }

@@ -71,7 +71,8 @@ struct ReaderLoop {
             let connection = try connection(of: lane)
             var answers: [Result<[StreamBatch], ReadPlan.Refusal>] = []
             for _ in 0..<parts {
-                answers.append(try connection.reply(StreamBatch.decodeAll).mapError(ReaderLoop.refusal))
+                let answer = try connection.reply(StreamBatch.decodeAll)
+                answers.append(answer.mapError { refused($0, by: connection) })
             }
             plan.replied(answers, nowNs: MonotonicClock.nowNs())
         case .readMoving(let position, let maxEntries): try readMoving(position, maxEntries: maxEntries)
@@ -125,7 +126,6 @@ struct ReaderLoop {
     }
 
     private mutating func disconnect(_ loss: ReadPlan.Loss) {
-        if case .refused(let words) = loss, let server = hot ?? cold { resolver.refused(words, by: server.endpoint) }
         (hot, cold, movingSlot) = (nil, nil, nil)
         resolver.failed()
         if let reason = loss.reason {
@@ -166,7 +166,7 @@ struct ReaderLoop {
         movingSlot = nil
         var command = CommandBuffer()
         command.addRead(count: maxEntries, [position])
-        let answer = try slot.answer(command)
+        let answer = try slot.answer(command).mapError(\.brokerError)
         movingSlot = slot
         if case .failure(let error) = answer {
             logger.info("reading of a moving slot ends", metadata: ["reason": "\(error.detail)"])
@@ -184,7 +184,7 @@ struct ReaderLoop {
             commands.add(["XRANGE", position.stream, cursor, cursor])
         }
         let values = try connection.call(commands)
-        do throws(BrokerError) {
+        do throws(StreamReplyError) {
             var found: [ReadPlan.Comparison] = []
             for index in positions.indices {
                 let info = try StreamInfo.decode(values[2 * index])
@@ -192,12 +192,15 @@ struct ReaderLoop {
             }
             return .success(found)
         } catch {
-            return .failure(ReaderLoop.refusal(error))
+            return .failure(refused(error, by: connection))
         }
     }
 
-    private static func refusal(_ error: BrokerError) -> ReadPlan.Refusal {
-        MovingSlot.isReason(error) ? .slotIsMoving(error) : .failed(error)
+    /// Reports a refusal to the resolver, so that a redirection is followed without waiting for the next map.
+    private func refused(_ error: StreamReplyError, by connection: RedisConnection) -> ReadPlan.Refusal {
+        guard case .refused(let failure) = error else { return .failed(error.brokerError) }
+        resolver.refused(failure, by: connection.endpoint)
+        return failure.isSlotMoving ? .slotIsMoving(error.brokerError) : .failed(error.brokerError)
     }
 }
 

@@ -61,12 +61,12 @@ final class ClusterMap: Sendable {
 
     /// Applies a node's redirection of one slot; the complete map follows.
     func moved(_ slot: Int, to endpoint: Endpoint) {
-        let isNews = shared.withLock { shared in
+        let hasChanged = shared.withLock { shared in
             guard shared.slots.owner(of: slot) != endpoint else { return false }
             shared.slots.move(slot, to: endpoint)
             return true
         }
-        if isNews { thread.changed() }
+        if hasChanged { thread.changed() }
         hint()
     }
 
@@ -159,7 +159,7 @@ final class ClusterMap: Sendable {
     /// Queries one node after another until one reports the slots. Returns whether anything changed.
     private func refresh(_ connection: inout RedisConnection?) -> Bool {
         if let known = connection {
-            if let isNews = ask(known) { return isNews }
+            if let hasChanged = ask(known) { return hasChanged }
             connection = nil
         }
         let slots = shared.withLock { $0.slots }
@@ -168,9 +168,9 @@ final class ClusterMap: Sendable {
             if thread.isClosed { return false }
             do throws(RedisConnection.Failure) {
                 let made = try RedisConnection(configuration, at: endpoint, for: .clusterNode, name: name)
-                if let isNews = ask(made) {
+                if let hasChanged = ask(made) {
                     connection = made
-                    return isNews
+                    return hasChanged
                 }
             } catch {
                 failed(endpoint, error.reason, isFinal: error.isFinal)
@@ -215,8 +215,8 @@ final class ClusterMap: Sendable {
 
     private func learn(_ slots: SlotMap) -> Bool {
         let now = MonotonicClock.nowNs()
-        let (isNews, retired) = shared.withLock { shared -> (Bool, [CommandPipeline]) in
-            let isNews = shared.slots != slots
+        let (hasChanged, retired) = shared.withLock { shared -> (Bool, [CommandPipeline]) in
+            let hasChanged = shared.slots != slots
             if shared.slots.isFailover(to: slots) { shared.past.serverChanges += 1 }
             shared.slots = slots
             shared.lastError = ""
@@ -228,14 +228,14 @@ final class ClusterMap: Sendable {
                 shared.past.addCounters(of: state)
                 retired.append(entry.pipeline)
             }
-            return (isNews, retired)
+            return (hasChanged, retired)
         }
         for pipeline in retired { pipeline.retire() }
-        if isNews {
+        if hasChanged {
             logger.info("redis cluster slots", metadata: ["primaries": "\(slots.primaries.count)"])
             thread.changed()
         }
-        return isNews
+        return hasChanged
     }
 }
 

@@ -180,10 +180,8 @@ struct SlotEndpoint: RedisEndpointResolver {
     func failed() { map.hint() }
 
     /// Applies the redirection at once, because waiting for the complete map would delay the reader.
-    func refused(_ message: String, by endpoint: RedisConfiguration.Endpoint) {
-        guard case .moved(let slot, let target) = Redirection(RedisFailure(message: message), asked: endpoint) else {
-            return
-        }
+    func refused(_ failure: RedisFailure, by endpoint: RedisConfiguration.Endpoint) {
+        guard case .moved(let slot, let target) = Redirection(failure, asked: endpoint) else { return }
         map.moved(slot, to: target)
     }
 

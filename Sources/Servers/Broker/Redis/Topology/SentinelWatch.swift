@@ -145,7 +145,7 @@ final class SentinelWatch: Sendable {
             if isNew { logger.warning("no sentinel answers", metadata: ["reason": "\(failure.reason)"]) }
             return false
         }
-        let isNews = shared.withLock { shared in
+        let hasChanged = shared.withLock { shared in
             shared.lastError = ""
             // A lower epoch comes from outdated sentinels, unless a majority agrees: replaced sentinels start at 0.
             guard found.epoch >= shared.epoch || isMajority, found.master != shared.master else { return false }
@@ -153,7 +153,7 @@ final class SentinelWatch: Sendable {
             shared.master = found.master
             return true
         }
-        guard isNews else { return false }
+        guard hasChanged else { return false }
         logger.info(
             "redis master by sentinel", metadata: ["address": "\(found.master)", "epoch": "\(found.epoch)"])
         thread.changed()
