@@ -93,7 +93,12 @@ package final class PeerClients {
         try check(
             cb_subscribers_wait(&subscribers, sequences, UInt32(keyCount), UInt32(timeoutMs), &behind),
             "waiting for results")
-        guard behind == 0 else { throw BenchmarkFailure("\(behind) subscribers did not get the last result") }
+        guard behind == 0 else {
+            let lost = try received().lost
+            throw BenchmarkFailure(
+                "\(behind) subscribers did not get the last result within \(timeoutMs / 1_000) s,"
+                    + " \(lost) connections lost")
+        }
     }
 
     func beginCounting() throws { try check(cb_subscribers_begin(&subscribers), "counting") }

@@ -1,4 +1,5 @@
 import CBroadcaster
+import Glibc
 import Postgres
 
 /// Measures Freshet beside other servers that push results, and beside a bare C loop, in one run: every server in a
@@ -16,7 +17,7 @@ package enum PeersBenchmark {
 
     /// - Parameters:
     ///   - rows: the rows to measure; empty for all.
-    ///   - sessions: of the first two rows.
+    ///   - sessions: the number of clients of the first two rows, and of the last one up to its usual number.
     package static func run(
         _ clients: PeerClients, project: String, rows: [Row], sessions: Int?, isQuick: Bool
     ) async throws -> [BenchmarkResult] {
@@ -25,10 +26,11 @@ package enum PeersBenchmark {
         return try await PeerServers.with(project: project, clients) { servers in
             try await servers.servers.withPool { pool in
                 let measurement = Measurement(
-                    clients: clients, servers: servers, pool: pool, sessions: sessions ?? 5_000, isQuick: isQuick,
+                    clients: clients, servers: servers, pool: pool, sessions: sessions, isQuick: isQuick,
                     keys: try await servers.servers.lotIDs(pool, 1_000))
                 var results: [BenchmarkResult] = []
                 for row in rows {
+                    fflush(nil)
                     do {
                         results += try await measurement.results(of: row)
                     } catch {
@@ -55,10 +57,12 @@ private struct Measurement {
     let clients: PeerClients
     let servers: PeerServers
     let pool: PostgresPool
-    let sessions: Int
+    /// The number that was asked for; nil for the usual one of each row.
+    let sessions: Int?
     let isQuick: Bool
     let keys: [String]
 
+    private var oneResultSessions: Int { sessions ?? 5_000 }
     private var passes: Int { isQuick ? 1 : 3 }
 
     func results(of row: PeersBenchmark.Row) async throws -> [BenchmarkResult] {
@@ -85,7 +89,7 @@ private struct Measurement {
         _ subscription: PeerScript.Subscription, latencySeconds: Double
     ) -> FanoutComparison {
         FanoutComparison(
-            clients: clients, servers: servers, pool: pool, subscription: subscription, sessions: sessions,
+            clients: clients, servers: servers, pool: pool, subscription: subscription, sessions: oneResultSessions,
             rounds: isQuick ? 15 : 30, latencySeconds: latencySeconds, key: keys[0])
     }
 
@@ -93,7 +97,7 @@ private struct Measurement {
         let comparison = fanout(.longPoll, latencySeconds: 0)
         let contenders: [Contender] = [.freshet, .nchan]
         let passes = try await inTurn(contenders, comparison.measure)
-        let title = "long-polls of one result, \(Text.grouped(sessions)) clients"
+        let title = "long-polls of one result, \(Text.grouped(oneResultSessions)) clients"
         print(PeersReport.table(title, contenders, passes))
         let refused = passes[.freshet, default: []].reduce(0) { $0 + Int($1.received.refused) + $1.refusedConnecting }
         return [
@@ -113,7 +117,9 @@ private struct Measurement {
         let comparison = fanout(.webSocket, latencySeconds: isQuick ? 5 : 20)
         let contenders: [Contender] = [.freshet, .bareC, .nchan, .nats]
         let passes = try await inTurn(contenders, comparison.measure)
-        print(PeersReport.table("WebSockets with one result, \(Text.grouped(sessions)) clients", contenders, passes))
+        print(
+            PeersReport.table(
+                "WebSockets with one result, \(Text.grouped(oneResultSessions)) clients", contenders, passes))
         return [
             PeersReport.ratio(
                 "WebSocket: CPU for a delivery, Freshet / bare C loop", passes, .freshet, .bareC,
@@ -145,9 +151,11 @@ private struct Measurement {
 
     private func commit() async throws -> [BenchmarkResult] {
         let comparison = WideCommit(
-            clients: clients, servers: servers, pool: pool, rounds: isQuick ? 5 : 20, row: keys[0])
+            clients: clients, servers: servers, pool: pool,
+            sessions: min(sessions ?? WideCommit.sessionsMax, WideCommit.sessionsMax),
+            rounds: isQuick ? 5 : 20, row: keys[0])
         let pass = try await comparison.measure()
-        let sessions = Text.grouped(WideCommit.sessions)
+        let sessions = Text.grouped(comparison.sessions)
         print(
             "one commit that changes \(sessions) live queries of \(sessions) sessions, \(pass.longest.values.count)"
                 + " times: last delivery after \(Text.milliseconds(pass.longest.median)) in the median, at most"

@@ -4,12 +4,15 @@ import Postgres
 /// One commit that changes the result of every live query, each of one session: the time from before the mutation's
 /// request to the last delivery.
 struct WideCommit {
-    static let sessions = 10_000
+    static let sessionsMax = 10_000
     private static let pauseMs = 500
+    /// A bound on the wait for the first results of all sessions.
+    private static let firstResultsMs = 180_000
 
     let clients: PeerClients
     let servers: PeerServers
     let pool: PostgresPool
+    let sessions: Int
     let rounds: Int
     let row: String
 
@@ -24,16 +27,16 @@ struct WideCommit {
             let script = PeerScript.publishers(.freshet, .webSocket, keys: [row])
             try clients.connectPublishers(script, templates: 1, port: peer.port, count: 1)
             _ = try clients.publish()
-            let shares = (0..<Self.sessions).map { number in
+            let shares = (0..<sessions).map { number in
                 let digits = String(number)
                 return String(PeerMessage.placeholder.dropLast(digits.count)) + digits
             }
             try clients.connectSubscribers(
                 PeerScript.subscribers(
                     .freshet, .sharedRow(id: row), keys: shares, placeholder: PeerMessage.placeholder),
-                keys: shares.count, port: peer.port, count: Self.sessions,
+                keys: shares.count, port: peer.port, count: sessions,
                 perSecond: Contender.freshet.connectionsPerSecond)
-            try clients.awaitAll(try clients.published()[0])
+            try clients.awaitAll(try clients.published()[0], timeoutMs: Self.firstResultsMs)
             try clients.awaitAll(try clients.publish().sequence)
             var longest = Samples()
             var medians = Samples()
