@@ -40,7 +40,8 @@ chaos: ## Faults of real processes under load, each verified; MINUTES=5 SEED=…
 	swift build --product WrongClock $(SWIFT_BUILD_FLAGS)
 	@exec "$$(swift build --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-chaos" --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_FLAGS)
 
-bench: setup ## Benchmarks beside bare equivalents; BENCH_FLAGS="--quick --only rules,fanout"
+bench: ## Benchmarks beside bare equivalents and peers; BENCH_FLAGS="--quick --only rules,fanout,peers"
+	@deploy/setup.sh $(if $(findstring peers,$(BENCH_FLAGS)),peers)
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
 	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" $(BENCH_FLAGS)
 

@@ -275,7 +275,7 @@ let package = Package(
                 nioHTTP, logging,
                 metrics,
             ]),
-        program(.verification, "freshet-bench", ["Benchmarks", arguments]),
+        program(.verification, "freshet-bench", ["Benchmarks", "freshet", arguments]),
         // Simulation: `make simulate`
         module(
             .verification, "Simulation",

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build, `freshet dev` and the tests need. Does nothing when all are there.
 # Arguments add packages for other commands: `cluster` (freshet cluster, its test), `nginx` (the test of deploy/nginx),
-# `page` (the browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check).
+# `page` (the browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check),
+# `peers` (the servers that make bench compares with Freshet).
 set -euo pipefail
 
 packages=(libhiredis-dev libpq-dev openssl pkg-config postgresql redis-server)
@@ -11,8 +12,9 @@ for part in "$@"; do
         nginx) packages+=(nginx-light) ;;
         page) packages+=(chromium) ;;
         clients) packages+=(python3 python3-venv) ;;
+        peers) packages+=(nginx-light libnginx-mod-nchan nats-server) ;;
         check) packages+=(haproxy nginx-light prometheus python3 python3-venv systemd) ;;
-        *) echo "error: setup.sh knows cluster, nginx, page, clients and check, not $part" >&2; exit 2 ;;
+        *) echo "error: setup.sh knows cluster, nginx, page, clients, peers and check, not $part" >&2; exit 2 ;;
     esac
 done
 missing=()

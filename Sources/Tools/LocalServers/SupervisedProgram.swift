@@ -15,15 +15,20 @@ package final class SupervisedProgram: Sendable {
         package var environment: [String: String]
         /// The file for standard output and error; the previous run's is kept with the suffix `.1`.
         package var logPath: String
+        /// The signal that the program gets when this process ends: `KILL`, or `TERM` for one that must then end
+        /// children of its own.
+        package var parentDeathSignal: String
 
         package init(
-            name: String, program: String, arguments: [String], environment: [String: String] = [:], logPath: String
+            name: String, program: String, arguments: [String], environment: [String: String] = [:], logPath: String,
+            parentDeathSignal: String = "KILL"
         ) {
             self.name = name
             self.program = program
             self.arguments = arguments
             self.environment = environment
             self.logPath = logPath
+            self.parentDeathSignal = parentDeathSignal
         }
     }
 
@@ -78,7 +83,8 @@ package final class SupervisedProgram: Sendable {
         let child = try await ChildProcess.start(
             ChildProcess.Command(
                 program: command.program, arguments: command.arguments, runAs: nil, logPath: command.logPath,
-                workingFolder: try Files.absolute("."), parentDeathSignal: "KILL", environment: command.environment))
+                workingFolder: try Files.absolute("."), parentDeathSignal: command.parentDeathSignal,
+                environment: command.environment))
         let isLate = state.withLock { state in
             state.child = child
             return state.isStopping

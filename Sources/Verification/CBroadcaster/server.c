@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "control.h"
+#include "stamp.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -8,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPT = 1, ROUND, CPU, PORT };
+enum { ACCEPT = 1, ROUND, PUBLISH, CPU, PORT };
 
 /* Reads one request header; later input is ignored. */
 static int handshake(int fd) {
@@ -28,7 +29,8 @@ static int handshake(int fd) {
     return -1;
 }
 
-static void serve(int control, int listener, const uint8_t *frame, size_t frame_bytes) {
+static void serve(int control, int listener, uint8_t *frame, size_t frame_bytes) {
+    uint8_t *stamp = cb_find_stamp(frame, frame_bytes);
     int *connections = NULL;
     uint32_t count = 0;
     cb_message message;
@@ -47,6 +49,10 @@ static void serve(int control, int listener, const uint8_t *frame, size_t frame_
                 connections[count] = fd;
             }
             break;
+        case PUBLISH:
+            if (!stamp) return;
+            cb_write_stamp(stamp, message.a, cb_now_us());
+            /* fall through */
         case ROUND:
             for (uint32_t i = 0; i < count; i++) {
                 if (cb_write_all(connections[i], frame, frame_bytes) != 0) return;
@@ -78,7 +84,8 @@ int cb_server_fork(cb_process *process, const uint8_t *frame, size_t frame_bytes
     if (listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
         listen(listener, 1024) == 0 && getsockname(listener, (struct sockaddr *)&address, &length) == 0 &&
         cb_put(control, PORT, ntohs(address.sin_port), 0) == 0) {
-        serve(control, listener, frame, frame_bytes);
+        uint8_t *own = malloc(frame_bytes);
+        if (own) serve(control, listener, memcpy(own, frame, frame_bytes), frame_bytes);
     }
     _exit(0);
 }
@@ -94,6 +101,10 @@ int cb_server_accepted(const cb_process *process) {
 
 int cb_server_round(const cb_process *process) {
     return cb_ask(process->control, ROUND, 0, 0, 60000, NULL);
+}
+
+int cb_server_publish(const cb_process *process, uint32_t sequence) {
+    return cb_ask(process->control, PUBLISH, sequence, 0, 60000, NULL);
 }
 
 int cb_server_cpu_us(const cb_process *process, uint64_t *cpu_us) {

@@ -8,10 +8,14 @@ struct Bench: AsyncParsableCommand {
         commandName: "freshet-bench",
         abstract: "Measures Freshet's performance beside a baseline in the same run.",
         discussion:
-            "Requires Postgres (with pgbench) and Redis; starts private ones. Run nothing else on the machine.")
+            "Requires Postgres (with pgbench) and Redis; starts private ones. Run nothing else on the machine. "
+            + "peers is measured only if named; it requires nginx with nchan, and nats-server.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations, neighbours
+        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations, neighbours, peers
+
+        /// Those that need nothing but Postgres and Redis.
+        static let withoutPeers = allCases.filter { $0 != .peers }
     }
 
     @Option(help: "Comma-separated: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -25,15 +29,19 @@ struct Bench: AsyncParsableCommand {
     )
     var kinds: String?
 
-    @Option(help: "For protocols and idle: the number of clients of each kind.")
+    @Option(help: "For protocols, idle and peers: the number of clients of each kind.")
     var sessions: Int?
+
+    @Option(
+        help: "For peers, comma-separated: \(PeersBenchmark.Row.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var rows: String?
 
     @Option(help: "Project folder of the auctions sample.")
     var project = "config/auctions"
 
     private var parts: [Part] {
         get throws {
-            guard let only else { return Part.allCases }
+            guard let only else { return Part.withoutPeers }
             let named = try only.split(separator: ",").map { name in
                 guard let part = Part(rawValue: String(name)) else {
                     throw ValidationError("--only: unknown value \"\(name)\"")
@@ -56,8 +64,20 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
+    private var peerRows: [PeersBenchmark.Row] {
+        get throws {
+            try rows?.split(separator: ",").map { name in
+                guard let row = PeersBenchmark.Row(rawValue: String(name)) else {
+                    throw ValidationError("--rows: unknown value \"\(name)\"")
+                }
+                return row
+            } ?? []
+        }
+    }
+
     func validate() throws {
         _ = try parts
+        _ = try peerRows
         _ = try clientKinds
         if let sessions, !(1...15_000).contains(sessions) {
             throw ValidationError("--sessions must be from 1 to 15000")
@@ -68,12 +88,13 @@ struct Bench: AsyncParsableCommand {
         print(MachineDescription.description, terminator: "\n\n")
         var results: [BenchmarkResult] = []
         var failures: [String] = []
-        // This forks, too.
+        // These fork, too.
         let clients = try ClientGroup()
+        let peerClients = try parts.contains(.peers) ? PeerClients() : nil
         for part in try parts {
             fflush(nil)
             do {
-                results += try await run(part, clients)
+                results += try await run(part, clients, peerClients)
             } catch {
                 failures.append("\(part.rawValue): \(error)")
             }
@@ -86,7 +107,9 @@ struct Bench: AsyncParsableCommand {
         if !failures.isEmpty { throw ExitCode.failure }
     }
 
-    private func run(_ part: Part, _ clients: ClientGroup) async throws -> [BenchmarkResult] {
+    private func run(
+        _ part: Part, _ clients: ClientGroup, _ peerClients: PeerClients?
+    ) async throws -> [BenchmarkResult] {
         switch part {
         case .fanout: try await FanoutBenchmark.results(isQuick: quick)
         case .protocols:
@@ -102,6 +125,13 @@ struct Bench: AsyncParsableCommand {
         case .latency: try await LatencyBenchmark.run(project: project, isQuick: quick)
         case .neighbours: try await NeighboursBenchmark.run(project: project, isQuick: quick)
         case .mutations: try await MutationsBenchmark.run(project: project, isQuick: quick)
+        case .peers:
+            if let peerClients {
+                try await PeersBenchmark.run(
+                    peerClients, project: project, rows: peerRows, sessions: sessions, isQuick: quick)
+            } else {
+                []
+            }
         }
     }
 }

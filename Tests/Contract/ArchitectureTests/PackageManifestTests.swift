@@ -5,7 +5,8 @@ import Testing
 @Suite struct PackageManifestTests {
     /// Dependencies that nothing imports, each with its reason.
     private static let exceptions: [String: String] = [
-        "freshet-chaos → freshet": "runs the program", "ChaosTests → freshet": "runs the program",
+        "freshet-chaos → freshet": "runs the program", "freshet-bench → freshet": "runs the program",
+        "ChaosTests → freshet": "runs the program",
         "IntegrationTests → freshet": "runs the program",
     ]
 

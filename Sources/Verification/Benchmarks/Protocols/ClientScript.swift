@@ -2,22 +2,25 @@ import JSON
 
 /// The messages that each client of a group sends and the responses it waits for. `CBroadcaster.h` defines the format.
 struct ClientScript: Sendable {
-    private(set) var bytes: [UInt8] = []
+    /// What each client sends and waits for, in pairs.
+    private(set) var steps: [UInt8] = []
+    private var nextRequest: [UInt8] = []
+
+    var bytes: [UInt8] { nextRequest + steps }
 
     /// - Parameter nextRequest: for polling clients the next request, before and after the tag of the last result.
     init(nextRequest: (before: String, after: String) = ("", "")) {
-        append(Array(nextRequest.before.utf8))
-        append(Array(nextRequest.after.utf8))
+        for text in [nextRequest.before, nextRequest.after] { Self.append(Array(text.utf8), to: &self.nextRequest) }
     }
 
-    private mutating func append(_ text: [UInt8]) {
+    private static func append(_ text: [UInt8], to bytes: inout [UInt8]) {
         withUnsafeBytes(of: UInt32(text.count)) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: text)
     }
 
     mutating func send(_ text: [UInt8], until: String = "") {
-        append(text)
-        append(Array(until.utf8))
+        Self.append(text, to: &steps)
+        Self.append(Array(until.utf8), to: &steps)
     }
 
     mutating func send(_ text: String, until: String = "") { send(Array(text.utf8), until: until) }

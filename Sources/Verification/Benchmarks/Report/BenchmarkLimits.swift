@@ -25,4 +25,15 @@ package enum BenchmarkLimits {
     package static let protocolOverFastestMin = 0.8
     /// 99th percentile of reads and deliveries beside clients with slow statements, against the same without them.
     package static let besideSlowClientsMax = 3.0
+    /// CPU of a whole node for one delivery by long-poll, against nchan.
+    package static let longPollOverNchanCPUMax = 1.3
+    /// CPU of a whole node for one delivery by WebSocket, against a bare C broadcaster and against nchan.
+    package static let nodeOverBareCPUMax = 1.25
+    package static let nodeOverNchanCPUMax = 1.0
+    /// Deliveries per second of a whole node by WebSocket, against nchan.
+    package static let nodeOverNchanRateMin = 1.3
+    /// Deliveries per second of a thousand live queries that change as fast as they can, against nchan over Redis.
+    package static let manyQueriesOverNchanRateMin = 1.5
+    /// One commit that changes ten thousand live queries, until the last delivery.
+    package static let wideCommitSecondsMax = 0.5
 }

@@ -15,6 +15,7 @@ package enum MachineDescription {
             ("Postgres", firstLine("PATH=\"\(newest):$PATH\" postgres --version 2>/dev/null")),
             ("Redis", firstLine("redis-server --version 2>/dev/null")),
             ("build", buildKind),
+            ("commit", firstLine("git describe --always --dirty 2>/dev/null")),
             ("load average", loadAverage),
         ]
         return lines.map { "\($0.0): \($0.1)" }.joined(separator: "\n")

@@ -61,4 +61,6 @@ uint64_t cb_own_resident_bytes(void);
 void cb_trim_memory(void);
 int cb_raise_descriptor_limit(void);
 
+#include "peers.h"
+
 #endif
