@@ -15,7 +15,7 @@ struct HubTurn {
     }
 
     private let hubs: [LoopHub]
-    /// By hub.
+    /// The steps of each hub.
     private var steps: [[Step]]
     private var count = 0
 
