@@ -22,7 +22,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         try await eventLoop.submit {
             let connection = StubConnection(eventLoop)
@@ -94,7 +94,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         let session = try await eventLoop.submit {
             let connection = StubConnection(eventLoop)

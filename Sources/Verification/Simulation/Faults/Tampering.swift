@@ -1,4 +1,5 @@
 import LiveModel
+import Sharding
 
 // Mistakes of a gateway, as changes of the messages that it receives and sends.
 
@@ -29,6 +30,19 @@ extension ControlMessage {
         case .withdraw, .leave, .summary: sabotage != .noWithdrawal
         case .announce: true
         }
+    }
+}
+
+extension ClusterOverrides {
+    /// Returns the overrides as a gateway with this mistake follows them: without the versions that tell placements
+    /// apart.
+    func tampered(by sabotage: Sabotage?) -> ClusterOverrides {
+        guard sabotage == .positionsTravel else { return self }
+        var tampered = self
+        tampered.splits = splits.mapValues {
+            Split(splits: $0.splits, formerSplits: $0.formerSplits, untilMs: $0.untilMs, version: 0)
+        }
+        return tampered
     }
 }
 
