@@ -36,7 +36,7 @@ import Testing
             // Within one turn of the event loop, so no timer fires.
             body(session, connection)
             session.closed(code: nil)
-            #expect(session.refusals.isEmpty)
+            #expect(session.refusals.count == 0)
         }.get()
         await service.leave(withinMs: 5_000)
     }
@@ -82,8 +82,8 @@ import Testing
 
     @Test func onlySoManyRefusalsWait() async throws {
         try await run { session, connection in
-            for id in 0...ClientSession.refusalsMax { session.received(text: Self.text(id, Self.subscribe)) }
-            #expect(session.refusals.count == ClientSession.refusalsMax)
+            for id in 0...HeldRefusals.countMax { session.received(text: Self.text(id, Self.subscribe)) }
+            #expect(session.refusals.count == HeldRefusals.countMax)
             #expect(connection.messages.count == 1)
         }
     }

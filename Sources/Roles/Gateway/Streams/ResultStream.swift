@@ -94,7 +94,7 @@ package final class ResultStream: LiveSession {
     }
 
     private func drained() {
-        while !isOver, exchange.pendingBytes == 0, let (_, shared) = outbox.next() { write(shared) }
+        while let (_, shared) = outbox.next(unwrittenBytes: exchange.pendingBytes) { write(shared) }
     }
 
     private func write(_ shared: SharedResult) {
@@ -128,6 +128,7 @@ package final class ResultStream: LiveSession {
         timers.cancel()
         if let operation { hub.unsubscribe(operation.handle) }
         operation = nil
+        outbox.removeAll()
         session.permit.end()
     }
 

@@ -1,4 +1,5 @@
 import LiveModel
+import Sessions
 import Sharding
 
 // Mistakes of a gateway, as changes of the messages that it receives and sends.
@@ -30,6 +31,15 @@ extension ControlMessage {
         case .withdraw, .leave, .summary: sabotage != .noWithdrawal
         case .announce: true
         }
+    }
+}
+
+extension Hub.Update {
+    /// Returns the update as a session with this mistake hands it to its outbox; nil if it drops the update.
+    /// - Parameter pending: the number of results that the outbox holds.
+    func tampered(by sabotage: Sabotage?, pending: Int) -> Hub.Update? {
+        guard sabotage == .oldestPendingWins, pending > 0, case .result = self else { return self }
+        return nil
     }
 }
 
