@@ -115,7 +115,7 @@ let package = Package(
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
-        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", heap]),
+        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", heap]),
         module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
@@ -198,7 +198,8 @@ let package = Package(
             .roles, "Gateway",
             [
                 "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "GRPC", "GraphQLLanguage",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", nio, nioPosix,
+                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", "Sharding",
+                nio, nioPosix,
                 nioHTTP, logging, metrics,
             ]),
         module(
@@ -345,7 +346,9 @@ let package = Package(
             ["Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "SchemaModel"]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
-        tests(.unit, "SessionsTests", ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "TestSupport"]),
+        tests(
+            .unit, "SessionsTests",
+            ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "Sharding", "TestSupport"]),
         tests(
             .contract, "ConformanceTests",
             [

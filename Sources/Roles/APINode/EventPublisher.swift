@@ -116,7 +116,10 @@ package final class EventPublisher: Sendable {
 }
 
 extension ServedCatalogs.Snapshot: PublishingRules {
-    package func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
-        set.queriesRefreshed(by: mutation)
+    /// No catalog knows what an administrator's ad-hoc mutation affects: any query may read the rows that it wrote.
+    package func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
+        mutation.connector == Catalog.adHocConnector ? nil : set.queriesRefreshed(by: mutation)
     }
+
+    package func authReads(of mutation: OperationReference) -> AuthReads { set.authReadsOfConditions(on: mutation) }
 }

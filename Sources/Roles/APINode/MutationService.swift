@@ -53,37 +53,25 @@ package final class MutationService: Sendable {
         let reference = resolved.operation.reference
         let served = catalogs.begin()
         defer { catalogs.ended(served) }
-        let overrides = directory.overrides
-        let targets = targets(of: reference, served, overrides)
+        let targets = targets(of: reference, served)
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
             envelope: .init(
                 eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
-            publisher.publish(
-                .init(
-                    row: event, mutation: reference, generation: overrides.generation,
-                    catalogGeneration: served.generation))
+            publisher.publish(.init(row: event, mutation: reference, targets: targets))
         }
         metrics.duration.recordNanoseconds(Int64(MonotonicClock.nowNs() - startNs))
         return outcome
     }
 
-    private func targets(
-        of mutation: OperationReference, _ served: ServedCatalogs.Snapshot, _ overrides: ClusterOverrides
-    ) -> RefreshTargets {
-        guard mutation.connector != Catalog.adHocConnector else {
-            // No catalog knows what an administrator's ad-hoc mutation affects: any query may read the rows that it
-            // wrote.
-            return RefreshTargets(
-                shards: ShardID.all(count: directory.shardCount),
-                authReads: served.set.authReadsOfConditions(on: mutation))
-        }
+    private func targets(of mutation: OperationReference, _ served: ServedCatalogs.Snapshot) -> RefreshTargets {
+        let overrides = directory.overrides
         if let known = targetsCache.withLock({ $0.known(mutation, by: served, overrides) }) { return known }
         let targets = RefreshTargets(
-            shards: directory.shards(of: served.set.queriesRefreshed(by: mutation), by: overrides),
-            authReads: served.set.authReadsOfConditions(on: mutation))
+            of: mutation, rules: served, overrides: overrides, shardCount: directory.shardCount,
+            nowMs: directory.nowMs())
         targetsCache.withLock { $0.note(targets, of: mutation, by: served, overrides) }
         return targets
     }

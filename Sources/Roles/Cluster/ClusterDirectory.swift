@@ -4,7 +4,7 @@ package import LiveModel
 package import Sharding
 import Synchronization
 
-/// A node's copy of the cluster overrides; routes live queries and events by them.
+/// A node's copy of the cluster overrides.
 ///
 /// Read with every heartbeat, and when the broker reports another generation. The copy may be outdated;
 /// `ClusterOverrides` explains why that is harmless.
@@ -25,33 +25,25 @@ package final class ClusterDirectory: Sendable {
     /// The overrides as of the last read.
     package var overrides: ClusterOverrides { latest.withLock { $0.value } }
 
-    package func route(of query: LiveQuery) -> ShardRoute {
-        ShardRouting.route(of: query, shardCount: shardCount, overrides: overrides)
-    }
-
-    /// Returns the shards that must receive an event which concerns these queries, under the given overrides or those
-    /// last read.
-    package func shards(of queries: [OperationReference], by overrides: ClusterOverrides? = nil) -> [ShardID] {
-        ShardRouting.shards(of: queries, shardCount: shardCount, overrides: overrides ?? self.overrides, nowMs: nowMs())
-    }
-
     /// Reads the overrides.
     /// - Returns: whether they changed.
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
-        try await read().isNew
+        try await read(latest.withLock { $0.begin() }).isNew
     }
 
     /// Returns the overrides as of some time after the call. Takes one short command when nothing changed.
     package func confirmed() async throws(BrokerError) -> ClusterOverrides {
         let generation = try await broker.overridesGeneration()
-        let known = latest.withLock { $0.isOf(generation: generation) ? $0.value : nil }
-        if let known { return known }
-        return try await read().overrides
+        switch latest.withLock({ $0.generationRead(generation) }) {
+        case .useCopy(let overrides): return overrides
+        case .read(let ticket): return try await read(ticket).overrides
+        }
     }
 
-    private func read() async throws(BrokerError) -> (overrides: ClusterOverrides, isNew: Bool) {
-        let ticket = latest.withLock { $0.begin() }
+    private func read(
+        _ ticket: LatestRead<ClusterOverrides>.Ticket
+    ) async throws(BrokerError) -> (overrides: ClusterOverrides, isNew: Bool) {
         let stored = try await broker.overrides()
         let overrides = ClusterOverrides(generation: stored.generation, fields: stored.fields)
         let former = latest.withLock { $0.end(ticket, overrides, generation: overrides.generation) }

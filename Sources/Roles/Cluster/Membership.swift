@@ -2,7 +2,7 @@ package import Broker
 package import LiveModel
 package import Logging
 package import RoleMachines
-import Sharding
+package import Sharding
 import Streams
 import Synchronization
 
@@ -13,8 +13,8 @@ package struct MemberRoles: Sendable {
     /// Updates a worker: the workers that share the shards, the gateways, and the workers to which operators moved
     /// shards.
     package var updateWorker: @Sendable ([NodeID], Set<NodeID>, [ShardID: NodeID]) async -> Void = { _, _, _ in }
-    /// Updates a gateway: the overrides changed the routes of live queries.
-    package var updateRoutes: @Sendable () -> Void = {}
+    /// Updates a gateway: the overrides that determine the routes of live queries.
+    package var updateGateway: @Sendable (ClusterOverrides) -> Void = { _ in }
     /// Begins to move the sessions to other nodes.
     package var drainSessions: @Sendable () -> Void = {}
 
@@ -200,7 +200,7 @@ package final class Membership: Sendable {
             }
         case .wakeWorkers: await broker.wakeWorkers(of: node.name)
         case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
-        case .updateRoutes: roles.updateRoutes()
+        case .updateGateway(let overrides): roles.updateGateway(overrides)
         case .drainSessions: roles.drainSessions()
         case .endRound(let round): end(round: round)
         case .report(let report): log(report)

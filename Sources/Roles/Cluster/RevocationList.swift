@@ -41,8 +41,8 @@ package final class RevocationList: Sendable {
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
         let generation = try await broker.overridesGeneration(in: .revocations)
-        let (known, isSame, ticket) = latest.withLock { ($0.value, $0.isOf(generation: generation), $0.begin()) }
-        if isSame { return false }
+        let (known, step) = latest.withLock { ($0.value, $0.generationRead(generation)) }
+        guard case .read(let ticket) = step else { return false }
         var (stored, read) = try await fetch()
         let missing = stored.missing(from: known, newMark: makeMark(), nowMs: nowMs())
         if !missing.isEmpty {

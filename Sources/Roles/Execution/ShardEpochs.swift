@@ -5,8 +5,8 @@ package import Postgres
 ///
 /// The broker grants leases, but it may lose its data, and a former owner's write may arrive late. An owner therefore
 /// serves only under an epoch that it recorded here and that exceeds all recorded before, so epochs increase whatever
-/// happens to the broker. If the database loses epochs, the broker still knows the newest. If both do, or the epochs
-/// were recorded by an earlier version, the database's clock is ahead of every granted epoch.
+/// happens to the broker. If the database loses epochs, the broker still knows the newest; if both do, the database's
+/// clock helps (`EpochNegotiation`).
 ///
 /// Uses the connections for transactions, because re-runs occupy the others just when all shards need an epoch.
 package struct ShardEpochs: Sendable {
@@ -36,11 +36,10 @@ package struct ShardEpochs: Sendable {
         self.timeoutMs = timeoutMs
     }
 
-    /// Returns the newest recorded epoch (0: none) and the floor that a newly requested epoch must exceed.
-    package func newest(of shard: ShardID) async throws(PostgresError) -> (recorded: UInt64, floor: UInt64) {
+    /// Returns the newest recorded epoch (0: none) and the time of the database's clock.
+    package func newest(of shard: ShardID) async throws(PostgresError) -> (recorded: UInt64, clockMs: UInt64) {
         let row = try await run(Self.select, [.text(namespace), .text(String(shard.number))]).rows.first
-        let recorded = UInt64(clamping: row?.int(0) ?? 0)
-        return (recorded, max(recorded, UInt64(clamping: row?.int(1) ?? 0)))
+        return (UInt64(clamping: row?.int(0) ?? 0), UInt64(clamping: row?.int(1) ?? 0))
     }
 
     /// Records `epoch`.

@@ -132,8 +132,8 @@ package actor FanoutWorker {
     }
 
     private func timeReached(_ deadlineMs: Int64) {
-        guard alarm.isDue(deadlineMs) else { return }
-        perform(machine.timeReached(nowMs: max(clock.nowMs(), deadlineMs)))
+        guard let nowMs = alarm.rang(deadlineMs, nowMs: clock.nowMs()) else { return }
+        perform(machine.timeReached(nowMs: nowMs))
     }
 
     private func brokerAnswered(_ id: WorkerMachine.CallID, _ reply: WorkerMachine.BrokerReply) {

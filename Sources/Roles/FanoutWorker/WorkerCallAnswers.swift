@@ -44,8 +44,8 @@ extension ShardEpochs {
         do throws(PostgresError) {
             switch call {
             case .readEpochs(let shard):
-                let (recorded, floor) = try await newest(of: shard)
-                return .epochs(recorded: recorded, floor: floor)
+                let (recorded, clockMs) = try await newest(of: shard)
+                return .epochs(recorded: recorded, clockMs: clockMs)
             case .recordEpoch(let epoch, let shard): return .recorded(try await record(epoch, of: shard))
             }
         } catch {

@@ -9,6 +9,7 @@ package import NIOPosix
 import Pacing
 package import RoleMachines
 package import Sessions
+package import Sharding
 import Streams
 import Synchronization
 
@@ -36,8 +37,7 @@ package final class GatewayService: Sendable {
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        epochs: ShardEpochs? = nil, route: @escaping @Sendable (LiveQuery) -> ShardRoute, clock: ServiceClock,
-        logger: Logger
+        epochs: ShardEpochs? = nil, clock: ServiceClock, logger: Logger
     ) {
         self.node = node
         self.broker = broker
@@ -46,7 +46,7 @@ package final class GatewayService: Sendable {
         self.controlLengthMax = controlLengthMax
         self.epochs = epochs
         tickMs = settings.tickMs
-        machine = Mutex(GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs(), route: route))
+        machine = Mutex(GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs()))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
@@ -60,8 +60,8 @@ package final class GatewayService: Sendable {
     }
 
     /// Withdraws the interest of a former process with the same name. Call before the first subscription.
-    package func forgetFormer(shardCount: Int) {
-        change { $0.started(shardCount: shardCount) }
+    package func forgetFormer() {
+        change { $0.started() }
     }
 
     /// Runs until its task is cancelled or `leave` was called.
@@ -105,9 +105,9 @@ package final class GatewayService: Sendable {
     }
 
     /// Re-announces live queries whose shard was changed by an override.
-    package func routesChanged() {
+    package func overridesChanged(_ overrides: ClusterOverrides) {
         let nowMs = clock.nowMs()
-        change { $0.routesChanged(nowMs: nowMs) }
+        change { $0.overridesChanged(overrides, nowMs: nowMs) }
     }
 
     // MARK: Hubs
@@ -166,7 +166,8 @@ package final class GatewayService: Sendable {
     private func perform(_ effects: [GatewayMachine.Effect], in turn: inout HubTurn) {
         for effect in effects {
             switch effect {
-            case .send: Task { await send() }
+            case .gather: Task { change { $0.batchDue() } }
+            case .append(let call, let messages): Task { await append(call, messages) }
             case .deliver(let hubs, let key, let delivery, let answers):
                 turn.append(.deliver(delivery, key: key, answers: answers), to: hubs)
             case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
@@ -176,6 +177,8 @@ package final class GatewayService: Sendable {
                 logger.warning(
                     "messages named an epoch that is not the recorded one of the shard's owner",
                     metadata: ["shard": "\(shard)", "named": "\(named)", "recorded": "\(recorded)"])
+            case .reportUnsent(let count, let reason):
+                logger.warning("announcing interest failed", metadata: ["count": "\(count)", "error": "\(reason)"])
             case .reportLoss(let loss):
                 logger.warning(
                     "results may have been lost; announcing all interest again", metadata: ["loss": "\(loss)"])
@@ -207,23 +210,19 @@ package final class GatewayService: Sendable {
         change { $0.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs) }
     }
 
-    /// Sends one batch after the other, which preserves the order within a control stream.
-    private func send() async {
-        while true {
-            let batch = machine.withLock { $0.nextBatch() }
-            if batch.isEmpty { return }
-            do {
-                _ = try await broker.append(
-                    batch.map { shard, message in
-                        StreamAppend(
-                            stream: broker.keys.control(shard: shard.number),
-                            fields: message.fields.map { (name: $0.0, value: $0.1) }, lengthMax: controlLengthMax)
-                    })
-            } catch {
-                logger.warning(
-                    "announcing interest failed", metadata: ["count": "\(batch.count)", "error": "\(error)"])
-            }
+    private func append(_ call: GatewayMachine.CallID, _ messages: [GatewayMachine.Outgoing]) async {
+        var problem: String?
+        do {
+            _ = try await broker.append(
+                messages.map { shard, message in
+                    StreamAppend(
+                        stream: broker.keys.control(shard: shard.number),
+                        fields: message.fields.map { (name: $0.0, value: $0.1) }, lengthMax: controlLengthMax)
+                })
+        } catch {
+            problem = "\(error)"
         }
+        change { [problem] in $0.batchAppended(call, problem: problem) }
     }
 
     // MARK: Reports

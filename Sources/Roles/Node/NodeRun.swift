@@ -49,7 +49,7 @@ struct NodeRun {
         if let worker = roles.worker {
             member.updateWorker = { await worker.nodesChanged(workers: $0, gateways: $1, pins: $2) }
         }
-        if let gateway = roles.gateway { member.updateRoutes = { gateway.routesChanged() } }
+        if let gateway = roles.gateway { member.updateGateway = { gateway.overridesChanged($0) } }
         let (sessions, overMs) = (roles.sessions, Int64(node.settings.drain.sessionsMs))
         member.drainSessions = { [tasks] in tasks.add { await sessions.drain(overMs: overMs) } }
         return member
@@ -80,7 +80,7 @@ struct NodeRun {
 
     private func startGateway() {
         guard let gateway = roles.gateway else { return }
-        gateway.forgetFormer(shardCount: node.settings.cluster.shardCount)
+        gateway.forgetFormer()
         tasks.add { await gateway.run() }
         parts.push("gateway") { await gateway.leave(withinMs: $0.workMs) }
     }

@@ -63,17 +63,21 @@ struct PublisherTests {
             let event = MutationEvent(
                 id: UUID().uuidString, operation: PublisherTests.mutation, variables: [:], auth: .null,
                 keysWritten: [], traceID: "", committedAtMs: 0)
-            let row = OutboxRow(event, shards: directory.shards(of: catalog.queriesRefreshed(by: event.operation)))
+            let row = OutboxRow(event, shards: targets.shards)
             _ = try await pool.transaction([row.insertion])
             return row
         }
 
         /// Publishes by the overrides and catalogs as they were when the shards were chosen.
         func publish(_ row: OutboxRow) {
-            publisher.publish(
-                .init(
-                    row: row, mutation: PublisherTests.mutation, generation: directory.overrides.generation,
-                    catalogGeneration: 0))
+            publisher.publish(.init(row: row, mutation: PublisherTests.mutation, targets: targets))
+        }
+
+        /// The targets by the overrides and catalogs that this node knows.
+        private var targets: RefreshTargets {
+            RefreshTargets(
+                of: PublisherTests.mutation, rules: catalogs.snapshot, overrides: directory.overrides,
+                shardCount: directory.shardCount, nowMs: directory.nowMs())
         }
 
         /// Changes the splits as another node does, so that this one does not notice.

@@ -17,7 +17,7 @@ struct MembershipTests {
         struct Calls {
             var workers: [[NodeID]] = []
             var pins: [[ShardID: NodeID]] = []
-            var routeUpdates = 0
+            var overrides: [ClusterOverrides] = []
             var drains = 0
         }
 
@@ -35,7 +35,7 @@ struct MembershipTests {
                     $0.pins.append(pins)
                 }
             }
-            member.updateRoutes = { self.calls.withLock { $0.routeUpdates += 1 } }
+            member.updateGateway = { overrides in self.calls.withLock { $0.overrides.append(overrides) } }
             member.drainSessions = { self.calls.withLock { $0.drains += 1 } }
             return member
         }
@@ -163,7 +163,7 @@ struct MembershipTests {
             #expect(try await records().map(\.isDraining) == [true])
             #expect(roles.calls.withLock { $0.workers.last } == [])
             #expect(roles.calls.withLock { $0.pins.last } == [ShardID(2): NodeID("two")])
-            #expect(roles.calls.withLock { ($0.routeUpdates, $0.drains) } == (1, 1))
+            #expect(roles.calls.withLock { ($0.overrides.count, $0.drains) } == (1, 1))
         }
     }
 

@@ -20,7 +20,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         let registry = SessionRegistry()
         let closes = try await eventLoop.submit {

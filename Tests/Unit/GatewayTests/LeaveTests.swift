@@ -5,6 +5,7 @@ import LiveModel
 import Logging
 import NIOPosix
 import RoleMachines
+import Sessions
 import Streams
 import Testing
 
@@ -17,10 +18,11 @@ import Testing
 
     init() throws {
         broker = MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 })
+        var settings = GatewayMachine.Settings()
+        settings.interest.shardCount = 1
         gateway = GatewayService(
-            node: NodeID("g"), broker: broker, group: .singleton, settings: GatewayMachine.Settings(),
-            controlLengthMax: 1_000, route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 },
-            logger: Logger(label: "test"))
+            node: NodeID("g"), broker: broker, group: .singleton, settings: settings, controlLengthMax: 1_000,
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
     }
 
     /// Returns the number of messages that shard 0 got.
@@ -31,14 +33,14 @@ import Testing
     }
 
     @Test func queuedMessagesAreSentFirst() async throws {
-        gateway.forgetFormer(shardCount: 1)
+        gateway.forgetFormer()
         await gateway.leave(withinMs: 60_000)
         #expect(try await sent() == 1)
     }
 
     @Test func aBrokerThatDoesNotAnswerIsNotAwaitedForLonger() async throws {
         broker.stallAppends(true)
-        gateway.forgetFormer(shardCount: 1)
+        gateway.forgetFormer()
         await gateway.leave(withinMs: 20)
         broker.stallAppends(false)
         #expect(try await sent() == 1, "the message was in flight")

@@ -79,7 +79,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         try await eventLoop.submit { try body(hub) }.get()
         await service.leave(withinMs: 5_000)
@@ -111,7 +111,7 @@ import Testing
                 text(operations.deliver(.result(result($0.0)), id: "1", to: operation, unwrittenBytes: $0.1))
             }
             #expect(delivered == ["write a", "hold", "hold", "close"])
-            let (next, last) = (operations.next(), operations.next())
+            let (next, last) = (operations.next(unwrittenBytes: 0), operations.next(unwrittenBytes: 0))
             #expect(next?.id == "1" && next?.result.result.answer.body == Array("c".utf8) && last == nil)
             operations.stopAll()
         }
@@ -130,7 +130,7 @@ import Testing
             let error = SessionDelivery.failed(RequestError(.databaseError, "no"))
             let step = operations.deliver(error, id: "1", to: operation, unwrittenBytes: 10)
             #expect(text(step) == "fail DATABASE_ERROR")
-            let next = operations.next()
+            let next = operations.next(unwrittenBytes: 0)
             #expect(next == nil && operation.delta == .on(held: nil))
             operations.stopAll()
         }

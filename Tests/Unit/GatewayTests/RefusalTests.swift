@@ -22,7 +22,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         try await eventLoop.submit {
             let connection = StubConnection(eventLoop)
@@ -36,7 +36,7 @@ import Testing
             // Within one turn of the event loop, so no timer fires.
             body(session, connection)
             session.closed(code: nil)
-            #expect(session.refusals.isEmpty)
+            #expect(session.refusals.count == 0)
         }.get()
         await service.leave(withinMs: 5_000)
     }
@@ -82,8 +82,8 @@ import Testing
 
     @Test func onlySoManyRefusalsWait() async throws {
         try await run { session, connection in
-            for id in 0...ClientSession.refusalsMax { session.received(text: Self.text(id, Self.subscribe)) }
-            #expect(session.refusals.count == ClientSession.refusalsMax)
+            for id in 0...HeldRefusals.countMax { session.received(text: Self.text(id, Self.subscribe)) }
+            #expect(session.refusals.count == HeldRefusals.countMax)
             #expect(connection.messages.count == 1)
         }
     }
@@ -94,7 +94,7 @@ import Testing
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         let session = try await eventLoop.submit {
             let connection = StubConnection(eventLoop)

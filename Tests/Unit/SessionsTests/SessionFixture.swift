@@ -3,8 +3,9 @@ import LiveModel
 import Sessions
 
 enum SessionFixture {
+    /// The shard of the operation, whether there are 64 shards or fewer (a power of two).
     static let shard = ShardID(0)
-    static let operation = OperationReference(connector: "c", operation: "Q")
+    static let operation = OperationReference(connector: "c", operation: "Q3")
 
     static func query(_ number: Int = 0) -> LiveQuery {
         LiveQuery(

@@ -1,12 +1,14 @@
 package import LiveModel
 package import Sessions
+package import Sharding
 import Streams
 
 /// The state machine between a gateway's event loops and the broker: the live queries it follows (`InterestMachine`),
 /// the queue of messages for the shards' control streams, the state of the broker connection, and periodic work.
 ///
-/// Messages enter the queue in the order in which the machine makes them and leave it one batch at a time. A failed
-/// batch is not resent: announcements repeat until they are answered, and summaries repair the rest.
+/// Messages enter the queue in the order in which the machine makes them and leave it one batch at a time, which
+/// preserves their order within a control stream. A failed batch is not resent: announcements repeat until they are
+/// answered, and summaries repair the rest.
 /// Bounds: `outgoingMax` messages and `outgoingBytesMax`; a message that exceeds them is treated like one whose batch
 /// failed.
 package struct GatewayMachine: Sendable {
@@ -52,9 +54,14 @@ package struct GatewayMachine: Sendable {
         package let moved: Int
     }
 
+    /// Identifies an append that awaits an answer.
+    package typealias CallID = UInt64
+
     package enum Effect: Sendable {
-        /// Append the messages of `nextBatch` to the shards' control streams; repeat until `nextBatch` is empty.
-        case send
+        /// Call `batchDue` soon, but not at once: messages that are queued until then go with the first batch.
+        case gather
+        /// Append the messages to the shards' control streams; answer with `batchAppended`. One batch at a time.
+        case append(CallID, [Outgoing])
         /// Hand the result to those sessions of these hubs that accept an answer to this announcement.
         case deliver(hubs: [Int], key: LiveQueryKey, InterestMachine.Delivery, answers: UInt64)
         /// Read the newest recorded epoch of the shard and answer with `epochRead`.
@@ -63,6 +70,8 @@ package struct GatewayMachine: Sendable {
         case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
         /// Log that messages named an epoch that is not the recorded one.
         case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
+        /// Log that this many messages were not sent.
+        case reportUnsent(Int, reason: String)
         /// Log that messages may be missing, and that all interest is announced again.
         case reportLoss(InboxLoss)
         /// Count a probe of the node for its readiness.
@@ -79,20 +88,19 @@ package struct GatewayMachine: Sendable {
     package let settings: Settings
     private var interest: InterestMachine
     private var outgoing: BatchQueue<Outgoing>
+    /// The number of the last append.
+    private var lastCall: CallID = 0
+    /// The number of messages of the append in flight; nil: there is none.
+    private var appending: Int?
     private var ticks = 0
     private var reconnects = 0
 
-    /// - Parameters:
-    ///   - nowMs: decides the first announcement number (`firstAnnouncement`).
-    ///   - route: returns the current route of a live query; after a change, call `routesChanged`.
-    package init(
-        gateway: NodeID, settings: Settings, nowMs: Int64,
-        route: @escaping @Sendable (LiveQuery) -> ShardRoute
-    ) {
+    /// Makes a gateway that routes live queries without overrides until `overridesChanged`.
+    /// - Parameter nowMs: decides the first announcement number (`firstAnnouncement`).
+    package init(gateway: NodeID, settings: Settings, nowMs: Int64) {
         self.settings = settings
         interest = InterestMachine(
-            gateway: gateway, settings: settings.interest, firstAnnouncement: Self.firstAnnouncement(atMs: nowMs),
-            route: route)
+            gateway: gateway, settings: settings.interest, firstAnnouncement: Self.firstAnnouncement(atMs: nowMs))
         let outgoingMax = settings.outgoingMax ?? settings.messagesPerLiveQueryMax * settings.interest.liveQueriesMax
         outgoing = BatchQueue(
             bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.batchBytesMax, countMax: outgoingMax)
@@ -113,29 +121,29 @@ package struct GatewayMachine: Sendable {
     // MARK: Life and time
 
     /// Withdraws what a former process of the same name may have left behind; call it before the first subscription.
-    package mutating func started(shardCount: Int) -> [Effect] {
-        effects(of: ShardID.all(count: shardCount).map { .tell($0, .leave(gateway: gateway)) })
+    package mutating func started() -> [Effect] {
+        effects(of: ShardID.all(count: settings.interest.shardCount).map { .tell($0, .leave(gateway: gateway)) })
     }
 
     package mutating func ticked(_ connection: BrokerConnection, nowMs: Int64) -> [Effect] {
-        var effects: [Effect] = []
+        var actions: [InterestMachine.Action] = []
         if connection.isConnected, connection.reconnects != reconnects {
             reconnects = connection.reconnects
-            effects += self.effects(of: interest.brokerReconnected(nowMs: nowMs))
+            actions += interest.brokerReconnected(nowMs: nowMs)
         }
-        effects += self.effects(of: interest.timeReached(nowMs: nowMs))
+        var effects = self.effects(of: actions + interest.timeReached(nowMs: nowMs))
         if ticks % settings.sampleEveryTicks == 0 { effects.append(.sample(counts)) }
         ticks += 1
         return effects
     }
 
-    /// Handles a change of routes by operators.
-    /// - Parameter route: returns the routes from now on; nil: the function given to `init` does.
-    package mutating func routesChanged(
-        to route: (@Sendable (LiveQuery) -> ShardRoute)? = nil, nowMs: Int64
-    ) -> [Effect] {
-        effects(of: interest.routesChanged(to: route, nowMs: nowMs))
+    /// Handles a change of the overrides by operators. From now on, and not before, subscriptions follow their routes.
+    package mutating func overridesChanged(_ overrides: ClusterOverrides, nowMs: Int64) -> [Effect] {
+        effects(of: interest.overridesChanged(overrides, nowMs: nowMs))
     }
+
+    /// Returns the shard of a live query by the latest overrides.
+    package func shard(of query: LiveQuery) -> ShardID { interest.route(of: query).shard }
 
     /// Withdraws all interest; the gateway may stop once `isIdle`.
     package mutating func leave() -> [Effect] { effects(of: interest.leave()) }
@@ -194,8 +202,30 @@ package struct GatewayMachine: Sendable {
 
     // MARK: Messages to shards
 
-    /// Returns the next batch; the previous one, if any, is over. Empty: no message is queued until the next `send`.
-    package mutating func nextBatch() -> [Outgoing] { outgoing.nextBatch() }
+    /// Begins the batch that `gather` announced.
+    package mutating func batchDue() -> [Effect] {
+        precondition(appending == nil, "a batch of \(gateway) is due while one is in flight")
+        return beginBatch()
+    }
+
+    /// Handles the answer to an append; any other answer is ignored.
+    /// - Parameter problem: the reason why messages may not have been appended.
+    package mutating func batchAppended(_ call: CallID, problem: String?) -> [Effect] {
+        guard call == lastCall, let count = appending else { return [] }
+        let report = problem.map { [Effect.reportUnsent(count, reason: $0)] } ?? []
+        return report + beginBatch()
+    }
+
+    private mutating func beginBatch() -> [Effect] {
+        let batch = outgoing.nextBatch()
+        guard !batch.isEmpty else {
+            appending = nil
+            return []
+        }
+        lastCall += 1
+        appending = batch.count
+        return [.append(lastCall, batch)]
+    }
 
     /// The number of queued messages, including the batch in flight.
     package var outgoingCount: Int { outgoing.totalCount }
@@ -206,7 +236,7 @@ package struct GatewayMachine: Sendable {
         for action in actions {
             switch action {
             case .tell(let shard, let message):
-                if outgoing.offer((shard, message), bytes: message.byteCount) == .begin { effects.append(.send) }
+                if outgoing.offer((shard, message), bytes: message.byteCount) == .begin { effects.append(.gather) }
             case .deliver(let hubs, let key, let delivery, let answers):
                 effects.append(.deliver(hubs: hubs, key: key, delivery, answers: answers))
             case .readEpoch(let shard, let call): effects.append(.readEpoch(shard, call: call))

@@ -56,8 +56,8 @@ package struct MembershipMachine: Sendable {
         case removeEntry(CallID, NodeID, payload: [UInt8])
         /// Call `WorkerMachine.nodesListed` of this node's worker.
         case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
-        /// Make this node's gateway follow the changed placements.
-        case updateRoutes
+        /// Call `GatewayMachine.overridesChanged` of this node's gateway.
+        case updateGateway(ClusterOverrides)
         /// An operator drains this node: ask its sessions to reconnect elsewhere. The announcement makes its shards
         /// move.
         case drainSessions
@@ -194,7 +194,7 @@ package struct MembershipMachine: Sendable {
         guard read.generation != overrides.generation else { return [] }
         let wasDrained = isDrainedByOperator
         overrides = read
-        var effects: [Effect] = [.report(.overridesChanged(generation: read.generation)), .updateRoutes]
+        var effects: [Effect] = [.report(.overridesChanged(generation: read.generation)), .updateGateway(read)]
         if isDrainedByOperator != wasDrained {
             effects.append(.report(.drainChanged(isDrained: isDrainedByOperator)))
             if isDrainedByOperator { effects.append(.drainSessions) }

@@ -5,8 +5,10 @@ import Sharding
 package protocol PublishingRules {
     /// The greatest deployment id that is loaded, together with all earlier ones.
     var generation: Int64 { get }
-    /// The queries that a mutation can refresh, in all served versions.
-    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]
+    /// The queries that a mutation can refresh, in all served versions; nil: it may concern any query.
+    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]?
+    /// The parts of the writer's `auth` that conditions on the mutation read.
+    func authReads(of mutation: OperationReference) -> AuthReads
 }
 
 /// An event to append to the streams of some shards.
@@ -36,10 +38,9 @@ struct EventRouting: Sendable {
         of row: OutboxRow, mutation: OperationReference?, overrides: ClusterOverrides, rules: some PublishingRules,
         nowMs: Int64
     ) -> Set<ShardID> {
-        guard let mutation else { return Set(allShards) }
+        guard let mutation, let queries = rules.queriesRefreshed(by: mutation) else { return Set(allShards) }
         return Set(row.shards).union(
-            ShardRouting.shards(
-                of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, overrides: overrides, nowMs: nowMs))
+            ShardRouting.shards(of: queries, shardCount: shardCount, overrides: overrides, nowMs: nowMs))
     }
 
     /// Groups publications into batches of at most `bytesMax`; a larger event forms its own batch.

@@ -23,20 +23,16 @@ package struct PublisherMachine: Sendable {
         package init() {}
     }
 
-    /// A committed event and the generations by which its shards were chosen.
+    /// A committed event and the targets that were chosen before its commit.
     package struct Committed: Sendable {
         package let row: OutboxRow
         package let mutation: OperationReference
-        /// The generation of the overrides.
-        package let generation: UInt64
-        /// The generation of the catalogs.
-        package let catalogGeneration: Int64
+        package let targets: RefreshTargets
 
-        package init(row: OutboxRow, mutation: OperationReference, generation: UInt64, catalogGeneration: Int64) {
+        package init(row: OutboxRow, mutation: OperationReference, targets: RefreshTargets) {
             self.row = row
             self.mutation = mutation
-            self.generation = generation
-            self.catalogGeneration = catalogGeneration
+            self.targets = targets
         }
     }
 
@@ -152,7 +148,7 @@ package struct PublisherMachine: Sendable {
         }
         var added: [Publication] = []
         for event in batch
-        where event.generation != overrides.generation || event.catalogGeneration != rules.generation {
+        where event.targets.generation != overrides.generation || event.targets.catalogGeneration != rules.generation {
             let shards = routing.shards(
                 of: event.row, mutation: event.mutation, overrides: overrides, rules: rules, nowMs: nowMs
             ).subtracting(event.row.shards)

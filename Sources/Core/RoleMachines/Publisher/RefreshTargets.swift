@@ -7,15 +7,33 @@ package struct RefreshTargets: Sendable, Hashable {
     package let shards: [ShardID]
     /// The parts of the writer's `auth` that conditions read.
     package let authReads: AuthReads
+    /// Whether the catalogs tell which queries the mutation could refresh; otherwise every shard receives its events.
+    package let isKnown: Bool
+    /// The generation of the overrides by which the shards were chosen.
+    package let generation: UInt64
+    /// The generation of the catalogs by which the shards were chosen.
+    package let catalogGeneration: Int64
 
-    package init(shards: [ShardID], authReads: AuthReads) {
-        self.shards = shards
-        self.authReads = authReads
+    /// Chooses the targets before the mutation's transaction begins. `PublisherMachine` compares the generations with
+    /// those in force after its commit.
+    package init(
+        of mutation: OperationReference, rules: some PublishingRules, overrides: ClusterOverrides, shardCount: Int,
+        nowMs: Int64
+    ) {
+        let queries = rules.queriesRefreshed(by: mutation)
+        isKnown = queries != nil
+        shards =
+            queries.map {
+                ShardRouting.shards(of: $0, shardCount: shardCount, overrides: overrides, nowMs: nowMs)
+            } ?? ShardID.all(count: shardCount)
+        authReads = rules.authReads(of: mutation)
+        generation = overrides.generation
+        catalogGeneration = rules.generation
     }
 }
 
 /// A cache of targets for one state of the catalogs, compared by identity, and one generation of overrides.
-/// Bound: the number of mutations in the catalogs.
+/// Bound: the number of mutations in the catalogs; those that these do not know are not cached.
 package struct RefreshTargetsCache<Catalogs: AnyObject & Sendable>: Sendable {
     /// Retained, so that no other object can have the same identity.
     private var catalogs: Catalogs?
@@ -35,7 +53,7 @@ package struct RefreshTargetsCache<Catalogs: AnyObject & Sendable>: Sendable {
         _ overrides: ClusterOverrides
     ) {
         // While any operation is split, the shards may also depend on the time.
-        guard overrides.splits.isEmpty else { return }
+        guard targets.isKnown, overrides.splits.isEmpty else { return }
         if self.catalogs !== catalogs || overridesGeneration != overrides.generation {
             self.catalogs = catalogs
             overridesGeneration = overrides.generation

@@ -8,6 +8,9 @@ import Streams
 /// previously recorded ones. What a former owner read counts only on the same timeline of the database, because that
 /// owner may have died unaware of a failover. Therefore the lease request names the timeline, and a grant counts only
 /// if the database is still on that timeline when it records the epoch.
+///
+/// The floor is the newest recorded epoch or the database's clock, whichever is greater: if the database and the broker
+/// both lost epochs, or these were recorded by an earlier version, the clock is ahead of every granted epoch.
 struct EpochNegotiation: Sendable {
     /// One retry if the broker knows a newer epoch or another worker recorded one meanwhile; the next tick starts over.
     static let triesMax = 2
@@ -55,16 +58,16 @@ struct EpochNegotiation: Sendable {
     ) -> Action {
         switch (step, reply) {
         case (_, .failed(let problem)): return .giveUp(problem: problem)
-        case (.readingFloor, .epochs(_, let floor)):
-            self.floor = floor
+        case (.readingFloor, .epochs(let recorded, let clockMs)):
+            floor = max(recorded, clockMs)
             return request(timeline, isRequested: isRequested, nowMs: nowMs)
         case (.recording(let grant), .recorded(let isRecorded)):
             if isRecorded, timeline == basis { return .end(.granted(grant)) }
             guard tries < Self.triesMax else { return .giveUp(problem: Self.raced) }
             step = .readingFloorAgain(above: grant.epoch)
             return .database(.readEpochs(shard))
-        case (.readingFloorAgain(let granted), .epochs(_, let floor)):
-            self.floor = max(granted, floor)
+        case (.readingFloorAgain(let granted), .epochs(let recorded, let clockMs)):
+            floor = max(granted, recorded, clockMs)
             return request(timeline, isRequested: isRequested, nowMs: nowMs)
         case (.readingFloor, _), (.asking, _), (.recording, _), (.readingFloorAgain, _):
             preconditionFailure("\(reply) does not answer \(step) of \(shard)")

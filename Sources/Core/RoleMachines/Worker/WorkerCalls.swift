@@ -53,9 +53,8 @@ extension WorkerMachine {
 
     /// The answer to a `DatabaseCall`.
     package enum DatabaseReply: Sendable, Hashable {
-        /// The newest recorded epoch of the shard, 0 if none, and the floor that a new epoch must exceed, which also
-        /// depends on the database's clock.
-        case epochs(recorded: UInt64, floor: UInt64)
+        /// The newest recorded epoch of the shard, 0 if none, and the time of the database's clock.
+        case epochs(recorded: UInt64, clockMs: UInt64)
         /// False: an epoch that is not below this one is already recorded.
         case recorded(Bool)
         /// The call timed out or was refused. It may have been executed.

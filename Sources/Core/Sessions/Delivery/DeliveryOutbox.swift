@@ -1,6 +1,7 @@
 package import LiveModel
 
-/// The results that one session has yet to write: at most one per subscription; the newest wins.
+/// The results that one session has yet to write: at most one per subscription; the newest wins. Decides about every
+/// update of a session's subscriptions, for the sessions of the gateway and of the simulator.
 ///
 /// While the socket keeps up, nothing is stored here. For a session that does not read, pending results are held by
 /// reference to the shared bytes; it is to be closed once they and its unwritten bytes exceed `bytesMax`.
@@ -38,16 +39,25 @@ package struct DeliveryOutbox<Pending> {
         return .hold
     }
 
+    /// A refresh failed, and the error is written now: a pending result of the subscription is older and is dropped.
+    package mutating func failed(id: String) { drop(id) }
+
     /// The subscription ended: its pending result is dropped.
-    package mutating func discard(id: String) {
+    package mutating func ended(id: String) { drop(id) }
+
+    /// The session ended: nothing is written any more.
+    package mutating func removeAll() { self = DeliveryOutbox(bytesMax: bytesMax) }
+
+    private mutating func drop(_ id: String) {
         guard let dropped = pending.removeValue(forKey: id) else { return }
         pendingBytes -= dropped.bytes
         order.removeAll { $0 == id }
     }
 
-    /// The socket drained: returns what to write next, from the subscription that has waited longest.
-    package mutating func next() -> (id: String, item: Pending)? {
-        guard !order.isEmpty else { return nil }
+    /// Some of the unwritten bytes were written. Returns what to write next, from the subscription that has waited
+    /// longest; nil: nothing, or the socket does not keep up.
+    package mutating func next(unwrittenBytes: Int) -> (id: String, item: Pending)? {
+        guard unwrittenBytes == 0, !order.isEmpty else { return nil }
         let id = order.removeFirst()
         guard let taken = pending.removeValue(forKey: id) else { return nil }
         pendingBytes -= taken.bytes

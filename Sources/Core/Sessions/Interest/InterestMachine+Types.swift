@@ -15,7 +15,7 @@ extension InterestMachine {
         package var liveQueriesMax = 200_000
         /// Time after which subscribers whose live query no owner has answered get an error; 0: never.
         package var answerMaxMs: Int64 = 30_000
-        /// The shards of the cluster; messages that name others are refused.
+        /// The shards of the cluster, to which live queries are routed; messages that name others are refused.
         package var shardCount = 64
 
         var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }

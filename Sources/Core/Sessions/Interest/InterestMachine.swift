@@ -1,4 +1,5 @@
 package import LiveModel
+package import Sharding
 
 /// The state machine of a gateway's interest in the live queries that its sessions subscribe to.
 ///
@@ -14,7 +15,8 @@ package import LiveModel
 package struct InterestMachine: Sendable {
     package let gateway: NodeID
     private let settings: Settings
-    private var route: @Sendable (LiveQuery) -> ShardRoute
+    /// Determine the routes of live queries.
+    private var overrides = ClusterOverrides()
     private var table = InterestTable()
     package private(set) var lastAnnouncement: UInt64
     /// The id of the last epoch read.
@@ -24,17 +26,17 @@ package struct InterestMachine: Sendable {
     /// The number of moves of live queries to another route since the start.
     package private(set) var movedCount = 0
 
-    /// - Parameters:
-    ///   - firstAnnouncement: greater than any announcement number of a former process under this name.
-    ///   - route: returns the current route of a live query; after a change, call `routesChanged`.
-    package init(
-        gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0,
-        route: @escaping @Sendable (LiveQuery) -> ShardRoute
-    ) {
+    /// Makes a machine that routes live queries without overrides until `overridesChanged`.
+    /// - Parameter firstAnnouncement: greater than any announcement number of a former process under this name.
+    package init(gateway: NodeID, settings: Settings, firstAnnouncement: UInt64 = 0) {
         self.gateway = gateway
         self.settings = settings
         self.lastAnnouncement = firstAnnouncement
-        self.route = route
+    }
+
+    /// Returns the route of a live query by the latest overrides.
+    package func route(of query: LiveQuery) -> ShardRoute {
+        ShardRouting.route(of: query, shardCount: settings.shardCount, overrides: overrides)
     }
 
     // MARK: Reports
@@ -59,7 +61,7 @@ package struct InterestMachine: Sendable {
             let ended = try makeRoom()
             table.insert(
                 InterestEntry(
-                    query, route(query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
+                    query, route(of: query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     nextAnnouncement: next)
             )
             expectAnswer(key, nowMs: nowMs)
@@ -118,20 +120,18 @@ package struct InterestMachine: Sendable {
         }
     }
 
-    /// Handles a change of routes: announces moved live queries on their new route, then withdraws them from the old
-    /// shard. Later messages from the old shard are dropped.
-    /// - Parameter changed: returns the routes from now on; nil: the function given to `init` does.
-    package mutating func routesChanged(
-        to changed: (@Sendable (LiveQuery) -> ShardRoute)? = nil, nowMs: Int64
-    ) -> [Action] {
-        let route = changed ?? route
-        self.route = route
+    /// Handles a change of the overrides: announces moved live queries on their new route, then withdraws them from the
+    /// old shard. Later messages from the old shard are dropped.
+    package mutating func overridesChanged(_ overrides: ClusterOverrides, nowMs: Int64) -> [Action] {
+        self.overrides = overrides
         var actions: [Action] = []
-        for key in table.keys(where: { route($0.query) != $0.route }) {
+        for key in table.keys(where: { route(of: $0.query) != $0.route }) {
             let next = lastAnnouncement + 1
-            let (former, shard) = table.update(key) { entry in
+            let (former, shard) = table.update(key) { [shardCount = settings.shardCount] entry in
                 let former = entry.route.shard
-                entry.move(to: route(entry.query), nextAnnouncement: next)
+                entry.move(
+                    to: ShardRouting.route(of: entry.query, shardCount: shardCount, overrides: overrides),
+                    nextAnnouncement: next)
                 return (former, entry.route.shard)
             }
             actions += announce(key, nowMs: nowMs)

@@ -20,8 +20,18 @@ package struct LatestRead<Value: Sendable>: Sendable {
         self.generation = generation
     }
 
-    /// Whether the copy is of this generation, so that it need not be read again.
-    package func isOf(generation: UInt64) -> Bool { self.generation == generation }
+    /// The step that leads to a value as of some time after the generation was requested.
+    package enum Step: Sendable {
+        /// The copy is up to date.
+        case useCopy(Value)
+        /// Read the value, then call `end`.
+        case read(Ticket)
+    }
+
+    /// Handles the generation that the server reported.
+    package mutating func generationRead(_ generation: UInt64) -> Step {
+        self.generation == generation ? .useCopy(value) : .read(begin())
+    }
 
     /// Call before the read is sent.
     package mutating func begin() -> Ticket {

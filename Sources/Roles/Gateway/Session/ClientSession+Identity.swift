@@ -51,33 +51,24 @@ extension ClientSession {
         return nil
     }
 
-    /// Continues the subscriptions under the new token where it permits them. If the token changes the live query, the
-    /// new one replaces the old one.
+    /// Continues the subscriptions under the new token where it permits them.
     private func recheckSubscriptions() {
         let returning = suspended
         suspended = [:]
-        for (id, operation) in returning.sorted(by: { $0.key < $1.key }) {
-            guard let resolved = operation.resolved?.with(auth: identity.auth) else { continue }
-            do throws(RequestError) {
-                if let refusal = resolved.refusal(nowMs: executor.clock.nowMs()) { throw refusal }
-                try follow(id, resolved, known: nil, delta: operation.delta, isNew: false)
-            } catch {
-                perform(machine.failed(id: id, [error]))
-            }
-        }
+        for (id, operation) in returning.sorted(by: { $0.key < $1.key }) { recheck(id, operation, followed: nil) }
         for id in operations.followedIDs {
-            guard let operation = operations[id], let resolved = operation.resolved?.with(auth: identity.auth) else {
-                continue
-            }
-            if let refusal = resolved.refusal(nowMs: executor.clock.nowMs()) {
-                stop(id)
-                perform(machine.failed(id: id, [refusal]))
-                continue
-            }
-            if resolved.liveQuery.key == operation.handle.key {
-                operation.resolved = resolved
-                continue
-            }
+            if let operation = operations[id] { recheck(id, operation, followed: operation.handle.key) }
+        }
+    }
+
+    private func recheck(_ id: String, _ operation: FollowedOperation, followed: LiveQueryKey?) {
+        guard let resolved = operation.resolved?.with(auth: identity.auth) else { return }
+        switch change(of: resolved, followed: followed) {
+        case .goesOn: operation.resolved = resolved
+        case .ends(let refusal):
+            stop(id)
+            perform(machine.failed(id: id, [refusal]))
+        case .restarts:
             stop(id)
             do throws(RequestError) {
                 try follow(id, resolved, known: nil, delta: operation.delta, isNew: false)
@@ -85,6 +76,11 @@ extension ClientSession {
                 perform(machine.failed(id: id, [error]))
             }
         }
+    }
+
+    private func change(of resolved: ResolvedOperation, followed: LiveQueryKey?) -> TokenChange {
+        TokenChange(
+            followed: followed, key: resolved.liveQuery.key, refusal: resolved.refusal(nowMs: executor.clock.nowMs()))
     }
 
     /// Schedules the end of the token, after which nothing is delivered on it.
@@ -101,13 +97,25 @@ extension ClientSession {
     /// Handles the end of the token. A client that can send a new one has a grace period (`tokenGraceMs`), in which
     /// the operations that need a token are suspended and the others continue.
     private func tokenExpired() {
-        guard traits.takesNewTokens else { return identityEnded(.tokenExpired) }
-        for id in operations.followedIDs {
-            guard let operation = operations[id], needsToken(operation) else { continue }
+        let followed = operations.followedIDs.compactMap { id in
+            operations[id].map { operation in
+                let signedOut = operation.resolved?.with(auth: nil)
+                return (id, signedOut.map { change(of: $0, followed: operation.handle.key) })
+            }
+        }
+        switch TokenEnd(takesNewTokens: traits.takesNewTokens, followed: followed) {
+        case .endsAll: identityEnded(.tokenExpired)
+        case .goesOn: perform(machine.expired(ids: [], .tokenExpired))
+        case .suspends(let ids): suspend(ids)
+        }
+    }
+
+    private func suspend(_ ids: [String]) {
+        for id in ids {
+            let operation = operations[id]
             stop(id)
             suspended[id] = operation
         }
-        if suspended.isEmpty { return perform(machine.expired(ids: [], .tokenExpired)) }
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
         timers.expiry = connection.eventLoop.scheduleTask(in: .milliseconds(tokenGraceMs)) {
             let session = bound.value
@@ -116,13 +124,6 @@ extension ClientSession {
             session.suspended = [:]
             session.perform(session.machine.expired(ids: ids, .tokenExpired))
         }
-    }
-
-    /// Whether the operation is refused to signed-out clients, or shows them something else.
-    private func needsToken(_ operation: FollowedOperation) -> Bool {
-        guard let signedOut = operation.resolved?.with(auth: nil) else { return true }
-        return signedOut.refusal(nowMs: executor.clock.nowMs()) != nil
-            || signedOut.liveQuery.key != operation.handle.key
     }
 
     /// Ends all subscriptions with the protocol's own signal.

@@ -19,7 +19,7 @@ extension ClientSession {
                 return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
-                session.lastUse = .now()
+                session.idle.used(nowMs: NIODeadline.now().ms)
                 let isAwaited = session.operations.oneShots.finished(run)
                 if isAwaited {
                     switch outcome {

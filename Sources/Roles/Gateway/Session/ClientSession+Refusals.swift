@@ -3,29 +3,26 @@ import Sessions
 
 /// Refusals of subscriptions that wait for a repeated request under the same id.
 extension ClientSession {
-    /// The time that a refusal waits: more than lies between two messages that a client sends in a row.
-    static var refusalDelayMs: Int64 { 20 }
-    /// The most refusals that wait; further ones are sent at once.
-    static var refusalsMax: Int { 256 }
-
     func refuse(_ id: String, _ bytes: [UInt8]) {
-        refusals.removeValue(forKey: id)?.timer.cancel()
-        guard refusals.count < Self.refusalsMax else { return connection.send(message: ByteBuffer(bytes: bytes)) }
-        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        let timer = connection.eventLoop.scheduleTask(in: .milliseconds(Self.refusalDelayMs)) {
-            guard let refusal = bound.value.refusals.removeValue(forKey: id) else { return }
-            bound.value.connection.send(message: ByteBuffer(bytes: refusal.bytes))
+        switch refusals.refused(id, bytes, nowMs: NIODeadline.now().ms) {
+        case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
+        case .hold: break
+        case .setTimer(let ms): armRefusals(afterMs: ms)
         }
-        refusals[id] = (bytes, timer)
+    }
+
+    private func armRefusals(afterMs: Int64) {
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        timers.refusals = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
+            let session = bound.value
+            let (due, nextMs) = session.refusals.timerFired(nowMs: NIODeadline.now().ms)
+            for bytes in due { session.connection.send(message: ByteBuffer(bytes: bytes)) }
+            if let nextMs { session.armRefusals(afterMs: nextMs) }
+        }
     }
 
     /// Sends all refusals now, before the connection is closed.
     func sendRefusals() {
-        let waiting = refusals.sorted { $0.key < $1.key }
-        refusals = [:]
-        for (_, refusal) in waiting {
-            refusal.timer.cancel()
-            connection.send(message: ByteBuffer(bytes: refusal.bytes))
-        }
+        for bytes in refusals.takeAll() { connection.send(message: ByteBuffer(bytes: bytes)) }
     }
 }

@@ -4,29 +4,24 @@ import Sessions
 
 /// The runs of live queries that the client requests.
 extension ClientSession {
-    /// Runs a live query again at the client's request. The next result is the response, with a time-out. One run at a
-    /// time: requests in between lead to one more run.
+    /// Runs a live query again at the client's request. The next result is the response, with a time-out.
     func rerun(_ id: String) {
-        guard let operation = operations[id] else { return }
-        guard reruns[id] == nil else {
-            reruns[id]?.repeats = true
-            return
-        }
-        guard hub.rerun(operation.handle) else { return }
+        guard let operation = operations[id], reruns.requested(id) else { return }
+        guard hub.rerun(operation.handle) else { return reruns.ended(id) }
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        let timer = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
+        rerunTimers[id] = connection.eventLoop.scheduleTask(in: .milliseconds(rerunTimeoutMs)) {
             let session = bound.value
-            session.reruns[id] = nil
+            session.rerunTimers[id] = nil
+            session.reruns.ended(id)
             let error = RequestError(.unavailable, "the query did not run again in time")
             session.perform(session.machine.refreshFailed(id: id, [error]))
         }
-        reruns[id] = (timer, false)
     }
 
     /// Ends the time-out of a run that has been answered.
     func rerunAnswered(_ id: String) {
-        guard !reruns.isEmpty, let answered = reruns.removeValue(forKey: id) else { return }
-        answered.timer.cancel()
-        if answered.repeats { rerun(id) }
+        guard !rerunTimers.isEmpty, let timer = rerunTimers.removeValue(forKey: id) else { return }
+        timer.cancel()
+        if reruns.answered(id) { rerun(id) }
     }
 }

@@ -15,11 +15,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     /// The properties of the machine's protocol.
     let traits: SessionTraits
     var operations: LiveOperations
-    /// Time-outs of runs that the client requested. Bounded by the followed operations.
-    var reruns: [String: (timer: Scheduled<Void>, repeats: Bool)] = [:]
+    var reruns = RerunQueue()
+    /// Time-outs of the runs that `reruns` awaits.
+    var rerunTimers: [String: Scheduled<Void>] = [:]
     let rerunTimeoutMs: Int64
-    /// Refusals that are sent soon. Bound: `refusalsMax`.
-    var refusals: [String: (bytes: [UInt8], timer: Scheduled<Void>)] = [:]
+    /// Refusals that are sent soon.
+    var refusals = HeldRefusals()
     /// Subscriptions whose token has expired; they wait for a new one. Bounded as the followed operations.
     var suspended: [String: FollowedOperation] = [:]
     let tokenGraceMs: Int64
@@ -27,9 +28,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     var timers = SessionTimers()
     /// The client's address; nil if addresses are unknown or not counted.
     private let address: QuotaSubject?
-    private let idleTimeoutMs: Int64
-    /// The later of the client's last message and the end of the last operation.
-    var lastUse = NIODeadline.now()
+    var idle: IdleClock
     private(set) var isClosed = false
     private var inputHasEnded = false
     private let permit: SessionPermit
@@ -40,7 +39,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         limits: SessionLimits, address: QuotaSubject? = nil, permit: SessionPermit
     ) {
         self.address = address
-        self.idleTimeoutMs = limits.idleTimeoutMs
+        idle = IdleClock(timeoutMs: limits.idleTimeoutMs, nowMs: NIODeadline.now().ms)
         self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.tokenGraceMs = limits.tokenGraceMs
         self.connection = connection
@@ -61,22 +60,18 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 if session.connection.pendingBytes == 0 { session.perform(session.machine.keepAliveDue()) }
             }
         }
-        if idleTimeoutMs > 0 { armIdle(afterMs: idleTimeoutMs) }
+        if idle.timeoutMs > 0 { armIdle(afterMs: idle.timeoutMs) }
         perform(self.machine.opened())
     }
 
-    /// Sets the session's idle timer, which checks `lastUse` when it fires.
     private func armIdle(afterMs: Int64) {
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
         timers.idle = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
             let session = bound.value
-            let unused = NIODeadline.now() - session.lastUse
-            let leftMs = session.idleTimeoutMs - unused.nanoseconds / 1_000_000
-            if session.machine.operationCount > 0 {
-                session.armIdle(afterMs: session.idleTimeoutMs)
-            } else if leftMs > 0 {
-                session.armIdle(afterMs: leftMs)
-            } else {
+            let hasOperations = session.machine.operationCount > 0
+            switch session.idle.timerFired(hasOperations: hasOperations, nowMs: NIODeadline.now().ms) {
+            case .wait(let ms): session.armIdle(afterMs: ms)
+            case .end:
                 session.timers.idle = nil
                 session.perform(session.machine.close(1001, "Idle"))
             }
@@ -92,12 +87,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     // MARK: WebSocketHandler
 
     package func received(text: ByteBuffer) {
-        lastUse = .now()
+        idle.used(nowMs: NIODeadline.now().ms)
         perform(machine.received(text: Array(text.readableBytesView)))
     }
 
     package func received(binary: ByteBuffer) {
-        lastUse = .now()
+        idle.used(nowMs: NIODeadline.now().ms)
         perform(machine.received(binary: Array(binary.readableBytesView)))
     }
 
@@ -108,17 +103,15 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         operations.stopAll()
         suspended = [:]
         executor.quotas.release(.session, for: identity.subjects)
-        for rerun in reruns.values { rerun.timer.cancel() }
-        reruns = [:]
-        for refusal in refusals.values { refusal.timer.cancel() }
-        refusals = [:]
+        for timer in rerunTimers.values { timer.cancel() }
+        (rerunTimers, reruns, refusals) = ([:], RerunQueue(), HeldRefusals())
         permit.end()
     }
 
     package func writabilityChanged(pendingBytes: Int) {
         guard pendingBytes == 0 else { return }
         connection.gathered {
-            while connection.pendingBytes == 0, let (id, shared) = operations.next() {
+            while let (id, shared) = operations.next(unwrittenBytes: connection.pendingBytes) {
                 write(shared, id, operations[id])
             }
         }
@@ -184,10 +177,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 connection.close(code: code, reason: reason)
             case .authenticate(let credentials): authenticate(credentials)
             case .start(let id, let request, let mode):
-                refusals.removeValue(forKey: id)?.timer.cancel()
+                refusals.withdraw(id)
                 start(id, request, mode)
             case .refuse(let id, let bytes): refuse(id, bytes)
-            case .withdrawRefusal(let id): refusals.removeValue(forKey: id)?.timer.cancel()
+            case .withdrawRefusal(let id): refusals.withdraw(id)
             case .stop(let id): stop(id, lingers: false)
             case .rerun(let id): rerun(id)
             case .end(let error): connection.end(error)
@@ -238,9 +231,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     }
 
     func stop(_ id: String, lingers: Bool = true) {
-        reruns.removeValue(forKey: id)?.timer.cancel()
+        if let timer = rerunTimers.removeValue(forKey: id) {
+            timer.cancel()
+            reruns.ended(id)
+        }
         suspended[id] = nil
-        if operations.stop(id, lingers: lingers) { lastUse = .now() }
+        if operations.stop(id, lingers: lingers) { idle.used(nowMs: NIODeadline.now().ms) }
     }
 
     /// Runs `work` in a task and passes its outcome to `then` on the event loop, unless the session has closed.

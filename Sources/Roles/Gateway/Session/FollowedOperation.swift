@@ -60,7 +60,7 @@ final class FollowedOperation {
             case .close: return .close
             }
         case .failed(let error):
-            outbox.discard(id: id)
+            outbox.failed(id: id)
             delta.failed()
             return .fail(error)
         }

@@ -50,7 +50,7 @@ struct LiveOperations {
             let operation = FollowedOperation(
                 resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
             if let former = followed.updateValue(operation, forKey: id) {
-                outbox.discard(id: id)
+                outbox.ended(id: id)
                 end(former, lingers: true)
             }
             return immediate
@@ -67,9 +67,9 @@ struct LiveOperations {
         operation.deliver(delivery, id: id, into: &outbox, unwrittenBytes: unwrittenBytes, executor)
     }
 
-    /// The connection drained: returns the result to write next.
-    mutating func next() -> (id: String, result: SharedResult)? {
-        guard let (id, result) = outbox.next() else { return nil }
+    /// Returns the result to write next, if the connection keeps up.
+    mutating func next(unwrittenBytes: Int) -> (id: String, result: SharedResult)? {
+        guard let (id, result) = outbox.next(unwrittenBytes: unwrittenBytes) else { return nil }
         return (id, result)
     }
 
@@ -98,7 +98,7 @@ struct LiveOperations {
     mutating func stop(_ id: String, lingers: Bool = true) -> Bool {
         waiting.giveUp(id)
         oneShots.giveUp(id)
-        outbox.discard(id: id)
+        outbox.ended(id: id)
         guard let operation = followed.removeValue(forKey: id) else { return false }
         end(operation, lingers: lingers)
         return true
@@ -108,6 +108,7 @@ struct LiveOperations {
     mutating func stopAll() {
         for operation in followed.values { end(operation, lingers: true) }
         followed = [:]
+        outbox.removeAll()
         waiting.removeAll()
         for task in oneShots.giveUpAll() { task.cancel() }
     }

@@ -8,15 +8,23 @@ struct SessionTimers {
     /// The end of the token.
     var expiry: Scheduled<Void>?
     var idle: Scheduled<Void>?
+    /// Sends the refusals that are due.
+    var refusals: Scheduled<Void>?
     var keepAlive: RepeatedTask?
 
     mutating func cancel() {
         opening?.cancel()
         expiry?.cancel()
         idle?.cancel()
+        refusals?.cancel()
         keepAlive?.cancel()
         self = SessionTimers()
     }
+}
+
+extension NIODeadline {
+    /// The time in milliseconds, for the machines of a session.
+    var ms: Int64 { Int64(uptimeNanoseconds / 1_000_000) }
 }
 
 extension EventLoop {

@@ -93,7 +93,7 @@ package final class ResultStream: LiveSession {
     }
 
     private func drained() {
-        while !isOver, exchange.pendingBytes == 0, let (_, shared) = outbox.next() { write(shared) }
+        while let (_, shared) = outbox.next(unwrittenBytes: exchange.pendingBytes) { write(shared) }
     }
 
     private func write(_ shared: SharedResult) {
@@ -127,6 +127,7 @@ package final class ResultStream: LiveSession {
         timers.cancel()
         if let operation { hub.unsubscribe(operation.handle) }
         operation = nil
+        outbox.removeAll()
         session.permit.end()
     }
 

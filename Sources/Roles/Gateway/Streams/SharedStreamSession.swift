@@ -195,7 +195,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     private func drained() {
-        while let exchange, exchange.pendingBytes == 0, let (id, shared) = operations.next() {
+        while let exchange, let (id, shared) = operations.next(unwrittenBytes: exchange.pendingBytes) {
             shared.write(id: id, as: SharedStreamMachine.format, on: exchange)
         }
     }

@@ -52,9 +52,7 @@ struct NodeRoles: Sendable {
             controlLengthMax: settings.redis.controlLengthMax,
             deltas: DeltaCache(
                 bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),
-            epochs: epochs(node, storage), route: { [directory = cluster.directory] in directory.route(of: $0) },
-            clock: node.clock,
-            logger: node.logger)
+            epochs: epochs(node, storage), clock: node.clock, logger: node.logger)
     }
 
     private static func worker(

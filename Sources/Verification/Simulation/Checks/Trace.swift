@@ -29,7 +29,9 @@ extension InboxMessage {
 extension GatewayMachine.Effect {
     var short: String {
         switch self {
-        case .send: "send"
+        case .gather: "gather"
+        case .append(let id, let messages): "append \(messages.count) #\(id)"
+        case .reportUnsent(let count, let reason): "\(count) not sent: \(reason)"
         case .sample: "sample"
         case .reportLoss(let loss): "lost: \(loss)"
         case .reportProbe: "probe"

@@ -59,7 +59,7 @@ extension World {
                 continue
             }
             let gateway = connection.gateway
-            let shard = gateway.shard(of: connection.query)
+            let shard = gateway.machine.shard(of: connection.query)
             let isRegistered = workers.contains { worker in
                 worker.machine.leases.isServing(shard, nowMs: worker.nowMs)
                     && worker.machine.refresh.liveQueryReports(limit: .max).contains {

@@ -1,4 +1,6 @@
 import LiveModel
+import Sessions
+import Sharding
 
 // Mistakes of a gateway, as changes of the messages that it receives and sends.
 
@@ -29,6 +31,28 @@ extension ControlMessage {
         case .withdraw, .leave, .summary: sabotage != .noWithdrawal
         case .announce: true
         }
+    }
+}
+
+extension Hub.Update {
+    /// Returns the update as a session with this mistake hands it to its outbox; nil if it drops the update.
+    /// - Parameter pending: the number of results that the outbox holds.
+    func tampered(by sabotage: Sabotage?, pending: Int) -> Hub.Update? {
+        guard sabotage == .oldestPendingWins, pending > 0, case .result = self else { return self }
+        return nil
+    }
+}
+
+extension ClusterOverrides {
+    /// Returns the overrides as a gateway with this mistake follows them: without the versions that tell placements
+    /// apart.
+    func tampered(by sabotage: Sabotage?) -> ClusterOverrides {
+        guard sabotage == .positionsTravel else { return self }
+        var tampered = self
+        tampered.splits = splits.mapValues {
+            Split(splits: $0.splits, formerSplits: $0.formerSplits, untilMs: $0.untilMs, version: 0)
+        }
+        return tampered
     }
 }
 

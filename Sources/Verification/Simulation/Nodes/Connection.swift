@@ -53,12 +53,12 @@ final class Connection {
     func deliver(_ update: Hub.Update) {
         guard !isOver else { return }
         silentSinceMs = nil
-        switch update {
+        switch update.tampered(by: gateway.world.sabotage, pending: outbox.count) {
+        case nil: break
         case .failed:
-            outbox.discard(id: "1")
+            outbox.failed(id: "1")
             transmit { client, connection in client.failed(through: connection) }
         case .result(let result):
-            if gateway.world.sabotage == .oldestPendingWins, !outbox.isEmpty { return }
             switch outbox.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
             case .write: write(result)
             case .hold: break
@@ -73,7 +73,7 @@ final class Connection {
             unwrittenBytes -= result.answer.body.count
             client.receive(result, through: connection)
             gateway.later(0) { [self] in
-                while !isOver, unwrittenBytes == 0, let next = outbox.next() { write(next.item) }
+                while let next = outbox.next(unwrittenBytes: unwrittenBytes) { write(next.item) }
             }
         }
     }
@@ -82,6 +82,7 @@ final class Connection {
     func end() {
         guard !isOver else { return }
         isOver = true
+        outbox.removeAll()
         transmit { client, connection in client.connectionLost(connection) }
     }
 

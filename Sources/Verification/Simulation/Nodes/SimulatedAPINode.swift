@@ -69,10 +69,11 @@ final class SimulatedAPINode: Process {
     func mutate(_ entity: String, acknowledged: @escaping (String) -> Void) {
         count += 1
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
-        let row = OutboxRow(event, shards: Workload.eventShards(by: directory.overrides, rules))
-        let committed = PublisherMachine.Committed(
-            row: row, mutation: Workload.mutation, generation: directory.overrides.generation,
-            catalogGeneration: rules.generation)
+        let targets = RefreshTargets(
+            of: Workload.mutation, rules: rules, overrides: directory.overrides, shardCount: Workload.shardCount,
+            nowMs: Workload.noGraceMs)
+        let row = OutboxRow(event, shards: targets.shards)
+        let committed = PublisherMachine.Committed(row: row, mutation: Workload.mutation, targets: targets)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
         if world.sabotage == .publishBeforeCommit { perform(publisher.committed(committed)) }

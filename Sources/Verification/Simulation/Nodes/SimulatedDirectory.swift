@@ -16,8 +16,9 @@ final class SimulatedDirectory {
 
     /// Reads the overrides.
     /// - Parameter then: gets what was read; nil: there was no answer.
-    func read(_ then: @escaping (ClusterOverrides?) -> Void) {
-        let ticket = latest.begin()
+    func read(_ then: @escaping (ClusterOverrides?) -> Void) { read(latest.begin(), then) }
+
+    private func read(_ ticket: LatestRead<ClusterOverrides>.Ticket, _ then: @escaping (ClusterOverrides?) -> Void) {
         process.call {
             $0.overrides
         } then: { [self] answer in
@@ -37,7 +38,10 @@ final class SimulatedDirectory {
             $0.overrides.generation
         } then: { [self] answer in
             guard let answer else { return then(nil) }
-            if latest.isOf(generation: answer) { then(overrides) } else { read(then) }
+            switch latest.generationRead(answer) {
+            case .useCopy(let overrides): then(overrides)
+            case .read(let ticket): read(ticket, then)
+            }
         }
     }
 }

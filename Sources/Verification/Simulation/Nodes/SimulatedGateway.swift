@@ -7,11 +7,9 @@ import Streams
 /// Performs `GatewayMachine` over simulated servers, with two hubs. Some gateways keep their name across a restart,
 /// others are a new node each time.
 final class SimulatedGateway: Process {
-    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0) { _ in
-        ShardRoute(ShardID(0))
-    }
+    private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0)
     private(set) var hubs: [Hub] = []
-    /// The connections of each hub by handle.
+    /// The subscribers by hub.
     private var subscribers: [[Hub.Handle: Connection]] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
@@ -33,8 +31,7 @@ final class SimulatedGateway: Process {
 
     override func started() {
         membership = newMembership()
-        machine = GatewayMachine(
-            gateway: me, settings: world.gatewaySettings, nowMs: nowMs, route: route)
+        machine = GatewayMachine(gateway: me, settings: world.gatewaySettings, nowMs: nowMs)
         hubs = Array(repeating: Hub(), count: World.hubCount)
         subscribers = Array(repeating: [:], count: World.hubCount)
         (connections, isDraining, epochs) = ([:], false, [:])
@@ -71,28 +68,17 @@ final class SimulatedGateway: Process {
     private func newMembership() -> SimulatedMembership {
         SimulatedMembership(self, me, role: .gateway) { [unowned self] change in
             switch change {
-            case .routes: perform(machine.routesChanged(to: route, nowMs: nowMs))
+            case .overrides(let overrides):
+                perform(machine.overridesChanged(overrides.tampered(by: world.sabotage), nowMs: nowMs))
             // The node must be in the node list before it announces interest.
             case .announcedFirst:
-                perform(machine.started(shardCount: Workload.shardCount))
+                perform(machine.started())
                 follower.follow(inbox, after: .zero)
             case .drainSessions: for connection in sortedConnections { close(connection) }
             case .workers: break
             }
         }
     }
-
-    /// Returns the routes according to the overrides that the gateway last read.
-    private var route: @Sendable (LiveQuery) -> ShardRoute {
-        let (overrides, isBlind) = (membership.directory.overrides, world.sabotage == .positionsTravel)
-        return {
-            let route = Workload.route(of: $0, by: overrides)
-            return isBlind ? ShardRoute(route.shard) : route
-        }
-    }
-
-    /// Returns the shard of a live query according to this gateway.
-    func shard(of query: LiveQuery) -> ShardID { Workload.route(of: query, by: membership.directory.overrides).shard }
 
     // MARK: Sessions
 
@@ -167,7 +153,8 @@ final class SimulatedGateway: Process {
         touch()
         for effect in effects {
             switch effect {
-            case .send: later(0) { [self] in send() }
+            case .gather: later(0) { [self] in perform(machine.batchDue()) }
+            case .append(let call, let messages): append(call, messages)
             case .deliver(let indices, let key, let delivery, let answers):
                 for hub in indices { deliver(delivery, key, answers: answers, hub: hub) }
             case .readEpoch(let shard, let call): readEpoch(of: shard, call: call)
@@ -176,7 +163,7 @@ final class SimulatedGateway: Process {
             case .reportEpoch(let shard, _, let recorded):
                 // Postgres may have lost the epochs of owners that this gateway met.
                 epochs[shard] = min(epochs[shard] ?? 0, recorded)
-            case .reportLoss, .reportProbe, .reportResult, .sample: break
+            case .reportUnsent, .reportLoss, .reportProbe, .reportResult, .sample: break
             }
         }
     }
@@ -209,18 +196,16 @@ final class SimulatedGateway: Process {
             inbox, InboxMessage.announceAll(shard: shard, epoch: epoch).fields, lengthMax: World.inboxLengthMax)
     }
 
-    private func send() {
-        let batch = machine.nextBatch()
-        if batch.isEmpty { return }
-        for (shard, message) in batch { world.note("\(me) -> \(shard) \(message.short)") }
-        let sent = batch.filter { [sabotage = world.sabotage] in $0.message.isSent(despite: sabotage) }
+    private func append(_ id: GatewayMachine.CallID, _ messages: [GatewayMachine.Outgoing]) {
+        for (shard, message) in messages { world.note("\(me) -> \(shard) \(message.short)") }
+        let sent = messages.filter { [sabotage = world.sabotage] in $0.message.isSent(despite: sabotage) }
         call { redis in
             for (shard, message) in sent {
                 redis.append(
                     redis.keys.control(shard: shard.number), message.fields, lengthMax: World.controlLengthMax)
             }
-        } then: { [self] _ in
-            send()
+        } then: { [self] (answer: Void?) in
+            perform(machine.batchAppended(id, problem: answer == nil ? "cut off" : nil))
         }
     }
 }

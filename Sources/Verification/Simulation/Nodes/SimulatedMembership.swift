@@ -17,8 +17,7 @@ final class SimulatedMembership {
 
     enum Change {
         case workers([NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
-        /// The overrides changed.
-        case routes
+        case overrides(ClusterOverrides)
         case drainSessions
         /// The attempt to write the node's first entry ended.
         case announcedFirst
@@ -108,7 +107,7 @@ final class SimulatedMembership {
             }
         case .updateWorker(let workers, let gateways, let pins):
             perform(.workers(workers, gateways: gateways, pins: pins))
-        case .updateRoutes: perform(.routes)
+        case .updateGateway(let overrides): perform(.overrides(overrides))
         case .drainSessions: perform(.drainSessions)
         case .endRound(let number): if number == 1 { perform(.announcedFirst) }
         case .report(let report): process.world.note("\(process.name) \(report)")

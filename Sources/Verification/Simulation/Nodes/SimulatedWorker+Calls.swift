@@ -27,10 +27,8 @@ extension SimulatedRedis {
 extension SimulatedPostgres {
     func answer(_ call: WorkerMachine.DatabaseCall) -> WorkerMachine.DatabaseReply {
         switch call {
-        case .readEpochs(let shard):
-            let recorded = recordedEpoch(of: shard)
-            return .epochs(recorded: recorded, floor: max(recorded, clockMs))
-        case .recordEpoch(let epoch, let shard): return .recorded(recordEpoch(epoch, of: shard))
+        case .readEpochs(let shard): .epochs(recorded: recordedEpoch(of: shard), clockMs: clockMs)
+        case .recordEpoch(let epoch, let shard): .recorded(recordEpoch(epoch, of: shard))
         }
     }
 }

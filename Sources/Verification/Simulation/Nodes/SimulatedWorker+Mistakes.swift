@@ -75,10 +75,10 @@ extension SimulatedWorker {
     ) -> WorkerMachine.DatabaseReply {
         switch (world.sabotage, reply, call) {
         case (.epochsByTheClock, .recorded, _): .recorded(true)
-        case (.epochsByTheClock, .epochs(let recorded, let floor), .readEpochs(let shard)),
-            (.epochsNotRecorded, .epochs(let recorded, let floor), .readEpochs(let shard)),
-            (.startUnchecked, .epochs(let recorded, let floor), .readEpochs(let shard)):
-            .epochs(recorded: machine.leases.epoch(of: shard) ?? recorded, floor: floor)
+        case (.epochsByTheClock, .epochs(let recorded, let clockMs), .readEpochs(let shard)),
+            (.epochsNotRecorded, .epochs(let recorded, let clockMs), .readEpochs(let shard)),
+            (.startUnchecked, .epochs(let recorded, let clockMs), .readEpochs(let shard)):
+            .epochs(recorded: machine.leases.epoch(of: shard) ?? recorded, clockMs: max(recorded, clockMs))
         default: reply
         }
     }

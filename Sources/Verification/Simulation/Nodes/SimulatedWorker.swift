@@ -11,7 +11,7 @@ final class SimulatedWorker: Process {
     private(set) var machine: WorkerMachine
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
     private var followed: Set<String> = []
-    private var timerAtMs: Int64?
+    private var earliest = EarliestDeadline()
     private var isDraining = false
     private lazy var membership = newMembership()
     /// The live queries whose statement is in flight.
@@ -60,7 +60,7 @@ final class SimulatedWorker: Process {
         machine = Self.makeMachine(name, world, release: release)
         follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
         (followed, running, readEarly) = ([], [], [:])
-        (timerAtMs, isDraining, stopsAtNextRun) = (nil, false, false)
+        (earliest, isDraining, stopsAtNextRun) = (EarliestDeadline(), false, false)
         membership = newMembership()
         perform(machine.started())
         membership.start()
@@ -118,12 +118,9 @@ final class SimulatedWorker: Process {
     private func perform(_ effects: [WorkerMachine.Effect]) {
         touch()
         for effect in effects { perform(effect) }
-        guard let deadlineMs = machine.nextDeadlineMs, deadlineMs < timerAtMs ?? .max else { return }
-        timerAtMs = deadlineMs
-        later(max(0, deadlineMs - nowMs)) { [self] in
-            guard timerAtMs == deadlineMs else { return }
-            timerAtMs = nil
-            perform(machine.timeReached(nowMs: max(nowMs, deadlineMs)))
+        guard let (deadlineMs, afterMs) = earliest.named(machine.nextDeadlineMs, nowMs: nowMs) else { return }
+        later(afterMs) { [self] in
+            if let nowMs = earliest.rang(deadlineMs, nowMs: nowMs) { perform(machine.timeReached(nowMs: nowMs)) }
         }
     }
 

@@ -48,6 +48,7 @@ package final class World {
 
     var gatewaySettings: GatewayMachine.Settings {
         var settings = GatewayMachine.Settings()
+        settings.interest.shardCount = Workload.shardCount
         settings.interest.announceRetryMs = 1_000
         settings.interest.answerMaxMs = sabotage == .silenceUnreported ? 0 : Self.answerMaxMs
         settings.interest.announceRetryMaxMs = 4_000

@@ -67,17 +67,8 @@ struct Workload: Sendable {
         + users.map { ClientQuery(operation: "Mine", uid: $0) }
         + ["All", "Doubt", "Timer", "Late"].map { ClientQuery(operation: $0) }
 
-    static func route(of query: LiveQuery, by overrides: ClusterOverrides) -> ShardRoute {
-        ShardRouting.route(of: query, shardCount: shardCount, overrides: overrides)
-    }
-
     /// A time after the grace period that follows a change of splits: correctness must not depend on that period.
     static let noGraceMs = Int64.max
-
-    static func eventShards(by overrides: ClusterOverrides, _ rules: SimulatedRules) -> [ShardID] {
-        ShardRouting.shards(
-            of: rules.queriesRefreshed(by: mutation), shardCount: shardCount, overrides: overrides, nowMs: noGraceMs)
-    }
 
     /// - Throws: `.unavailable` for a version that a node of this release does not know.
     func rules(of query: LiveQuery, release: Int) throws(RequestError) -> QueryRules {
@@ -129,7 +120,9 @@ extension LiveQuery {
 struct SimulatedRules: PublishingRules {
     let generation: Int64
 
-    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
+    func authReads(of mutation: OperationReference) -> AuthReads { .nothing }
+
+    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
         generation > 1 ? Workload.refreshed + [Workload.late(Int(generation))] : Workload.refreshed
     }
 }

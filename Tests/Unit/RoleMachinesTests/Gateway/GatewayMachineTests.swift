@@ -19,19 +19,25 @@ import Testing
         settings.interest.lingerMs = 0
         settings.interest.summaryMs = 1_000_000
         change(&settings)
-        return GatewayMachine(gateway: NodeID("g"), settings: settings, nowMs: Self.startMs) { _ in
-            ShardRoute(ShardID(1))
-        }
+        return GatewayMachine(gateway: NodeID("g"), settings: settings, nowMs: Self.startMs)
     }
 
+    /// A query of shard 1.
     private func query(_ number: Int) -> LiveQuery {
         LiveQuery(
-            operation: OperationReference(connector: "c", operation: "q"), version: Digest(of: [0]),
+            operation: OperationReference(connector: "c", operation: "q45"), version: Digest(of: [0]),
             variables: ["n": .int(Int64(number))], auth: nil)
     }
 
     private func subscribe(_ number: Int, _ machine: inout GatewayMachine, nowMs: Int64 = 0) throws -> [Effect] {
-        try machine.subscribed(hub: 0, query(number), known: nil, reportsTimerRuns: false, nowMs: nowMs).effects
+        begin(
+            try machine.subscribed(hub: 0, query(number), known: nil, reportsTimerRuns: false, nowMs: nowMs).effects,
+            &machine)
+    }
+
+    /// Begins the batch, if one is to begin.
+    private func begin(_ effects: [Effect], _ machine: inout GatewayMachine) -> [Effect] {
+        effects.flatMap { if case .gather = $0 { machine.batchDue() } else { [$0] } }
     }
 
     private func result(_ number: Int, answers: UInt64) -> InboxMessage {
@@ -41,8 +47,27 @@ import Testing
         return .result(shard: ShardID(1), key: query(number).key, result: result, answers: answers)
     }
 
-    private func sends(_ effects: [Effect]) -> Bool {
-        effects.contains { if case .send = $0 { true } else { false } }
+    private func appended(_ effects: [Effect]) -> (call: GatewayMachine.CallID, messages: [GatewayMachine.Outgoing])? {
+        for case .append(let call, let messages) in effects { return (call, messages) }
+        return nil
+    }
+
+    /// The number of announcements that are appended.
+    private func announced(_ effects: [Effect]) -> Int {
+        appended(effects)?.messages.count { if case .announce = $0.message { true } else { false } } ?? 0
+    }
+
+    /// Answers the append among the effects and all that follow it.
+    /// - Returns: the messages of each.
+    @discardableResult
+    private func answerAll(_ effects: [Effect], _ machine: inout GatewayMachine) -> [[GatewayMachine.Outgoing]] {
+        var batches: [[GatewayMachine.Outgoing]] = []
+        var next = appended(effects)
+        while let (call, messages) = next {
+            batches.append(messages)
+            next = appended(machine.batchAppended(call, problem: nil))
+        }
+        return batches
     }
 
     private func sampled(_ effects: [Effect]) -> GatewayMachine.Counts? {
@@ -50,67 +75,86 @@ import Testing
         return nil
     }
 
-    /// The queries of all announcements that wait.
-    private func announced(_ machine: inout GatewayMachine) -> Int {
-        machine.nextBatch().count { if case .announce = $0.message { true } else { false } }
-    }
-
     /// A machine that follows the query and has its result.
     private func served() throws -> GatewayMachine {
         var machine = machine()
-        _ = try subscribe(1, &machine)
-        _ = machine.nextBatch()
+        answerAll(try subscribe(1, &machine), &machine)
         _ = machine.inboxRead(.message(result(1, answers: Self.first + 1)), nowMs: 1)
-        #expect(machine.nextBatch().isEmpty && machine.isIdle)
+        #expect(machine.isIdle)
         return machine
     }
 
     @Test func aFormerProcessOfThisNameIsForgottenFirst() throws {
-        var machine = machine()
-        #expect(sends(machine.started(shardCount: 3)))
-        #expect(!sends(try subscribe(1, &machine)), "a batch is to begin")
-        let batch = machine.nextBatch()
-        #expect(batch.map(\.shard.number) == [0, 1, 2, 1])
-        #expect(batch.prefix(3).allSatisfy { $0.message == .leave(gateway: NodeID("g")) })
-        guard case .announce(_, _, _, let ask)? = batch.last?.message else {
+        var machine = machine { $0.interest.shardCount = 3 }
+        let started = begin(machine.started(), &machine)
+        #expect(appended(try subscribe(1, &machine)) == nil, "a batch is in flight")
+        let batches = answerAll(started, &machine)
+        #expect(batches.first?.map(\.shard.number) == [0, 1, 2])
+        #expect(batches.first?.allSatisfy { $0.message == .leave(gateway: NodeID("g")) } == true)
+        #expect(batches.last?.map(\.shard) == [machine.shard(of: query(1))])
+        guard case .announce(_, _, _, let ask)? = batches.last?.last?.message else {
             Issue.record("no announcement")
             return
         }
         #expect(ask.number == Self.first + 1, "after those of the former process")
     }
 
-    @Test func oneFlightIsUnderWayAtATime() throws {
+    @Test func oneBatchIsInFlightAtATime() throws {
         var machine = machine()
-        #expect(sends(try subscribe(1, &machine)))
-        #expect(announced(&machine) == 1)
-        #expect(!sends(try subscribe(2, &machine)), "it goes with the batch after this one")
-        #expect(!sends(try subscribe(3, &machine)))
-        #expect(announced(&machine) == 2)
+        let (first, messages) = try #require(appended(try subscribe(1, &machine)))
+        #expect(messages.map(\.shard.number) == [1])
+        #expect(appended(try subscribe(2, &machine)) == nil, "it goes with the batch after this one")
+        #expect(appended(try subscribe(3, &machine)) == nil)
+        let effects = machine.batchAppended(first, problem: nil)
+        #expect(announced(effects) == 2 && effects.count == 1)
+        #expect(machine.batchAppended(first, problem: nil).isEmpty, "its call is over")
+        let (second, _) = try #require(appended(effects))
         #expect(!machine.isIdle)
-        #expect(machine.nextBatch().isEmpty && machine.isIdle)
-        #expect(sends(try subscribe(4, &machine)))
+        #expect(machine.batchAppended(second, problem: nil).isEmpty && machine.isIdle)
+        #expect(machine.batchAppended(second, problem: nil).isEmpty, "nothing is in flight")
+        #expect(announced(try subscribe(4, &machine)) == 1)
+    }
+
+    @Test func messagesThatAreQueuedMeanwhileGoWithTheFirstBatch() throws {
+        var machine = machine()
+        let starts = try (1...3).map {
+            try machine.subscribed(hub: 0, query($0), known: nil, reportsTimerRuns: false, nowMs: 0).effects
+        }
+        #expect(starts.map(\.count) == [1, 0, 0], "one batch is to begin")
+        #expect(announced(machine.batchDue()) == 3)
+    }
+
+    @Test func aFailedBatchIsReportedAndNotResent() throws {
+        var machine = machine()
+        let (first, _) = try #require(appended(try subscribe(1, &machine)))
+        _ = try subscribe(2, &machine)
+        let effects = machine.batchAppended(first, problem: "away")
+        guard case .reportUnsent(1, "away")? = effects.first else {
+            Issue.record("the failure is not reported")
+            return
+        }
+        #expect(effects.count == 2 && announced(effects) == 1, "the one that was queued")
+        answerAll(effects, &machine)
+        #expect(machine.isIdle && machine.counts.awaiting == 2)
     }
 
     @Test func aMessageWithoutRoomIsRepeatedLater() throws {
         var machine = machine { $0.outgoingMax = 2 }
         for number in 1...3 { _ = try subscribe(number, &machine) }
         #expect(machine.outgoingCount == 2)
-        #expect(announced(&machine) == 2)
-        _ = machine.nextBatch()
-        #expect(sends(machine.ticked(connected, nowMs: 2_000)), "no answer came")
+        #expect(announced(machine.batchAppended(1, problem: nil)) == 1)
+        #expect(machine.batchAppended(2, problem: nil).isEmpty)
+        #expect(announced(begin(machine.ticked(connected, nowMs: 2_000), &machine)) == 2, "no answer came")
         #expect(machine.outgoingCount == 2)
     }
 
     @Test func manyMessagesLeaveInSeveralBatches() throws {
         var machine = machine { $0.batchBytesMax = 2_000 }
+        let first = try subscribe(0, &machine)
         for number in 1...10 { _ = try subscribe(number, &machine) }
-        var sizes: [Int] = []
-        while true {
-            let batch = machine.nextBatch()
-            if batch.isEmpty { break }
-            #expect(batch.reduce(0) { $0 + $1.message.byteCount } <= 2_000)
-            sizes.append(batch.count)
-        }
+        let batches = answerAll(first, &machine).dropFirst()
+        for batch in batches { #expect(batch.reduce(0) { $0 + $1.message.byteCount } <= 2_000) }
+        let sizes = batches.map(\.count)
         #expect(sizes.reduce(0, +) == 10 && sizes.count > 1, "\(sizes)")
     }
 
@@ -118,8 +162,9 @@ import Testing
         var machine = machine {
             $0.interest.liveQueriesMax = 2
             $0.messagesPerLiveQueryMax = 3
+            $0.interest.shardCount = 20
         }
-        _ = machine.started(shardCount: 20)
+        _ = begin(machine.started(), &machine)
         #expect(machine.outgoingCount == 6)
     }
 
@@ -128,7 +173,6 @@ import Testing
     func answersToAFormerProcessAreIgnored(clockAheadMs: Int64) throws {
         var machine = machine()
         _ = try subscribe(1, &machine)
-        _ = machine.nextBatch()
         let former = GatewayMachine.firstAnnouncement(atMs: Self.startMs + clockAheadMs) + 1
         let effects = machine.inboxRead(.message(result(1, answers: former)), nowMs: 1)
         #expect(!effects.contains { if case .deliver = $0 { true } else { false } })
@@ -154,13 +198,12 @@ import Testing
     /// The inbox's reader signals another server; owners may believe that this gateway holds what was lost.
     @Test func everythingIsAnnouncedAgainAfterALoss() throws {
         var machine = try served()
-        let effects = machine.inboxRead(.lost(.signal(.serverChanged)), nowMs: 2)
-        #expect(sends(effects))
+        let effects = begin(machine.inboxRead(.lost(.signal(.serverChanged)), nowMs: 2), &machine)
         guard case .reportLoss(.signal(.serverChanged))? = effects.first else {
             Issue.record("the loss is not reported")
             return
         }
-        #expect(announced(&machine) == 1)
+        #expect(announced(effects) == 1)
     }
 
     @Test func aBatchIsItsSignalItsMessagesAndWhatIsUnreadable() throws {
@@ -181,30 +224,30 @@ import Testing
 
     @Test func anUnreadableEntryIsALoss() throws {
         var machine = try served()
-        #expect(sends(machine.inboxRead(.lost(.unreadable(.zero)), nowMs: 2)))
-        #expect(announced(&machine) == 1)
+        #expect(announced(begin(machine.inboxRead(.lost(.unreadable(.zero)), nowMs: 2), &machine)) == 1)
     }
 
     @Test func unansweredQueriesAreAnnouncedWhenTheLinkIsBack() throws {
         var machine = machine()
-        _ = try subscribe(1, &machine)
+        let subscribed = try subscribe(1, &machine)
         // With the first summary.
-        _ = machine.ticked(connected, nowMs: 1)
-        while !machine.nextBatch().isEmpty {}
-        _ = machine.ticked(.init(isConnected: false, reconnects: 0), nowMs: 600)
+        _ = begin(machine.ticked(connected, nowMs: 1), &machine)
+        answerAll(subscribed, &machine)
+        _ = begin(machine.ticked(.init(isConnected: false, reconnects: 0), nowMs: 600), &machine)
         #expect(machine.outgoingCount == 0)
         // Half way: connected for reading alone.
-        #expect(!sends(machine.ticked(.init(isConnected: false, reconnects: 1), nowMs: 700)))
-        #expect(sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 800)))
-        #expect(announced(&machine) == 1)
-        #expect(!sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 900)), "once for each time")
+        #expect(appended(begin(machine.ticked(.init(isConnected: false, reconnects: 1), nowMs: 700), &machine)) == nil)
+        let back = begin(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 800), &machine)
+        #expect(announced(back) == 1)
+        answerAll(back, &machine)
+        #expect(appended(begin(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 900), &machine)) == nil)
     }
 
     @Test func answeredQueriesAreNotAnnouncedWhenTheLinkIsBack() throws {
         var machine = try served()
-        _ = machine.ticked(connected, nowMs: 2)
-        while !machine.nextBatch().isEmpty {}
-        #expect(!sends(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 3)))
+        answerAll(begin(machine.ticked(connected, nowMs: 2), &machine), &machine)
+        #expect(machine.isIdle)
+        #expect(appended(begin(machine.ticked(.init(isConnected: true, reconnects: 1), nowMs: 3), &machine)) == nil)
     }
 
     // MARK: Time and the end
@@ -219,9 +262,9 @@ import Testing
 
     @Test func leavingWithdrawsEverything() throws {
         var machine = try served()
-        #expect(sends(machine.leave()))
+        let effects = begin(machine.leave(), &machine)
         #expect(machine.counts.liveQueries == 0 && !machine.isIdle)
-        #expect(machine.nextBatch().map(\.message) == [.leave(gateway: NodeID("g"))])
-        #expect(machine.nextBatch().isEmpty && machine.isIdle)
+        #expect(answerAll(effects, &machine).map { $0.map(\.message) } == [[.leave(gateway: NodeID("g"))]])
+        #expect(machine.isIdle)
     }
 }

@@ -119,8 +119,8 @@ import Testing
         _ = machine.waitEnded(wait)
         #expect(
             machine.overridesRead(5, .success(overrides(7, ["drain:me": "yes"]))) == [
-                .report(.overridesChanged(generation: 7)), .updateRoutes, .report(.drainChanged(isDrained: true)),
-                .drainSessions, .announce(6, isDraining: true, ttlMs: 5_000),
+                .report(.overridesChanged(generation: 7)), .updateGateway(overrides(7, ["drain:me": "yes"])),
+                .report(.drainChanged(isDrained: true)), .drainSessions, .announce(6, isDraining: true, ttlMs: 5_000),
             ])
         #expect(machine.isDraining)
         // Drained nodes do not wake workers.
@@ -130,7 +130,8 @@ import Testing
         // A broker that lost its data has an older generation, and counts.
         #expect(
             machine.overridesRead(9, .success(ClusterOverrides())) == [
-                .report(.overridesChanged(generation: 0)), .updateRoutes, .report(.drainChanged(isDrained: false)),
+                .report(.overridesChanged(generation: 0)), .updateGateway(ClusterOverrides()),
+                .report(.drainChanged(isDrained: false)),
                 .announce(10, isDraining: false, ttlMs: 5_000),
             ])
     }

@@ -9,11 +9,21 @@ enum PublisherFixture {
     static let mutation = operation("Write")
     static let first = operation("First")
     static let second = operation("Second")
+    /// A mutation that no catalog knows.
+    static let adHoc = operation("AdHoc")
 
     struct Rules: PublishingRules {
         var generation: Int64 = 1
 
-        func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
+        /// A claim of the mutation's name.
+        func authReads(of mutation: OperationReference) -> AuthReads {
+            var reads = AuthReads()
+            reads.add(path: ["token", mutation.operation])
+            return reads
+        }
+
+        func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
+            if mutation == adHoc { return nil }
             guard mutation == PublisherFixture.mutation else { return [] }
             return generation > 1 ? [first, second] : [first]
         }
@@ -47,8 +57,14 @@ enum PublisherFixture {
         return OutboxRow(event, shards: [shard(of: first)])
     }
 
+    static func targets(
+        of mutation: OperationReference, rules: Rules = Rules(), overrides: ClusterOverrides = overrides(generation: 1)
+    ) -> RefreshTargets {
+        RefreshTargets(of: mutation, rules: rules, overrides: overrides, shardCount: shardCount, nowMs: 0)
+    }
+
     /// Committed by overrides and catalogs of generation 1.
     static func committed(_ id: String) -> PublisherMachine.Committed {
-        .init(row: row(id), mutation: mutation, generation: 1, catalogGeneration: 1)
+        .init(row: row(id), mutation: mutation, targets: targets(of: mutation))
     }
 }

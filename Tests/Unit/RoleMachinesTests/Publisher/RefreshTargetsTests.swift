@@ -8,13 +8,33 @@ import Testing
 
     private let mutation = OperationReference(connector: "c", operation: "Write")
     private let other = OperationReference(connector: "c", operation: "Other")
-    private let audience = RefreshTargets(shards: [ShardID(1)], authReads: .nothing)
-    private let newer = RefreshTargets(shards: [ShardID(2)], authReads: .nothing)
+    private let audience = PublisherFixture.targets(of: PublisherFixture.mutation)
+    private let newer = PublisherFixture.targets(of: PublisherFixture.mutation, rules: .init(generation: 2))
 
     private func overrides(_ generation: UInt64) -> ClusterOverrides {
         var overrides = ClusterOverrides()
         overrides.generation = generation
         return overrides
+    }
+
+    @Test func targetsAreTheShardsOfTheQueriesThatTheMutationCanRefresh() {
+        let overrides = PublisherFixture.overrides(generation: 5, splitsOfFirst: 3)
+        let targets = PublisherFixture.targets(
+            of: PublisherFixture.mutation, rules: .init(generation: 2), overrides: overrides)
+        let shards = PublisherFixture.shards(of: PublisherFixture.first, splits: 3)
+        #expect(Set(targets.shards) == Set(shards + [PublisherFixture.shard(of: PublisherFixture.second)]))
+        #expect(targets.authReads.claims == ["Write"] && targets.isKnown)
+        #expect(targets.generation == 5 && targets.catalogGeneration == 2)
+        #expect(PublisherFixture.targets(of: PublisherFixture.first).shards.isEmpty)
+    }
+
+    @Test func aMutationThatNoCatalogKnowsConcernsAllShardsAndIsNotCached() {
+        let targets = PublisherFixture.targets(of: PublisherFixture.adHoc)
+        #expect(targets.shards == ShardID.all(count: PublisherFixture.shardCount) && !targets.isKnown)
+        let catalogs = Catalogs()
+        var cache = RefreshTargetsCache<Catalogs>()
+        cache.note(targets, of: PublisherFixture.adHoc, by: catalogs, overrides(1))
+        #expect(cache.known(PublisherFixture.adHoc, by: catalogs, overrides(1)) == nil)
     }
 
     @Test func targetsAreCachedUntilCatalogsOrOverridesChange() {

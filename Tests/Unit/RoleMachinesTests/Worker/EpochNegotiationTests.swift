@@ -9,12 +9,19 @@ import Testing
         var bench = try WorkerBench()
         bench.list()
         #expect(bench.calls == ["readEpochs 0"])
-        bench.answer(.epochs(recorded: 5, floor: 80))
+        bench.answer(.epochs(recorded: 5, clockMs: 80))
         #expect(bench.calls == ["requestLease 81 on 1"])
         bench.answer(.lease(.granted(WorkerBench.grant(81))))
         #expect(bench.calls == ["recordEpoch 81 of 0"])
         bench.answer(.recorded(true))
         #expect(bench.calls == ["loadCatalogs"])
+    }
+
+    @Test func theNewestRecordedEpochCountsIfTheClockIsBehindIt() throws {
+        var bench = try WorkerBench()
+        bench.list()
+        bench.answer(.epochs(recorded: 90, clockMs: 80))
+        #expect(bench.calls == ["requestLease 91 on 1"])
     }
 
     @Test func theBrokerKnowsANewerEpoch() throws {
@@ -46,7 +53,7 @@ import Testing
         bench.succeed()
         bench.answer(.recorded(false))
         #expect(bench.calls == ["readEpochs 0"])
-        bench.answer(.epochs(recorded: 8, floor: 8))
+        bench.answer(.epochs(recorded: 8, clockMs: 8))
         #expect(bench.calls == ["requestLease 9 on 1"])
     }
 
@@ -57,7 +64,7 @@ import Testing
         bench.succeed()
         bench.answer(.recorded(false))
         // The row that was in the way is lost.
-        bench.answer(.epochs(recorded: 2, floor: 2))
+        bench.answer(.epochs(recorded: 2, clockMs: 2))
         #expect(bench.calls == ["requestLease 7 on 1"])
     }
 

@@ -120,7 +120,7 @@ import Testing
 
     @Test func aNewerEpochThatWasRecordedMeanwhileIsAnothers() throws {
         var bench = try Self.starting(1)
-        bench.answer(.epochs(recorded: 7, floor: 7))
+        bench.answer(.epochs(recorded: 7, clockMs: 7))
         #expect(bench.calls == ["releaseLease 6"] && bench.followed.isEmpty)
     }
 

@@ -138,7 +138,7 @@ struct WorkerBench {
             case .requestLease(_, _, _, _, let epoch): answer(.lease(.granted(Self.grant(epoch))))
             case .renewLease, .releaseLease, .checkpoint, .trim, .wakeWorkers: answer(.done(true))
             }
-        case .database(_, .readEpochs): answer(.epochs(recorded: recorded, floor: recorded))
+        case .database(_, .readEpochs): answer(.epochs(recorded: recorded, clockMs: recorded))
         case .database(_, .recordEpoch(let epoch, _)):
             recorded = epoch
             answer(.recorded(true))

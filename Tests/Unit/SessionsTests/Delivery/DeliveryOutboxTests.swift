@@ -17,9 +17,9 @@ import Testing
         // The socket is free, but others wait: no overtaking.
         #expect(outbox.offer("c1", id: "3", bytes: 10, unwrittenBytes: 0) == .hold)
         var taken: [String] = []
-        while let next = outbox.next() { taken.append("\(next.id):\(next.item)") }
+        while let next = outbox.next(unwrittenBytes: 0) { taken.append("\(next.id):\(next.item)") }
         #expect(taken == ["1:a2", "2:b1", "3:c1"])
-        #expect(outbox.isEmpty && outbox.next() == nil)
+        #expect(outbox.isEmpty && outbox.next(unwrittenBytes: 0) == nil)
     }
 
     @Test func bytesAreBounded() {
@@ -35,10 +35,34 @@ import Testing
     @Test func discardedBytesAreFreeAgain() {
         var outbox = DeliveryOutbox<String>(bytesMax: 100)
         _ = outbox.offer("a", id: "1", bytes: 90, unwrittenBytes: 10)
-        outbox.discard(id: "1")
-        outbox.discard(id: "1")
+        outbox.ended(id: "1")
+        outbox.ended(id: "1")
         #expect(outbox.isEmpty)
         #expect(outbox.offer("b", id: "2", bytes: 90, unwrittenBytes: 10) == .hold)
-        #expect(outbox.next()?.item == "b")
+        #expect(outbox.next(unwrittenBytes: 0)?.item == "b")
+    }
+
+    @Test func nothingIsWrittenBeforeTheSocketHasWrittenAll() {
+        var outbox = DeliveryOutbox<String>(bytesMax: 100)
+        _ = outbox.offer("a", id: "1", bytes: 10, unwrittenBytes: 5)
+        #expect(outbox.next(unwrittenBytes: 1) == nil && outbox.count == 1)
+        #expect(outbox.next(unwrittenBytes: 0)?.item == "a")
+    }
+
+    @Test func aFailureReplacesThePendingResult() {
+        var outbox = DeliveryOutbox<String>(bytesMax: 100)
+        _ = outbox.offer("a", id: "1", bytes: 10, unwrittenBytes: 5)
+        _ = outbox.offer("b", id: "2", bytes: 10, unwrittenBytes: 5)
+        outbox.failed(id: "1")
+        #expect(outbox.next(unwrittenBytes: 0)?.id == "2")
+        #expect(outbox.isEmpty)
+    }
+
+    @Test func anEndedSessionWritesNothing() {
+        var outbox = DeliveryOutbox<String>(bytesMax: 100)
+        _ = outbox.offer("a", id: "1", bytes: 90, unwrittenBytes: 5)
+        outbox.removeAll()
+        #expect(outbox.isEmpty && outbox.next(unwrittenBytes: 0) == nil)
+        #expect(outbox.offer("b", id: "1", bytes: 90, unwrittenBytes: 5) == .hold)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         var settings = InterestMachine.Settings()
         settings.answerMaxMs = answerMaxMs
         settings.shardCount = shardCount
-        return InterestMachine(gateway: NodeID("g"), settings: settings) { _ in ShardRoute(SessionFixture.shard) }
+        return InterestMachine(gateway: NodeID("g"), settings: settings)
     }
 
     private func errors(_ actions: [InterestMachine.Action]) -> [ErrorCode] {
@@ -152,9 +152,7 @@ import Testing
     @Test func liveQueriesWithoutSubscriptionsMakeRoom() throws {
         var settings = InterestMachine.Settings()
         settings.liveQueriesMax = 3
-        var machine = InterestMachine(gateway: NodeID("g"), settings: settings) { _ in
-            ShardRoute(SessionFixture.shard)
-        }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: settings)
         func subscribe(_ number: Int, nowMs: Int64) throws -> [LiveQueryKey] {
             try machine.subscribed(hub: 0, SessionFixture.query(number), known: nil, nowMs: nowMs).actions.compactMap {
                 if case .tell(_, .withdraw(_, let key)) = $0 { key } else { nil }

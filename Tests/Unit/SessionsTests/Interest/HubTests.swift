@@ -6,7 +6,7 @@ import Testing
     private let query = SessionFixture.query()
 
     private static func machine() -> InterestMachine {
-        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        InterestMachine(gateway: NodeID("g"), settings: .init())
     }
 
     private func subscribe(

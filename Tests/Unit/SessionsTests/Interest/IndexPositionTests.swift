@@ -1,21 +1,32 @@
 import LiveModel
 import Sessions
-import Synchronization
+import Sharding
 import Testing
 
 /// A live query changes its shard while it is followed.
 @Suite struct IndexPositionTests {
-    private final class Place: Sendable {
-        let place = Mutex(ShardRoute(SessionFixture.shard))
-        func set(_ shard: Int, version: UInt64) { place.withLock { $0 = ShardRoute(ShardID(shard), version: version) } }
+    /// Overrides that split the operation.
+    private static let split: ClusterOverrides = {
+        var overrides = ClusterOverrides()
+        overrides.generation = 1
+        overrides.splits[SessionFixture.operation] = .init(splits: 8, formerSplits: 1, untilMs: 0, version: 77)
+        return overrides
+    }()
+
+    /// The shard of a live query while the operation is split.
+    private func shard(of query: LiveQuery) -> Int {
+        ShardRouting.route(
+            of: query, shardCount: InterestMachine.Settings().shardCount, overrides: Self.split
+        ).shard.number
     }
 
-    private let place = Place()
+    /// The shard that the live query moves to.
+    private var next: Int { shard(of: SessionFixture.query()) }
 
     private func machine() -> InterestMachine {
         var settings = InterestMachine.Settings()
         settings.summaryMs = 1_000_000_000
-        return InterestMachine(gateway: NodeID("g"), settings: settings) { [place] _ in place.place.withLock { $0 } }
+        return InterestMachine(gateway: NodeID("g"), settings: settings)
     }
 
     private func told(_ actions: [InterestMachine.Action]) -> [(shard: Int, message: ControlMessage)] {
@@ -49,10 +60,11 @@ import Testing
         var machine = machine()
         let first = try announced(try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions)
         _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
-        place.set(3, version: 77)
-        let actions = machine.routesChanged(nowMs: 2)
+        let actions = machine.overridesChanged(Self.split, nowMs: 2)
         let (shard, known, announcement) = try announced(actions)
-        #expect(shard == 3 && announcement.requiresFreshRun && announcement.number > first.announcement.number)
+        #expect(
+            shard == next && shard != 0 && announcement.requiresFreshRun
+                && announcement.number > first.announcement.number)
         #expect(known == SessionFixture.known(1), "the digest travels, the position means nothing there")
         guard case .withdraw(_, let key)? = told(actions).first(where: { $0.shard == 0 })?.message else {
             throw Missing()
@@ -61,33 +73,35 @@ import Testing
         return (machine, announcement.number)
     }
 
-    @Test func aChangeMayBringItsRoutes() throws {
+    @Test func subscriptionsFollowTheLatestOverrides() throws {
         var machine = machine()
-        _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)
-        let actions = machine.routesChanged(to: { _ in ShardRoute(ShardID(3), version: 77) }, nowMs: 1)
-        #expect(try announced(actions).shard == 3)
-        let later = try machine.subscribed(hub: 0, SessionFixture.query(2), known: nil, nowMs: 2)
-        #expect(try announced(later.actions).shard == 3)
-        #expect(machine.routesChanged(nowMs: 3).isEmpty, "they remain")
+        _ = machine.overridesChanged(Self.split, nowMs: 0)
+        for number in 0..<8 {
+            let query = SessionFixture.query(number)
+            let start = try machine.subscribed(hub: 0, query, known: nil, nowMs: 1)
+            #expect(try announced(start.actions).shard == shard(of: query))
+        }
+        #expect(machine.overridesChanged(Self.split, nowMs: 2).isEmpty && machine.movedCount == 0)
     }
 
     @Test func theNewShardsFirstResultCountsWhateverItsEpochAndTheOldOnesAreDropped() throws {
         var (machine, announcement) = try moved()
         #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: announcement - 1), nowMs: 3).isEmpty)
-        let fresh = delivered(machine.inboxArrived(result(3, 1, shard: 3, epoch: 2, answers: announcement), nowMs: 4))
+        let fresh = delivered(
+            machine.inboxArrived(result(3, 1, shard: next, epoch: 2, answers: announcement), nowMs: 4))
         #expect(fresh.count == 1 && fresh.first?.position.placement == 77)
         #expect(
-            delivered(machine.inboxArrived(result(4, 2, shard: 3, epoch: 2, answers: announcement), nowMs: 5)).count
+            delivered(machine.inboxArrived(result(4, 2, shard: next, epoch: 2, answers: announcement), nowMs: 5)).count
                 == 1)
         #expect(
-            machine.inboxArrived(result(5, 1, shard: 3, epoch: 2, answers: announcement), nowMs: 6).isEmpty, "fenced")
+            machine.inboxArrived(result(5, 1, shard: next, epoch: 2, answers: announcement), nowMs: 6).isEmpty, "fenced"
+        )
         #expect(machine.awaitingCount == 0)
     }
 
     @Test func backAtTheOldShardWhatItSentBeforeIsDropped() throws {
         var (machine, announcement) = try moved()
-        place.set(0, version: 0)
-        let back = try announced(machine.routesChanged(nowMs: 3))
+        let back = try announced(machine.overridesChanged(ClusterOverrides(), nowMs: 3))
         #expect(back.shard == 0 && back.announcement.requiresFreshRun && back.announcement.number > announcement)
         #expect(machine.inboxArrived(result(2, 60, shard: 0, epoch: 9, answers: announcement - 1), nowMs: 4).isEmpty)
         let fresh = machine.inboxArrived(result(3, 61, shard: 0, epoch: 9, answers: back.announcement.number), nowMs: 5)
@@ -98,7 +112,7 @@ import Testing
         var (machine, announcement) = try moved()
         let answer = machine.inboxArrived(
             .unchanged(
-                shard: ShardID(3), key: SessionFixture.query().key, digest: SessionFixture.digest(1),
+                shard: ShardID(next), key: SessionFixture.query().key, digest: SessionFixture.digest(1),
                 position: SessionFixture.position(1, epoch: 2), epoch: 2, answers: announcement), nowMs: 3)
         #expect(delivered(answer).first?.position == SessionFixture.position(1, epoch: 2).at(placement: 77))
         #expect(machine.awaitingCount == 0)
@@ -109,11 +123,11 @@ import Testing
         let again = try announced(machine.timeReached(nowMs: 10_000))
         #expect(again.announcement.requiresFreshRun && again.announcement.number > announcement)
         // A new owner asks for all: still a run of its own.
-        let all = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 5), nowMs: 10_001))
+        let all = try announced(machine.inboxArrived(.announceAll(shard: ShardID(next), epoch: 5), nowMs: 10_001))
         #expect(all.announcement.requiresFreshRun)
-        _ = machine.inboxArrived(result(3, 1, shard: 3, epoch: 5, answers: announcement), nowMs: 10_002)
+        _ = machine.inboxArrived(result(3, 1, shard: next, epoch: 5, answers: announcement), nowMs: 10_002)
         #expect(machine.awaitingCount == 0)
-        let later = try announced(machine.inboxArrived(.announceAll(shard: ShardID(3), epoch: 6), nowMs: 10_003))
+        let later = try announced(machine.inboxArrived(.announceAll(shard: ShardID(next), epoch: 6), nowMs: 10_003))
         #expect(!later.announcement.requiresFreshRun && later.known?.position == SessionFixture.position(1, epoch: 5))
     }
 
@@ -122,7 +136,7 @@ import Testing
         let summaries = told(machine.timeReached(nowMs: 2_000_000_000)).compactMap { shard, message in
             if case .summary(_, let count, _, _) = message { "\(shard):\(count)" } else { nil }
         }
-        #expect(summaries == ["0:0", "3:1"])
+        #expect(summaries == ["0:0", "\(next):1"])
     }
 
     @Test func aTagOfAnotherPlaceIsNeverAnsweredFromWhatIsHere() throws {
@@ -163,9 +177,7 @@ import Testing
     }
 
     @Test func asksOfALaterProcessComeAfterThoseOfAnEarlier() throws {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAnnouncement: 1_000) { _ in
-            ShardRoute(SessionFixture.shard)
-        }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAnnouncement: 1_000)
         let announcement = try announced(
             try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions
         )

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: 0..<20) func sumsAndDeadlinesAreThoseOfAWalk(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
         var model = Model()
         var nowMs: Int64 = 0
         var run: UInt64 = 0

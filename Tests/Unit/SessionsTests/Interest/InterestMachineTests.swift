@@ -9,7 +9,7 @@ import Testing
     private func machine(_ change: (inout InterestMachine.Settings) -> Void = { _ in }) -> InterestMachine {
         var settings = InterestMachine.Settings()
         change(&settings)
-        return InterestMachine(gateway: gateway, settings: settings) { _ in ShardRoute(SessionFixture.shard) }
+        return InterestMachine(gateway: gateway, settings: settings)
     }
 
     /// What actions say, in short.

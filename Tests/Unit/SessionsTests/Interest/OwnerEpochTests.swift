@@ -9,7 +9,7 @@ import Testing
     private static let epoch = UInt64(nowMs)
 
     private func following(_ subscriptions: Int = 1) throws -> InterestMachine {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
         for number in 0..<subscriptions {
             _ = try machine.subscribed(hub: 0, SessionFixture.query(number), known: nil, nowMs: Self.nowMs)
             _ = machine.inboxArrived(
@@ -157,7 +157,7 @@ import Testing
 
     @Test(arguments: claims)
     func aClaimAheadOfAnyPositionDoesNotSilenceAFirstSubscription(claim: Position) throws {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
         #expect(
             try reaches(&machine, SessionFixture.known(9, claim), [answer(1, 1), answer(1, 1), answer(2, 2)]) == [0, 2])
     }
@@ -179,7 +179,7 @@ import Testing
 
     @Test(arguments: claims)
     func aClaimBesideAnother(claim: Position) throws {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
         let real = SessionFixture.known(1, SessionFixture.position(5, epoch: Self.epoch))
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: real, nowMs: Self.nowMs)
         _ = machine.inboxArrived(SessionFixture.unchanged(1, 5, epoch: Self.epoch), nowMs: Self.nowMs)

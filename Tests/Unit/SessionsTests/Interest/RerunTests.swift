@@ -8,7 +8,7 @@ import Testing
     private let key = SessionFixture.query().key
 
     private func machine() -> InterestMachine {
-        InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        InterestMachine(gateway: NodeID("g"), settings: .init())
     }
 
     private func announcements(_ actions: [InterestMachine.Action]) -> [AnnouncementID] {

@@ -8,7 +8,7 @@ import Testing
     private let through = StreamID(ms: 90, sequence: 1)
 
     private func holding(_ results: [(query: Int, result: Int)]) throws -> InterestMachine {
-        var machine = InterestMachine(gateway: NodeID("g"), settings: .init()) { _ in ShardRoute(SessionFixture.shard) }
+        var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
         for (query, result) in results {
             _ = try machine.subscribed(hub: 0, SessionFixture.query(query), known: nil, nowMs: 0)
             _ = machine.inboxArrived(SessionFixture.result(result, 5, query: SessionFixture.query(query)), nowMs: 1)

@@ -41,14 +41,32 @@ import Testing
             if answer.counts { held = (value, answer.generation) }
             #expect(latest.value == held.value)
             for generation in UInt64(4)...8 {
-                #expect(latest.isOf(generation: generation) == (held.generation == generation))
+                #expect(copy(of: latest, generation) == (held.generation == generation ? held.value : nil))
             }
         }
     }
 
+    /// The copy, if it is up to date when the server reports this generation.
+    private func copy(of latest: LatestRead<String>, _ generation: UInt64) -> String? {
+        var latest = latest
+        guard case .useCopy(let value) = latest.generationRead(generation) else { return nil }
+        return value
+    }
+
     @Test func aValueThatWasNotReadIsOfNoGenerationUnlessOneIsGiven() {
-        #expect(!LatestRead("").isOf(generation: 0))
-        #expect(LatestRead("", generation: 0).isOf(generation: 0))
-        #expect(!LatestRead("", generation: 0).isOf(generation: 1))
+        #expect(copy(of: LatestRead(""), 0) == nil)
+        #expect(copy(of: LatestRead("", generation: 0), 0) == "")
+        #expect(copy(of: LatestRead("", generation: 0), 1) == nil)
+    }
+
+    @Test func anotherGenerationBeginsARead() {
+        var latest = LatestRead("none", generation: 0)
+        let earlier = latest.begin()
+        guard case .read(let ticket) = latest.generationRead(1) else {
+            Issue.record("the copy is used")
+            return
+        }
+        #expect(latest.end(ticket, "one", generation: 1) == "none")
+        #expect(latest.end(earlier, "none", generation: 0) == nil, "begun earlier")
     }
 }
