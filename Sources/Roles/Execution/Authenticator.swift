@@ -1,4 +1,5 @@
 package import LiveModel
+package import Postgres
 
 /// A request's sender, and how long its credentials are valid.
 package struct Identity: Sendable, Hashable {
@@ -8,9 +9,10 @@ package struct Identity: Sendable, Hashable {
     package let expiresAtMs: Int64?
     /// The name of the API key that authenticated the request; nil with a token or without credentials.
     package let apiKey: String?
-    /// A number for the user, or for the address of a signed-out sender (`at`): slow statements are charged to it. It
-    /// differs between processes.
-    package private(set) var caller: UInt64 = 0
+    /// Who is charged for slow statements: the user and the address (`at`), or the address alone for a signed-out
+    /// sender. An API key is charged only while the address is unknown, because all clients of an app share it. The
+    /// numbers differ between processes.
+    package private(set) var caller = Caller.unknown
 
     package static let signedOut = Identity(auth: nil, expiresAtMs: nil)
 
@@ -18,17 +20,24 @@ package struct Identity: Sendable, Hashable {
         self.auth = auth
         self.expiresAtMs = expiresAtMs
         self.apiKey = apiKey
-        if let name = auth?.uid ?? apiKey { caller = UInt64(truncatingIfNeeded: name.hashValue) }
+        if let name = auth?.uid ?? apiKey { caller = Caller(Self.number(of: name)) }
     }
 
-    /// Returns the identity in which a signed-out sender is charged by address.
-    /// - Parameter address: nil if unknown.
-    package func at(_ address: String?) -> Identity {
-        guard let address, auth == nil, apiKey == nil else { return self }
+    /// Returns the identity that is also charged by address.
+    /// - Parameters:
+    ///   - address: nil if unknown.
+    ///   - isShared: whether the address stands for many clients. Then it is charged only for signed-out ones.
+    package func at(_ address: String?, isShared: @autoclosure () -> Bool = false) -> Identity {
+        guard let address else { return self }
         var identity = self
-        identity.caller = UInt64(truncatingIfNeeded: address.hashValue)
+        let number = Self.number(of: address)
+        identity.caller =
+            auth == nil
+            ? Caller(number, address: number) : Caller(caller.number, address: isShared() ? nil : number)
         return identity
     }
+
+    private static func number(of name: String) -> UInt64 { UInt64(truncatingIfNeeded: name.hashValue) }
 }
 
 /// Verifies tokens and API keys.

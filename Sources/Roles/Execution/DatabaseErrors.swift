@@ -56,11 +56,13 @@ extension RequestError {
 }
 
 extension PostgresError {
-    /// The columns that a violated constraint concerns, as far as the server names them: `column`, else those of a
-    /// detail such as `Key (a, b)=(1, x) already exists.` Translated details have the same form.
+    /// The columns that a violated constraint concerns, as far as the server names them: `column`, else those of the
+    /// detail of a key, such as `Key (a, b)=(1, x) already exists.` Translated details have the same form. Details of
+    /// other constraints hold users' values: `Failing row contains (x)=(1, …).`
     var constraintColumns: [String] {
         if let column { return [column] }
-        guard let detail, let begin = detail.firstIndex(of: "("), let end = detail.firstRange(of: ")=("),
+        guard isUniqueViolation || isForeignKeyViolation || isExclusionViolation, let detail,
+            let begin = detail.firstIndex(of: "("), let end = detail.firstRange(of: ")=("),
             begin < end.lowerBound
         else { return [] }
         return detail[detail.index(after: begin)..<end.lowerBound].split(separator: ",")

@@ -59,7 +59,7 @@ package final class MutationExecutor: Sendable {
     /// - Throws: when nothing was committed and the error belongs to no single field; `.outcomeUnknown` when the commit
     ///   is uncertain.
     package func run(
-        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0, envelope: Envelope
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
         // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
@@ -84,7 +84,7 @@ package final class MutationExecutor: Sendable {
 
     /// Sends the steps and the outbox row as one transaction in one round trip.
     private func runAtOnce(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: UInt64
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: Caller
     ) async throws(RequestError) -> Outcome {
         var steps: [PostgresStep] = call.steps.map {
             (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
@@ -130,7 +130,7 @@ package final class MutationExecutor: Sendable {
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: UInt64
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: Caller
     ) async throws(RequestError) -> Outcome {
         do {
             return try await pool.withSession(caller: caller) { session in

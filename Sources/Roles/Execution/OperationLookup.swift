@@ -3,6 +3,7 @@ package import GraphQLLanguage
 package import JSON
 package import LiveModel
 package import Operations
+package import Postgres
 
 /// A stored operation with its coerced variables, which its sender may run.
 package struct ResolvedOperation: Sendable {
@@ -14,8 +15,8 @@ package struct ResolvedOperation: Sendable {
     package let wantedKind: OperationKind?
     /// The version of the project that the operation was found in.
     package let projectVersion: Digest
-    /// The number to which slow statements are charged (`Identity.caller`).
-    package var caller: UInt64 = 0
+    /// Who is charged for slow statements (`Identity.caller`).
+    package var caller = Caller.unknown
     /// Whether an administrator runs it, who learns everything about violated constraints.
     package var isForAdministrator = false
 

@@ -44,6 +44,8 @@ package final class QueryExecutor: Sendable {
         /// The result's digest is the known one.
         case unchanged
         case result(Result)
+        /// The statement took longer than its course permits, because of this item or another one.
+        case cutShort
         case failed(RequestError)
     }
 
@@ -84,9 +86,9 @@ package final class QueryExecutor: Sendable {
         return (counts?.answered ?? 0, counts?.missed ?? 0)
     }
 
-    /// - Parameter caller: the number to which a slow statement is charged.
+    /// - Parameter caller: is charged for a slow statement.
     package func run(
-        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: UInt64 = 0
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown
     ) async throws(RequestError) -> Result {
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         let nowMs = clock.nowMs()
@@ -162,7 +164,7 @@ package final class QueryExecutor: Sendable {
     }
 
     private func run(
-        _ call: QueryCall, of operation: StoredOperation, _ caller: UInt64
+        _ call: QueryCall, of operation: StoredOperation, _ caller: Caller
     ) async throws(RequestError) -> Result {
         let rows: ResultSet
         do {
@@ -181,7 +183,9 @@ package final class QueryExecutor: Sendable {
 
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items,
     /// and a failed item does not affect the others.
-    package func run(_ operation: StoredOperation, items: [Item]) async -> [Outcome] {
+    package func run(
+        _ operation: StoredOperation, items: [Item], course: PostgresPool.RefreshCourse = .open
+    ) async -> [Outcome] {
         let embeddings = await embeddings.embeddings(for: operation, items)
         let nowMs = clock.nowMs()
         var outcomes = Self.noOutcomes(of: items)
@@ -198,7 +202,7 @@ package final class QueryExecutor: Sendable {
             let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
             for batch in batches {
                 var run = BatchRun(count: batch.members.count)
-                await finish(&run, operation, batch, sent)
+                await finish(&run, operation, batch, sent, course)
                 Self.place(run, batch, into: &outcomes)
             }
         } catch {
@@ -215,7 +219,8 @@ package final class QueryExecutor: Sendable {
     /// Runs items without suspending, for hot paths. `completion` is called exactly once, usually on a connection's
     /// thread: it must be short and must not block.
     package func run(
-        _ operation: StoredOperation, items: [Item], completion: @escaping @Sendable ([Outcome]) -> Void
+        _ operation: StoredOperation, items: [Item], course: PostgresPool.RefreshCourse = .open,
+        completion: @escaping @Sendable ([Outcome]) -> Void
     ) {
         let nowMs = clock.nowMs()
         // Longer work needs a task: many results, several statements, replicas, resolvers, embeddings.
@@ -224,7 +229,7 @@ package final class QueryExecutor: Sendable {
                 count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
             failures.isEmpty, batches.count == 1, let batch = batches.first
         else {
-            Task { completion(await run(operation, items: items)) }
+            Task { completion(await run(operation, items: items, course: course)) }
             return
         }
         let all = batch.members.indices
@@ -235,19 +240,19 @@ package final class QueryExecutor: Sendable {
             Self.place(run, batch, into: &outcomes)
             completion(Self.finish(outcomes, operation, items, nowMs))
         }
-        pool.query(statement, BatchStatement.parameters(of: batch, all, sent), for: .refresh(count: items.count)) {
-            answer in
+        let parameters = BatchStatement.parameters(of: batch, all, sent)
+        pool.query(statement, parameters, for: .refresh(count: items.count, course)) { answer in
             var run = BatchRun(count: all.count)
             _ = run.next()
             switch answer {
             case .success(let rows): run.answered(all, rows.rows.lazy.compactMap(\.ofBatch))
-            case .failure(let error): run.failed(all, RequestError(error), isRefused: error.isOfServer)
+            case .failure(let error): run.failed(all, error)
             }
             if run.isOver { return complete(run) }
             let started = run
             Task {
                 var run = started
-                await self.finish(&run, operation, batch, sent)
+                await self.finish(&run, operation, batch, sent, course)
                 complete(run)
             }
         }
@@ -268,20 +273,21 @@ package final class QueryExecutor: Sendable {
 
     /// Runs the remaining statements of a batch.
     private func finish(
-        _ run: inout BatchRun, _ operation: StoredOperation, _ batch: QueryBatch, _ items: [Item]
+        _ run: inout BatchRun, _ operation: StoredOperation, _ batch: QueryBatch, _ items: [Item],
+        _ course: PostgresPool.RefreshCourse
     ) async {
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
         while let members = run.next() {
             let parameters = BatchStatement.parameters(of: batch, members, items)
             do {
-                let onReplica = await replicas?.query(statement, parameters)
+                let onReplica = try await replicas?.query(statement, parameters, course)
                 let rows =
                     if let onReplica { onReplica } else {
-                        try await pool.query(statement, parameters, for: .refresh(count: members.count))
+                        try await pool.query(statement, parameters, for: .refresh(count: members.count, course))
                     }
                 run.answered(members, rows.rows.lazy.compactMap(\.ofBatch))
             } catch {
-                run.failed(members, RequestError(error), isRefused: error.isOfServer)
+                run.failed(members, error)
             }
         }
     }
@@ -289,11 +295,5 @@ package final class QueryExecutor: Sendable {
     /// Stores each member's outcome at its item's index.
     private static func place(_ run: BatchRun, _ batch: QueryBatch, into outcomes: inout [Outcome]) {
         for (index, outcome) in zip(batch.members, run.outcomes) { outcomes[index] = outcome }
-    }
-}
-
-extension PostgresError {
-    fileprivate var isOfServer: Bool {
-        if case .server = code { true } else { false }
     }
 }

@@ -21,8 +21,8 @@ struct StepwiseMutation {
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
     let draft: EventDraft
-    /// The number of the caller to whom the session is charged.
-    let caller: UInt64
+    /// Is charged for the session.
+    let caller: Caller
 
     func execute() async throws(RequestError) -> MutationExecutor.Outcome {
         let run = run

@@ -3,6 +3,7 @@ import Clocks
 import Execution
 import LiveModel
 import Logging
+import Postgres
 import Refresh
 import RoleMachines
 
@@ -20,7 +21,7 @@ extension FanoutWorker {
             QueryExecutor.Item(
                 variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
         }
-        queries.run(operation, items: items) { outcomes in
+        queries.run(operation, items: items, course: batch.course.ofStatements) { outcomes in
             Task.immediate { await self.ended(id, batch, outcomes, startNs) }
         }
     }
@@ -35,9 +36,20 @@ extension FanoutWorker {
             switch outcome {
             case .unchanged: .unchanged
             case .result(let result): .result(digest: result.digest, result.answer)
+            case .cutShort: .cutShort
             case .failed(let error): .failed(error)
             }
         }
         runFinished(id, outcomes, took: .nanoseconds(Int64(MonotonicClock.nowNs() - startNs)))
+    }
+}
+
+extension RunBatch.Course {
+    fileprivate var ofStatements: PostgresPool.RefreshCourse {
+        switch self {
+        case .open: .open
+        case .shared(let limitMs): .shared(limitMs: Int(limitMs))
+        case .apart(let limitMs): .apart(limitMs: limitMs.map(Int.init))
+        }
     }
 }

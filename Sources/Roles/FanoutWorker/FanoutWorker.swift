@@ -127,7 +127,8 @@ package actor FanoutWorker {
     func runFinished(_ id: WorkerMachine.CallID, _ outcomes: [RunOutcome], took duration: Duration) {
         let before = machine.resultsRead
         let effects = machine.runFinished(id, outcomes, nowMs: clock.nowMs())
-        metrics.ran(outcomes.count, changed: machine.resultsRead - before, took: duration)
+        let cutShort = outcomes.count { if case .cutShort = $0 { true } else { false } }
+        metrics.ran(outcomes.count, changed: machine.resultsRead - before, cutShort: cutShort, took: duration)
         perform(effects)
     }
 

@@ -90,6 +90,10 @@ extension NodeContext {
         worker.refresh.coalesceGapMs = Int64(settings.worker.coalesceGapMs)
         worker.refresh.runsMax = settings.worker.runsMax
         worker.refresh.remoteRunsMax = settings.worker.remoteRunsMax
+        let slow = settings.postgres.slowConnections
+        worker.refresh.slowRunMs = slow > 0 ? Int64(settings.postgres.slowAfterMs) : nil
+        worker.refresh.apartRunsMax = max(1, slow / 2)
+        worker.refresh.slowRunsMax = max(1, slow - slow / 2)
         worker.refresh.batchMax = settings.worker.batchMax
         worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond

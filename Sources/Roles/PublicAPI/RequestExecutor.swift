@@ -176,7 +176,7 @@ package final class RequestExecutor: SessionRequestExecutor {
                 let subjects = identity.subjects(at: address)
                 try quotas.acquire(.request, for: subjects)
                 defer { quotas.release(.request, for: subjects) }
-                try await work(identity.at(address?.name))
+                try await work(quotas.charge(identity, at: address))
             } catch {
                 if error.code == .internalError, error.cause == nil {
                     logger.error("request failed", metadata: ["trace": "\(traceID)", "error": "\(error.message)"])

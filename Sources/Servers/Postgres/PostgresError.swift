@@ -40,6 +40,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     /// The step of a transaction that failed, from 0; nil when it failed as a whole (at commit, or with its
     /// connection).
     package var stepIndex: Int?
+    /// Whether the call timed out because it ran for too long, and not while it waited.
+    package internal(set) var ranTooLong = false
     /// Whether the connection cannot succeed until a setting is changed, here or on the server.
     package internal(set) var isMisconfigured = false
     /// Whether the server closes the connection after this error.

@@ -29,7 +29,15 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 
     /// Records a slow execution that leaves no doubt, such as one on a connection for slow statements.
-    func isSlowAgain() { text.fastRunsWanted.store(Self.fastRunsMin, ordering: .relaxed) }
+    func isSlowAgain() {
+        if !isSlow {
+            // One that alternates is believed ever later.
+            let former = text.fastRunsMin.load(ordering: .relaxed)
+            text.fastRunsMin.store(
+                former == 0 ? Self.fastRunsFirst : min(2 * former, Self.fastRunsMax), ordering: .relaxed)
+        }
+        text.fastRunsWanted.store(text.fastRunsMin.load(ordering: .relaxed), ordering: .relaxed)
+    }
 
     func wasFast() {
         // A lost update only costs one more run.
@@ -38,8 +46,10 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 
     private static let slowWindowMs = 60_000
-    /// Fast executions in a row after which a slow statement counts as fast again.
-    private static let fastRunsMin = 8
+    /// Fast executions after which a slow statement counts as fast again: the first time, and at most. The number
+    /// doubles each time that it becomes slow.
+    private static let fastRunsFirst = 8
+    private static let fastRunsMax = 256
 
     /// A C string ends at the first NUL, so a text that contains one would be truncated.
     var containsNUL: Bool { text.containsNUL }
@@ -57,6 +67,8 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         let hash: Int
         let containsNUL: Bool
         let fastRunsWanted = Atomic<Int>(0)
+        /// 0: never slow.
+        let fastRunsMin = Atomic<Int>(0)
         /// 0: never.
         let lastSlowMs = Atomic<Int>(0)
 

@@ -77,7 +77,7 @@ import Testing
 
             for number in 1...50 {
                 _ = try await primary.transaction([("INSERT INTO r VALUES (1)", [])])
-                let rows = await patient.query(count, [])
+                let rows = try await patient.query(count, [])
                 #expect(rows?.rows.first?.int(0) == number && isReadOnReplica(rows))
             }
             #expect(patient.counts.answered == 50 && patient.counts.missed == 0)
@@ -89,17 +89,17 @@ import Testing
                         == "paused"
                 })
             _ = try await primary.transaction([("INSERT INTO r VALUES (1)", [])])
-            #expect(await hasty.query(count, []) == nil)
+            #expect(try await hasty.query(count, []) == nil)
             #expect(hasty.counts.missed == 1)
-            let waiting = Task { await patient.query(count, [])?.rows.first?.int(0) }
+            let waiting = Task { try await patient.query(count, [])?.rows.first?.int(0) }
             _ = try await operatorPool.query("SELECT pg_wal_replay_resume()")
-            #expect(await waiting.value == 51)
+            #expect(try await waiting.value == 51)
 
             // What a replica cannot do is the primary's business.
-            #expect(await patient.query("SELECT 1/0", []) == nil)
+            #expect(try await patient.query("SELECT 1/0", []) == nil)
             // Promoted, it is no replica any more.
             try await pair.standby.promote()
-            #expect(await hasty.query(count, []) == nil)
+            #expect(try await hasty.query(count, []) == nil)
             for pool in [primary, operatorPool] { await pool.stop() }
             await patient.stop()
             await hasty.stop()

@@ -16,7 +16,8 @@ struct HostileTests: SampleProjectTests {
         """
 
     @Test(arguments: [
-        "slow_query_1,slow_query_20,churn", "ping_flood,http2_ping_flood,http2_settings_flood,reset_flood",
+        "slow_query_1,slow_query_20,slow_subscriptions,churn",
+        "ping_flood,http2_ping_flood,http2_settings_flood,reset_flood",
         "large_bodies,slowloris,junk", "many_sessions,oversize_results",
     ])
     func aWellBehavedSubscriberIsServed(_ attacks: String) async throws {

@@ -54,11 +54,7 @@ struct SlowStatementTests: SampleProjectTests {
     @Test(arguments: [1, 20])
     func slowQueriesDelayNeitherReadsNorDeliveries(clients: Int) async throws {
         try await withNode { address, admin, database in
-            let lots = try JSONParser.parse(try await API.get(address, "ClosingSoon", [:]).body)
-            let lot = try #require(lots["data"]?["lots"]?[0]?["id"])
-            let subscriber = try await Subscriber.connect(address)
-            subscriber.subscribe("GetLot", ["id": lot])
-            _ = try await subscriber.data()
+            let other = try await Neighbour.connect(address)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<clients {
                     group.addTask { _ = try await API.get(address, "Sleep", ["seconds": 60]) }
@@ -68,20 +64,48 @@ struct SlowStatementTests: SampleProjectTests {
                 if clients > 1 {
                     try await waitUntil("slow statements run apart") { try await count("running", admin) >= 1 }
                 }
-                let clock = ContinuousClock()
-                var longest = Duration.zero
-                for number in 0..<20 {
-                    let start = clock.now
-                    #expect(try await API.get(address, "GetLot", ["id": lot]).status == 200)
-                    let text = "beside slow ones \(number)"
-                    let change: JSONObject = ["id": lot, "category": "Books", "description": .string(text)]
-                    #expect(try await API.mutate(address, "EditLot", change).status == 200)
-                    _ = try await subscriber.message {
-                        $0["payload"]?["data"]?["lot"]?["description"]?.stringValue == text
-                    }
-                    longest = max(longest, clock.now - start)
-                }
+                let longest = try await other.longestRound(of: 20)
                 #expect(longest < .seconds(5), "\(longest)")
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Every live query is another one, so none shares a run with another; each takes longer than the time-out.
+    @Test(arguments: [1, 20])
+    func slowLiveQueriesDelayNeitherReadsNorDeliveries(clients: Int) async throws {
+        try await withNode { address, _, database in
+            let other = try await Neighbour.connect(address)
+            var followers: [Subscriber] = []
+            for client in 0..<clients {
+                let follower = try await Subscriber.connect(address)
+                for number in 0..<8 {
+                    let seconds = JSONValue.double(60 + Double(client * 8 + number) / 1_000)
+                    follower.subscribe("Sleep", ["seconds": seconds], id: "\(number)")
+                }
+                followers.append(follower)
+            }
+            try await waitUntil("a slow live query runs") { try await sleepers(database) >= 1 }
+            let longest = try await other.longestRound(of: 20)
+            #expect(longest < .seconds(5), "\(longest)")
+            // They run one by one, and a newcomer of the same operation gets a result beside them.
+            let newcomer = try await Subscriber.connect(address)
+            newcomer.subscribe("Sleep", ["seconds": 0])
+            _ = try await newcomer.data()
+            #expect(try await sleepers(database) <= 2)
+        }
+    }
+
+    @Test func burstOfSlowStatementsOfOneCallerDelaysNobodyElse() async throws {
+        try await withNode { address, admin, _ in
+            let other = try await Neighbour.connect(address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<200 {
+                    group.addTask { _ = try? await API.get(address, "Sleep", ["seconds": 60]) }
+                }
+                let longest = try await other.longestRound(of: 20)
+                #expect(longest < .seconds(5), "\(longest)")
+                try await waitUntil("the caller has as many as it may") { try await count("waiting", admin) == 64 }
                 group.cancelAll()
             }
         }
@@ -105,5 +129,40 @@ struct SlowStatementTests: SampleProjectTests {
             #expect(statuses.keys.allSatisfy { $0 == 200 || $0 == 503 }, "\(statuses)")
             #expect(try await count("refused", admin) >= 10)
         }
+    }
+}
+
+/// A client that reads, changes and follows a lot beside slow ones.
+private struct Neighbour {
+    let address: ServerAddress
+    let lot: JSONValue
+    let subscriber: Subscriber
+
+    static func connect(_ address: ServerAddress) async throws -> Neighbour {
+        let lots = try JSONParser.parse(try await API.get(address, "ClosingSoon", [:]).body)
+        let lot = try #require(lots["data"]?["lots"]?[0]?["id"])
+        let subscriber = try await Subscriber.connect(address)
+        subscriber.subscribe("GetLot", ["id": lot])
+        _ = try await subscriber.data()
+        return Neighbour(address: address, lot: lot, subscriber: subscriber)
+    }
+
+    /// Reads the lot, changes it and awaits the delivery, so many times.
+    /// - Returns: the longest time that this took.
+    func longestRound(of count: Int) async throws -> Duration {
+        let clock = ContinuousClock()
+        var longest = Duration.zero
+        for number in 0..<count {
+            let start = clock.now
+            #expect(try await API.get(address, "GetLot", ["id": lot]).status == 200)
+            let text = "beside slow ones \(number)"
+            let change: JSONObject = ["id": lot, "category": "Books", "description": .string(text)]
+            #expect(try await API.mutate(address, "EditLot", change).status == 200)
+            _ = try await subscriber.message {
+                $0["payload"]?["data"]?["lot"]?["description"]?.stringValue == text
+            }
+            longest = max(longest, clock.now - start)
+        }
+        return longest
     }
 }

@@ -17,6 +17,7 @@ import Testing
             switch outcome {
             case .unchanged: "unchanged"
             case .result(let result): String(decoding: result.answer.body, as: UTF8.self)
+            case .cutShort: "cut short"
             case .failed(let error): "!" + error.code.rawValue
             }
         }
@@ -104,5 +105,14 @@ import Testing
         #expect(run.next() == 1..<3)
         run.answered(1..<3, [Self.row(2, "c"), Self.row(1, "b")])
         #expect(Self.texts(run) == ["a", "b", "c"])
+    }
+
+    @Test("A statement that takes too long is not halved here: others get their turn first")
+    func cutShort() {
+        var run = BatchRun(count: 3)
+        let members = run.next()
+        run.cutShort(0..<3)
+        #expect(members == 0..<3 && run.isOver)
+        #expect(Self.texts(run) == ["cut short", "cut short", "cut short"])
     }
 }

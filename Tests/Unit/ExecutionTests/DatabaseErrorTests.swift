@@ -1,7 +1,8 @@
-import Execution
 import LiveModel
 import Postgres
 import Testing
+
+@testable import Execution
 
 /// What clients see of a database error: its kind, never the server's words.
 @Suite struct DatabaseErrorTests {
@@ -24,6 +25,20 @@ import Testing
         #expect(seen.code == code)
         #expect(!seen.message.contains("ann@example.com"))
         #expect((seen.cause != nil) == (code == .databaseError))
+    }
+
+    @Test("Columns are read from the detail of a key only: that of a CHECK holds the values of the row")
+    func columnsOfDetails() {
+        func columns(_ state: String, _ detail: String) -> [String] {
+            var error = PostgresError(.server(sqlState: state), "m")
+            error.detail = detail
+            return error.constraintColumns
+        }
+        for state in ["23505", "23503", "23P01"] {
+            #expect(columns(state, #"Key (email, "b c")=(ann@example.com, 1) already exists."#) == ["email", "b c"])
+        }
+        #expect(columns("23514", "Failing row contains (7, call (ann)=(secret), x).") == [])
+        #expect(columns("23502", "Failing row contains (7, (ann)=(secret)).") == [])
     }
 
     @Test(

@@ -17,6 +17,7 @@ import Testing
         switch outcome {
         case .unchanged: "unchanged"
         case .result(let result): String(decoding: result.answer.body, as: UTF8.self)
+        case .cutShort: "cut short"
         case .failed(let error): "!" + error.code.rawValue
         }
     }

@@ -44,6 +44,22 @@ import Testing
         #expect(queue.waitingCount == 3)
     }
 
+    /// Otherwise one client with many accounts would get all slots.
+    @Test func usersOfOneAddressLeaveAPlaceToOthers() throws {
+        var queue = queue(slots: 2, perSource: 1, perSourceMax: 1)
+        #expect(queue.add("a", of: Caller(1, address: 9)) == nil)
+        let started = queue.start()
+        let first = try #require(started)
+        #expect(queue.add("b", of: Caller(2, address: 9)) == nil)
+        #expect(queue.add("c", of: Caller(3, address: 9)) == nil)
+        #expect(queue.add("d", of: Caller(4, address: 9)) == .sourceFull, "twice as many as of one user")
+        #expect(queue.start() == nil)
+        #expect(queue.add("e", of: Caller(5, address: 8)) == nil)
+        #expect(queue.start()?.element == "e")
+        queue.ended(slot: first.slot, of: Caller(1, address: 9))
+        #expect(queue.start()?.element == "b")
+    }
+
     @Test func removedOnesLoseTheirTurn() {
         var queue = queue()
         for name in ["a1", "a2"] { _ = queue.add(name, of: 1) }
@@ -57,15 +73,16 @@ import Testing
     @Test(arguments: 0..<50)
     func randomUseKeepsTheRules(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        var queue = FairQueue<(source: UInt64, number: Int)>(
+        var queue = FairQueue<(source: Caller, number: Int)>(
             limits: .init(slots: 3, slotsPerSource: 2, waitingMax: 20, waitingPerSourceMax: 8))
-        var running: [(source: UInt64, slot: Int)] = []
-        var last: [UInt64: Int] = [:]
+        var running: [(source: Caller, slot: Int)] = []
+        var last: [Caller: Int] = [:]
         var waiting = 0
         for number in 0..<500 {
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
-                let source = UInt64.random(in: 0..<4, using: &random)
+                let user = UInt64.random(in: 0..<4, using: &random)
+                let source = Caller(user, address: user % 2)
                 if queue.add((source, number), of: source) == nil { waiting += 1 }
             case 2:
                 while let (element, slot) = queue.start() {
@@ -84,7 +101,7 @@ import Testing
             }
             #expect(queue.waitingCount == waiting && queue.runningCount == running.count && waiting <= 20)
             #expect(Set(running.map(\.slot)).count == running.count && running.count <= 3)
-            for source in UInt64(0)..<4 { #expect(running.count { $0.source == source } <= 2) }
+            for address in UInt64(0)..<2 { #expect(running.count { $0.source.address == address } <= 2) }
         }
     }
 }
@@ -94,25 +111,36 @@ import Testing
         limits: .init(slots: 1, slotsPerSource: 1, waitingMax: 4, waitingPerSourceMax: 1))
 
     private mutating func add(
-        _ name: String, of source: UInt64 = 1, isRerouted: Bool = false, atMs nowMs: Int = 0
+        _ name: String, of source: Caller = 1, mayTry: Bool = true, atMs nowMs: Int = 0
     ) -> SlowStatementAdmission<String>.Decision {
-        admission.add(name, of: source, isRerouted: isRerouted, nowMs: nowMs)
+        admission.add(name, of: source, mayTry: mayTry, nowMs: nowMs)
     }
 
     @Test func statementThatMayBeFastRunsAmongTheOthersWhenTooManyWait() {
         var test = self
         #expect(test.add("a") == .queued)
-        #expect(test.add("b") == .fast)
+        #expect(test.add("b") == .trial)
         #expect(test.admission.refusedCount == 0)
     }
 
     @Test func statementThatProvedSlowIsRefusedAndItsSourcesNextOnesToo() {
         var test = self
         #expect(test.add("a") == .queued)
-        #expect(test.add("b", isRerouted: true) == .refused(.sourceFull))
+        #expect(test.add("b", mayTry: false) == .refused(.sourceFull))
         #expect(test.add("c", atMs: 9_999) == .refused(.sourceFull))
         #expect(test.add("d", of: 2, atMs: 9_999) == .queued, "others are not refused")
-        #expect(test.add("e", atMs: 10_000) == .fast)
+        #expect(test.add("e", atMs: 10_000) == .trial)
         #expect(test.admission.refusedCount == 2)
+    }
+
+    /// Each may hold up the fast connections until it is cancelled.
+    @Test func onlyOneStatementOfASourceIsTriedAtATime() {
+        var test = self
+        #expect(test.add("a") == .queued)
+        #expect(test.add("b") == .trial)
+        for _ in 0..<10 { #expect(test.add("c") == .refused(.sourceFull)) }
+        #expect(test.add("d", of: 2) == .queued && test.add("e", of: 2) == .trial, "others have a trial of their own")
+        test.admission.trialEnded(of: 1)
+        #expect(test.add("f") == .trial)
     }
 }

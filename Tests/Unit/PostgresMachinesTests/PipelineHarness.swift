@@ -8,6 +8,8 @@ struct TestJob: PipelineJob {
     var runTimeoutMs: Int?
     var slowAfterMs: Int?
     let generation: Int?
+
+    var isKnownSlow: Bool { slowAfterMs != nil && steps.contains { $0.statement.isSlow } }
 }
 
 /// A machine with names for jobs and the actions as text:
@@ -18,6 +20,7 @@ struct TestJob: PipelineJob {
 ///     early A timeout  the same while the server still works on A; `release A` follows
 ///     slow A           A is reported as slow
 ///     reroute A        A goes to another connection
+///     divert A         A was not sent and goes to another connection
 struct PipelineHarness {
     var machine: PipelineMachine<TestJob>
     var nowMs = 0
@@ -52,9 +55,9 @@ struct PipelineHarness {
     }
 
     /// Reads of a lane: timed from their turn, slow after 50 ms.
-    mutating func laneReads(_ names: String..., timeoutMs: Int = 1000) {
+    mutating func laneReads(_ names: String..., of statement: Statement = "q", timeoutMs: Int = 1000) {
         for name in names {
-            submit(name, .read, ["q"], timeoutMs: timeoutMs, runTimeoutMs: timeoutMs, slowAfterMs: 50)
+            submit(name, .read, [statement], timeoutMs: timeoutMs, runTimeoutMs: timeoutMs, slowAfterMs: 50)
         }
     }
 
@@ -142,6 +145,7 @@ struct PipelineHarness {
         case .release(let job): "release \(job.name)"
         case .reportSlow(let job): "slow \(job.name)"
         case .reroute(let job): "reroute \(job.name)"
+        case .divert(let job): "divert \(job.name)"
         case .discardResults(let job): "discard \(job.name)"
         case .requestCancel: "cancel request"
         case .askIfReadOnly: "ask"

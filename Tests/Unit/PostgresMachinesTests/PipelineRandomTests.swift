@@ -113,6 +113,7 @@ private struct RandomRun {
     var random: SplitMix
     var server = ModelServer()
     var nowMs = 0
+    let statements: [Statement] = ["a", "b", "c", "d", "e"]
     var jobs: [TestJob] = []
     var ids: [JobID] = []
     var answers: [String: Int] = [:]
@@ -160,6 +161,8 @@ private struct RandomRun {
         case 30..<40:
             nowMs += Int.random(in: 0..<40, using: &random)
             machine.timeReached(nowMs)
+            if isLikely(10) { statements.randomElement(using: &random)?.isSlowAgain() }
+            for _ in 0..<4 { statements.randomElement(using: &random)?.wasFast() }
         case 40..<42:
             // The server may still execute what the client gets no answer to.
             for _ in 0..<Int.random(in: 0..<6, using: &random) { server.executeNext(&random) }
@@ -177,7 +180,6 @@ private struct RandomRun {
 
     private mutating func submit() {
         let name = "J\(jobs.count)"
-        let statements: [Statement] = ["a", "b", "c", "d", "e"]
         let count = role == .read ? 1 : Int.random(in: 1...3, using: &random)
         var steps = (0..<count).map { _ in (statements[Int.random(in: 0..<5, using: &random)], [Parameter]()) }
         var kind: JobKind
@@ -225,7 +227,7 @@ private struct RandomRun {
             case .failEarly(let job, let error): failed(job, error)
             case .release(let job): departures[job.name, default: 0] += 1
             case .reportSlow: break
-            case .reroute(let job):
+            case .reroute(let job), .divert(let job):
                 // Submitted elsewhere, where it is answered.
                 answers[job.name, default: 0] += 1
                 departures[job.name, default: 0] += 1

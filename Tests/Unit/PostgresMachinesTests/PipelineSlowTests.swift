@@ -170,4 +170,82 @@ import Testing
         #expect(pipeline.scan(atMs: 10) == [])
         #expect(pipeline.scan(atMs: 20) == ["cancel request"])
     }
+
+    @Test func unsentStatementsThatProvedSlowAreDiverted() {
+        var pipeline = PipelineHarness()
+        let slow: Statement = "slow"
+        pipeline.laneReads("A", of: slow)
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 20) == [])
+        // Behind one that takes a while nothing more is sent, where it could not be taken back.
+        pipeline.laneReads("B", of: slow)
+        pipeline.laneReads("C")
+        #expect(pipeline.actions() == [])
+        #expect(pipeline.scan(atMs: 50) == ["slow A", "cancel request"])
+        slow.isSlowAgain()
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed()
+        pipeline.fail("57014")
+        pipeline.sync()
+        pipeline.machine.cancelRequestEnded(generation: 1)
+        #expect(pipeline.actions() == ["reroute A", "C0 prepare s2", "divert B", "sync", "flush"])
+    }
+
+    @Test func neighboursOfACancelledStatementAreDivertedOrSentTogether() {
+        var pipeline = PipelineHarness()
+        let slow: Statement = "slow"
+        pipeline.laneReads("A", "B", of: slow)
+        pipeline.laneReads("C", "D")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 50) == ["slow A", "cancel request"])
+        slow.isSlowAgain()
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed()
+        pipeline.fail("57014")
+        pipeline.abort(4)
+        pipeline.sync()
+        pipeline.machine.cancelRequestEnded(generation: 1)
+        #expect(pipeline.actions() == ["reroute A", "C0 prepare s3", "divert B", "D0 named s3", "sync", "flush"])
+    }
+
+    @Test func sentStatementThatProvedSlowIsCancelledEarly() {
+        var pipeline = PipelineHarness()
+        let slow: Statement = "slow"
+        pipeline.laneReads("A", of: slow)
+        pipeline.laneReads("B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        slow.isSlowAgain()
+        #expect(pipeline.scan(atMs: 10) == [])
+        #expect(pipeline.scan(atMs: 20) == ["cancel request"])
+    }
+
+    @Test func fewGroupsOfReadsAreInFlight() {
+        var pipeline = PipelineHarness { $0.readGroupsMax = 2 }
+        pipeline.laneReads("A")
+        _ = pipeline.actions()
+        pipeline.laneReads("B")
+        _ = pipeline.actions()
+        pipeline.laneReads("C", "D")
+        #expect(pipeline.actions() == [])
+        pipeline.succeed(2)
+        pipeline.sync()
+        #expect(pipeline.actions() == ["done A", "C0 named s1", "D0 named s1", "sync", "flush"])
+    }
+
+    @Test func runBeyondItsLimitIsToldFromAWait() {
+        var pipeline = PipelineHarness()
+        pipeline.submit("A", .read, ["q"], timeoutMs: 1000, runTimeoutMs: 50)
+        pipeline.submit("B", .read, ["q"], timeoutMs: 50, runTimeoutMs: 50)
+        _ = pipeline.actions()
+        pipeline.machine.timeReached(0)
+        pipeline.machine.timeReached(50)
+        var ranTooLong: [String: Bool] = [:]
+        while let action = pipeline.machine.decidedAction() {
+            if case .failEarly(let job, let error) = action { ranTooLong[job.name] = error.ranTooLong }
+        }
+        #expect(ranTooLong == ["A": true, "B": false])
+    }
 }

@@ -3,16 +3,27 @@ import LiveModel
 
 /// The due live queries, grouped by operation, so that those of one operation share a statement.
 ///
-/// Operations take turns; otherwise a hot one would starve the rest. A slot is queued at most once per turn, and
+/// Groups take turns; otherwise a hot operation would starve the rest. A slot is queued at most once per turn, and
 /// `RunSchedule` removes the slots of live queries that ended, so the queue is bounded by the number of live queries.
 struct DueQueue: Sendable {
-    /// The live queries that one statement can serve: those of one version of a stored operation.
+    /// The live queries that one statement can serve: those of one version of a stored operation, and of one kind, so
+    /// that none waits for others that are known to take longer, or may.
     struct Group: Hashable, Sendable {
+        enum Kind: Hashable, Sendable {
+            case ordinary
+            /// Live queries that have not run yet: nothing is known of their speed.
+            case firstRuns
+            /// Their last run failed at another server.
+            case failedRemote
+            /// Those of batches that were cut short; at most so many run together.
+            case suspect(batchMax: Int)
+            /// Known to take long: each runs alone.
+            case alone
+        }
+
         let operation: OperationReference
         let version: Digest
-        /// Live queries whose last run failed at another server run separately, so that the others do not wait for
-        /// them.
-        var hasFailed = false
+        var kind = Kind.ordinary
     }
 
     private var waiting: [Group: Deque<Int32>] = [:]
@@ -35,10 +46,20 @@ struct DueQueue: Sendable {
         count = waiting.values.reduce(0) { $0 + $1.count }
     }
 
-    /// Takes the next operation's turn: up to `limit` slots, first come, first served. Nil if the queue is empty.
-    mutating func next(limit: Int) -> (group: Group, slots: [Int32])? {
-        guard let group = turns.popFirst(), var slots = waiting.removeValue(forKey: group) else { return nil }
-        let taken = Array(slots.prefix(limit))
+    /// Whether a group other than those has a turn.
+    func hasTurn(except isBlocked: (Group) -> Bool) -> Bool { turns.contains { !isBlocked($0) } }
+
+    /// Takes the next turn of a group that may run: up to `limit` slots, first come, first served. Nil if there is
+    /// none.
+    mutating func next(
+        limit: (Group) -> Int, except isBlocked: (Group) -> Bool
+    ) -> (group: Group, slots: [Int32])? {
+        guard let index = turns.firstIndex(where: { !isBlocked($0) }) else { return nil }
+        let group = turns.remove(at: index)
+        guard var slots = waiting.removeValue(forKey: group) else {
+            preconditionFailure("\(group) has a turn, but nothing waits")
+        }
+        let taken = Array(slots.prefix(max(1, limit(group))))
         slots.removeFirst(taken.count)
         if !slots.isEmpty {
             waiting[group] = slots

@@ -15,6 +15,7 @@ struct RunSchedule: Sendable {
     /// Indexed by `RunPool.Name`.
     private var pools: [RunPool]
     private var pace: TokenBucket
+    private var slowOperations = SlowOperations()
     private var timers = TimerHeap()
     /// When shards begin to replay older events; at most one entry per shard.
     private var replayStartsMs: [ShardID: Int64] = [:]
@@ -24,10 +25,7 @@ struct RunSchedule: Sendable {
     init(settings: RefreshSettings) {
         self.settings = settings
         pools = RunPool.Name.allCases.map { name in
-            switch name {
-            case .local: RunPool(runsMax: settings.runsMax)
-            case .remote: RunPool(runsMax: settings.remoteRunsMax)
-            }
+            RunPool(runsMax: settings.runsMax(in: name), firstRunsMax: settings.firstRunsMax)
         }
         pace = TokenBucket(
             perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
@@ -76,8 +74,35 @@ struct RunSchedule: Sendable {
         let index = pool.rawValue
         guard pools[index].mayRun else { return nil }
         let mayRunPaced = pools[index].mayRunPaced(statementsMax: settings.pacedStatementsMax)
-        return pools[index].nextTurn(
-            pacedMax: mayRunPaced ? pace.available(nowMs: nowMs) : 0, batchMax: settings.batchMax)
+        let pacedMax = mayRunPaced ? pace.available(nowMs: nowMs) : 0
+        let (settings, slowOperations) = (settings, slowOperations)
+        return pools[index].nextTurn(pacedMax: pacedMax) { group in
+            let batchMax =
+                switch group.kind {
+                case .ordinary: slowOperations.batchMax(of: group.key, nowMs: nowMs) ?? settings.batchMax
+                case .firstRuns: settings.firstRunsBatchMax
+                case .failedRemote: settings.batchMax
+                case .suspect(let batchMax): batchMax
+                case .alone: 1
+                }
+            return min(batchMax, settings.batchMax)
+        }
+    }
+
+    /// Returns the group in which live queries of this one prove their speed apart from others, before they run among
+    /// them; nil if they need not.
+    func trial(of group: DueQueue.Group, nowMs: Int64) -> DueQueue.Group? {
+        guard group.kind == .firstRuns, settings.slowRunMs != nil, slowOperations.contains(group.key, nowMs: nowMs)
+        else { return nil }
+        var trial = group
+        trial.kind = .suspect(batchMax: SlowOperations.trialMax)
+        return trial
+    }
+
+    /// Records that so many live queries of a batch were cut short together.
+    mutating func cutShort(_ batch: RunBatch, count: Int, nowMs: Int64) {
+        let wereFast = batch.group.kind == .ordinary && count > 1
+        slowOperations.cutShort(batch.group.key, count: count, wereFast: wereFast, nowMs: nowMs)
     }
 
     /// Returns a batch number that is unique in this worker.
@@ -88,10 +113,10 @@ struct RunSchedule: Sendable {
 
     mutating func began(_ batch: RunBatch, isPaced: Bool) {
         if isPaced { pace.take(batch.items.count) }
-        pools[batch.pool.rawValue].began(batch.id, isPaced: isPaced)
+        pools[batch.pool.rawValue].began(batch.id, batch.group, isPaced: isPaced)
     }
 
-    mutating func ended(_ batch: RunBatch) { pools[batch.pool.rawValue].ended(batch.id) }
+    mutating func ended(_ batch: RunBatch) { pools[batch.pool.rawValue].ended(batch.id, batch.group) }
 
     // MARK: Timers
 
@@ -127,4 +152,8 @@ struct RunSchedule: Sendable {
         let mayRunPaced = pools.contains { $0.mayRunPaced(statementsMax: settings.pacedStatementsMax) }
         return [timers.earliestMs, replayStartsMs.values.min(), mayRunPaced ? pace.nextMs : nil].compactMap { $0 }.min()
     }
+}
+
+extension DueQueue.Group {
+    fileprivate var key: SlowOperations.Key { SlowOperations.Key(operation: operation, version: version) }
 }

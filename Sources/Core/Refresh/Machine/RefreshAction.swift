@@ -34,13 +34,26 @@ package struct RunBatch: Sendable {
         package let traceID: String
     }
 
+    /// Where the batch's statements run, and for how long.
+    package enum Course: Sendable, Hashable {
+        /// Among others, and apart once they are slow while others wait.
+        case open
+        /// Among others; a statement that takes longer than this is cancelled, and its live queries are `cutShort`.
+        case shared(limitMs: Int64)
+        /// On a connection for slow statements; cancelled in the same way, if there is a limit.
+        case apart(limitMs: Int64?)
+    }
+
     /// Unique per machine.
     package let id: UInt64
-    package let operation: OperationReference
-    package let version: Digest
     package let items: [Item]
+    package let course: Course
+    let group: DueQueue.Group
     /// The pool whose limit the batch counts towards.
     let pool: RunPool.Name
+
+    package var operation: OperationReference { group.operation }
+    package var version: Digest { group.version }
 }
 
 /// The outcome of one live query's run.
@@ -48,5 +61,7 @@ package enum RunOutcome: Sendable {
     /// The result has the digest `Item.knownDigest`.
     case unchanged
     case result(digest: Digest, OperationAnswer)
+    /// The statement took longer than its `Course` permits, because of this or another live query of the batch.
+    case cutShort
     case failed(RequestError)
 }

@@ -155,25 +155,28 @@ package struct RefreshMachine: Sendable {
 
     private mutating func dispatch(nowMs: Int64) -> [RefreshAction] {
         if schedule.hasPacedLeftovers { sweepPaced() }
-        // The pools share the pace; runs that wait for other servers take little of it.
-        return RunPool.Name.allCases.reversed().flatMap { dispatch($0, nowMs: nowMs) }
+        return RunPool.Name.inOrder.flatMap { dispatch($0, nowMs: nowMs) }
     }
 
     private mutating func dispatch(_ pool: RunPool.Name, nowMs: Int64) -> [RefreshAction] {
         var actions: [RefreshAction] = []
         while let turn = schedule.nextTurn(in: pool, nowMs: nowMs) {
+            if pool == .local, let trial = schedule.trial(of: turn.group, nowMs: nowMs) {
+                for slot in turn.slots { schedule.enqueue(slot, to: trial, in: .apart, isPaced: turn.isPaced) }
+                continue
+            }
             let id = schedule.takeBatchNumber()
             var items: [RunBatch.Item] = []
             for slot in turn.slots {
                 // A live query that ended may still be in the queue.
                 guard let index = shardIndex(of: slot) else { continue }
                 let item = shards.values[index].started(
-                    slot, batch: id, isPaced: turn.isPaced, &schedule, nowMs: nowMs)
+                    slot, batch: id, turn, in: pool, &schedule, nowMs: nowMs)
                 if let item { items.append(item) }
             }
             if items.isEmpty { continue }
-            let batch = RunBatch(
-                id: id, operation: turn.group.operation, version: turn.group.version, items: items, pool: pool)
+            let course = settings.course(in: pool, turn.group.kind, count: items.count)
+            let batch = RunBatch(id: id, items: items, course: course, group: turn.group, pool: pool)
             schedule.began(batch, isPaced: turn.isPaced)
             actions.append(.run(batch))
         }
@@ -200,12 +203,14 @@ package struct RefreshMachine: Sendable {
             outcomes.count == batch.items.count,
             "\(outcomes.count) outcomes for \(batch.items.count) live queries of \(batch.operation)")
         schedule.ended(batch)
+        let cutShort = outcomes.count { if case .cutShort = $0 { true } else { false } }
+        if cutShort > 0 { schedule.cutShort(batch, count: cutShort, nowMs: nowMs) }
         var actions: [RefreshAction] = []
         for (item, outcome) in zip(batch.items, outcomes) {
             // The shard was lost while the run was in flight: its next owner runs the live query.
             guard let index = shards.index(forKey: item.shard) else { continue }
             shards.values[index].finished(
-                item, batch: batch.id, outcome, &schedule, &actions, nowMs: nowMs)
+                item, batch: batch.id, outcome, cutShort: cutShort, &schedule, &actions, nowMs: nowMs)
         }
         return actions + dispatch(nowMs: nowMs)
     }

@@ -6,6 +6,17 @@ package struct RefreshSettings: Sendable {
     package var coalesceGapMs: Int64 = 20
     /// Statements in flight.
     package var runsMax = 8
+    /// Statements in flight with first runs of one operation's live queries.
+    package var firstRunsMax = 1
+    /// Live queries in one of them.
+    package var firstRunsBatchMax = 64
+    /// The time after which a run counts as slow, and is cut short where others might wait for it; nil: never. Each
+    /// further live query of its batch adds a little.
+    package var slowRunMs: Int64? = 100
+    /// Further statements in flight of live queries that must prove to be fast, or take a moderate time.
+    package var apartRunsMax = 1
+    /// Further statements in flight of live queries that take longer.
+    package var slowRunsMax = 1
     /// Further statements in flight that wait for custom resolvers or the embedding server.
     package var remoteRunsMax = 4
     /// Live queries in one run batch.
@@ -43,4 +54,35 @@ package struct RefreshSettings: Sendable {
     var retryBackoff: Backoff { Backoff(minMs: retryMinMs, maxMs: retryMaxMs) }
 
     package init() {}
+
+    /// The statements in flight of all kinds.
+    package var statementsMax: Int { RunPool.Name.allCases.reduce(0) { $0 + runsMax(in: $1) } }
+
+    func runsMax(in pool: RunPool.Name) -> Int {
+        switch pool {
+        case .local: runsMax
+        case .apart: apartRunsMax
+        case .slow: slowRunsMax
+        case .remote: remoteRunsMax
+        }
+    }
+
+    /// The time up to which a slow live query counts as a moderate one.
+    var moderateRunMs: Int64 { 10 * (slowRunMs ?? 0) }
+
+    /// The time that each live query of a batch adds to `slowRunMs`, and the most that all add.
+    private static let timePerMemberMs: Int64 = 20
+    private static let timeOfMembersMaxMs: Int64 = 256
+
+    /// Returns how a batch of so many live queries runs.
+    func course(in pool: RunPool.Name, _ kind: DueQueue.Group.Kind, count: Int) -> RunBatch.Course {
+        guard let slowRunMs, pool != .remote else { return .open }
+        let limitMs = slowRunMs + min(Self.timeOfMembersMaxMs, Int64(count) * Self.timePerMemberMs)
+        return switch (pool, kind) {
+        case (.slow, _): .apart(limitMs: nil)
+        case (.apart, .alone): .apart(limitMs: max(limitMs, moderateRunMs))
+        case (.apart, _): .apart(limitMs: limitMs)
+        case (.local, _), (.remote, _): .shared(limitMs: limitMs)
+        }
+    }
 }

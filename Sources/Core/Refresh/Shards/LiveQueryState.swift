@@ -26,6 +26,8 @@ struct LiveQueryState: Sendable {
         case refreshed
         /// The answer was `unchanged` although no digest was known: another run follows.
         case unusable
+        /// Another run follows, with fewer others or apart from them.
+        case cutShort
         /// - Parameter retryAtMs: the time of the retry; nil if the phase holds it.
         case failed(retryAtMs: Int64?)
     }
@@ -34,7 +36,8 @@ struct LiveQueryState: Sendable {
 
     let query: LiveQuery
     let everyMs: Int64?
-    let pool: RunPool.Name
+    private let asksOtherServers: Bool
+    private(set) var speed = QuerySpeed()
     private(set) var phase = Phase.idle
     private(set) var subscribers = Subscribers()
     /// The digest that the last run found or a replay confirmed; nil if there is none.
@@ -56,15 +59,17 @@ struct LiveQueryState: Sendable {
     /// When to retry after a failure that looked final.
     private var retryDueMs: Int64?
 
-    init(query: LiveQuery, everyMs: Int64?, pool: RunPool.Name) {
+    init(query: LiveQuery, everyMs: Int64?, asksOtherServers: Bool) {
         self.query = query
         self.everyMs = everyMs
-        self.pool = pool
+        self.asksOtherServers = asksOtherServers
     }
 
+    var pool: RunPool.Name { asksOtherServers ? .remote : speed.pool }
+
     var group: DueQueue.Group {
-        DueQueue.Group(
-            operation: query.operation, version: query.version, hasFailed: pool == .remote && failures > 0)
+        let kind: DueQueue.Group.Kind = asksOtherServers ? failures > 0 ? .failedRemote : .ordinary : speed.kind
+        return DueQueue.Group(operation: query.operation, version: query.version, kind: kind)
     }
 
     // MARK: Subscribers
@@ -186,21 +191,6 @@ struct LiveQueryState: Sendable {
     }
 }
 
-extension LiveQueryState: CustomStringConvertible {
-    func report(in shard: ShardID) -> LiveQueryReport {
-        LiveQueryReport(
-            key: query.key, operation: query.operation, shard: shard, gateways: subscribers.sortedGateways,
-            everyMs: everyMs, digest: digest, position: position, lastTriggerMs: lastTriggerMs,
-            lastFinishMs: lastFinishMs, lastRunMs: lastRunMs, runs: runs, failures: failures)
-    }
-
-    /// Excludes variables and claims, which are users' data.
-    var description: String {
-        "\(query.operation) \(query.key): \(phase), \(subscribers.count) subscribers, digest \(digest?.hex ?? "none"), "
-            + "position \(position?.description ?? "none"), \(runs) runs, \(failures) failures"
-    }
-}
-
 // MARK: - Runs
 
 extension LiveQueryState {
@@ -212,11 +202,13 @@ extension LiveQueryState {
     }
 
     /// - Returns: the run; nil if the live query has left the queue in which its turn came up.
-    mutating func start(batch: UInt64, isPaced: Bool, nowMs: Int64) -> Run? {
+    mutating func start(batch: UInt64, _ turn: RunPool.Turn, in pool: RunPool.Name, nowMs: Int64) -> Run? {
         switch phase {
-        case .queued where !isPaced, .paced where isPaced: break
+        case .queued where !turn.isPaced, .paced where turn.isPaced: break
         case .idle, .waiting, .queued, .paced, .awaitingReplay, .running: return nil
         }
+        // A queue may hold it from a time when it was faster or slower; first runs may have moved to another pool.
+        guard pool == .remote || speed.grade == .unknown || pool == self.pool && turn.group == group else { return nil }
         phase = .running(batch: batch, isDirty: false)
         lastStartMs = nowMs
         (runningCause, cause) = (cause, nil)
@@ -225,10 +217,12 @@ extension LiveQueryState {
     }
 
     /// Ends the run in flight.
-    /// - Parameter actions: receives the messages to the subscribers.
+    /// - Parameters:
+    ///   - cutShort: the number of live queries that were cut short together.
+    ///   - actions: receives the messages to the subscribers.
     mutating func finish(
-        _ item: RunBatch.Item, _ outcome: RunOutcome, _ settings: RefreshSettings, _ actions: inout [RefreshAction],
-        nowMs: Int64
+        _ item: RunBatch.Item, _ outcome: RunOutcome, cutShort: Int, _ settings: RefreshSettings,
+        _ actions: inout [RefreshAction], nowMs: Int64
     ) -> RunEnd {
         guard case .running(_, var isDirty) = phase else { preconditionFailure("no run in flight: \(self)") }
         phase = .idle
@@ -237,9 +231,14 @@ extension LiveQueryState {
         runs += 1
         let end: RunEnd
         switch outcome {
+        case .cutShort:
+            speed.wasCutShort(count: cutShort)
+            (cause, isTimerRunDue) = (runningCause ?? cause, isTimerRun || isTimerRunDue)
+            (phase, isDirty, end) = (.queued, false, .cutShort)
         case .failed(let error):
             end = .failed(retryAtMs: fail(item, error, settings, &actions, nowMs: nowMs))
         case .unchanged:
+            speed.ran(ms: lastRunMs, settings)
             if let known = item.knownDigest {
                 end = .refreshed
                 if refresh(item, known, nil, &actions) { isDirty = true }
@@ -248,6 +247,7 @@ extension LiveQueryState {
                 isDirty = true
             }
         case .result(let digest, let answer):
+            speed.ran(ms: lastRunMs, settings)
             end = .refreshed
             if refresh(item, digest, answer, &actions) { isDirty = true }
         }
@@ -281,7 +281,9 @@ extension LiveQueryState {
         if let runningCause { cause = runningCause }
         digest = nil
         subscribers.fail(item, error, &actions)
-        let delayMs = settings.retryBackoff.delayMs(after: failures)
+        var delayMs = settings.retryBackoff.delayMs(after: failures)
+        // A slow one that fails would otherwise occupy a connection all the time.
+        if speed.grade == .slow { delayMs = max(delayMs, min(lastRunMs, settings.failedRetryMs)) }
         failures += 1
         guard !error.code.isRetryable else {
             phase = .waiting(untilMs: nowMs + delayMs)

@@ -25,7 +25,7 @@ struct ScheduledQueries: Sendable {
     ) -> Int32 {
         let slot = schedule.takeSlot(for: shard)
         let state = LiveQueryState(
-            query: query, everyMs: rules.everyMs, pool: rules.asksOtherServers ? .remote : .local)
+            query: query, everyMs: rules.everyMs, asksOtherServers: rules.asksOtherServers)
         table.insert(state, at: slot, rules: rules)
         if let dueMs = table.update(slot, { $0.scheduleInterval(nowMs: nowMs) }) {
             schedule.setTimer(.interval, slot, atMs: dueMs)

@@ -192,10 +192,11 @@ struct ShardQueries: Sendable {
     /// Starts the run of a live query whose turn has come.
     /// - Returns: nil if the live query ended or left that queue since it was queued.
     mutating func started(
-        _ slot: Int32, batch: UInt64, isPaced: Bool, _ schedule: inout RunSchedule, nowMs: Int64
+        _ slot: Int32, batch: UInt64, _ turn: RunPool.Turn, in pool: RunPool.Name, _ schedule: inout RunSchedule,
+        nowMs: Int64
     ) -> RunBatch.Item? {
         guard queries.table.contains(slot),
-            let run = queries.update(slot, &schedule, { $0.start(batch: batch, isPaced: isPaced, nowMs: nowMs) })
+            let run = queries.update(slot, &schedule, { $0.start(batch: batch, turn, in: pool, nowMs: nowMs) })
         else { return nil }
         return RunBatch.Item(
             slot: slot, query: run.query, shard: shard, knownDigest: run.knownDigest, position: positions.next(),
@@ -204,17 +205,21 @@ struct ShardQueries: Sendable {
 
     /// Handles the end of a run. It is ignored if its live query ended, or ended and was registered again, while the
     /// run was in flight.
-    /// - Parameter actions: receives the messages to subscribers.
+    /// - Parameters:
+    ///   - cutShort: the number of live queries that were cut short together.
+    ///   - actions: receives the messages to subscribers.
     mutating func finished(
-        _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, _ schedule: inout RunSchedule,
+        _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, cutShort: Int, _ schedule: inout RunSchedule,
         _ actions: inout [RefreshAction], nowMs: Int64
     ) {
         guard queries.table.contains(item.slot), queries.table[item.slot].phase.isRunning(batch) else { return }
         let settings = schedule.settings
-        let end = queries.update(item.slot, &schedule) { $0.finish(item, outcome, settings, &actions, nowMs: nowMs) }
+        let end = queries.update(item.slot, &schedule) {
+            $0.finish(item, outcome, cutShort: cutShort, settings, &actions, nowMs: nowMs)
+        }
         switch end {
         case .refreshed: lastRefreshMs = nowMs
-        case .unusable, .failed(retryAtMs: nil): break
+        case .unusable, .cutShort, .failed(retryAtMs: nil): break
         case .failed(let retryAtMs?): schedule.setTimer(.retry, item.slot, atMs: retryAtMs)
         }
     }

@@ -46,6 +46,11 @@ struct BatchRun {
         }
     }
 
+    /// Records that a statement took longer than permitted, so that others get their turn before these members.
+    mutating func cutShort(_ members: Range<Int>) {
+        for member in members { outcomes[member] = .cutShort }
+    }
+
     /// Records a statement's failure.
     /// - Parameter isRefused: whether the database refused it, in contrast to a lost connection or a time-out.
     mutating func failed(_ members: Range<Int>, _ error: RequestError, isRefused: Bool) {

@@ -55,3 +55,17 @@ extension Row {
         withBytes(column) { bytes in bytes.flatMap { Digest(hexBytes: $0) } }
     }
 }
+
+extension BatchRun {
+    /// Records a statement's failure.
+    mutating func failed(_ members: Range<Int>, _ error: PostgresError) {
+        if error.ranTooLong { return cutShort(members) }
+        failed(members, RequestError(error), isRefused: error.isOfServer)
+    }
+}
+
+extension PostgresError {
+    fileprivate var isOfServer: Bool {
+        if case .server = code { true } else { false }
+    }
+}

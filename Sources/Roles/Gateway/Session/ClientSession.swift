@@ -193,7 +193,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         do throws(RequestError) {
             if let refusal = identityRefusal { throw refusal }
             let kinds: AllowedKinds = if case .follow = mode { .only(.query) } else { .all }
-            let resolved = try executor.resolve(request, for: identity.at(address?.name), kinds)
+            let resolved = try executor.resolve(request, for: executor.quotas.charge(identity, at: address), kinds)
             if Self.isFollowed(resolved, mode) {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(

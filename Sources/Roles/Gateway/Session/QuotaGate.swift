@@ -7,6 +7,7 @@ import Synchronization
 /// The quotas of users and addresses on this node and the limit on requests in flight, for all event loops and tasks.
 package final class QuotaGate: Sendable {
     private let ledger: Mutex<QuotaLedger>
+    private let uncounted: AddressSet
     private let requestsMax: Int
     private let requests = Atomic<Int>(0)
     private let metrics = RequestMetrics()
@@ -14,6 +15,7 @@ package final class QuotaGate: Sendable {
     /// - Parameter requestsMax: the limit on requests in flight on this node; further ones are refused.
     package init(_ limits: QuotaLimits = QuotaLimits(), requestsMax: Int = .max) {
         self.requestsMax = requestsMax
+        uncounted = limits.uncounted
         ledger = Mutex(QuotaLedger(limits))
     }
 
@@ -64,6 +66,14 @@ package final class QuotaGate: Sendable {
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int {
         ledger.withLock { $0.count(resource, of: subject) }
+    }
+}
+
+extension QuotaGate {
+    /// Returns the identity that is charged for slow statements by this address, too. An address that stands for many
+    /// clients is charged only for signed-out ones.
+    package func charge(_ identity: Identity, at address: QuotaSubject?) -> Identity {
+        identity.at(address?.name, isShared: address.map { uncounted.contains($0.name) } ?? true)
     }
 }
 

@@ -74,7 +74,7 @@ extension PublicRouter {
         let tag = request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
         let known = tag?.known(of: prepared.liveQuery.key)
         let address = address(request.remoteIP, forwarded: prepared.forwarded)
-        let identity = prepared.identity.at(address?.name)
+        let identity = executor.quotas.charge(prepared.identity, at: address)
         var resolved = prepared.resolved
         resolved.caller = identity.caller
         do throws(RequestError) {

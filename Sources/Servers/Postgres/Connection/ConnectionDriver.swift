@@ -145,6 +145,10 @@ final class ConnectionDriver {
             counters.vacate(job)
             guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
             lane.lane.reroute(job)
+        case .divert(let job):
+            counters.vacate(job)
+            guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
+            lane.lane.submit(job)
         case .discardResults(let job):
             job.results = []
         case .requestCancel:

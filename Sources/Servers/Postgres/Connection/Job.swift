@@ -19,7 +19,11 @@ final class Job: PipelineJob, @unchecked Sendable {
     /// The connection that a cancellation goes to; nil while the job is being submitted or waits for a slow connection.
     let connection = Mutex<ConnectionHandle?>(nil)
     /// The lane that reroutes the job when it is slow; nil: none.
-    var lane: (lane: StatementLane, source: UInt64)?
+    var lane: (lane: StatementLane, source: Caller)?
+    /// Whether it goes to a slow connection although nothing is known of its statement.
+    var startsApart = false
+    /// Whether it is on a fast connection although its statement is known to be slow.
+    var isTrial = false
     /// Answered with an error, so the time it took does not show that its statement is fast.
     var hasFailed = false
     /// The job's slow connection in its lane, and the time after which it counts as slow there, too.
@@ -50,7 +54,12 @@ final class Job: PipelineJob, @unchecked Sendable {
     var measuredStatement: Statement? { steps.indices.contains(measuredStep) ? steps[measuredStep].statement : nil }
 
     /// The source to which the lane charges the job when it is slow.
-    var source: UInt64 { lane?.source ?? 0 }
+    var source: Caller { lane?.source ?? .unknown }
+
+    /// Whether it belongs to a slow connection because its statement was slow, and is on none yet.
+    var isKnownSlow: Bool {
+        lane != nil && slowAfterMs != nil && !isTrial && measuredStatement?.isSlow == true
+    }
 
     /// Records that the job waits for a slow connection and is on none now.
     func willWait() {
@@ -66,6 +75,10 @@ final class Job: PipelineJob, @unchecked Sendable {
 
     /// Reports that the job no longer counts in its connection's load.
     func leftConnection() {
+        if isTrial {
+            isTrial = false
+            lane?.lane.trialEnded(self)
+        }
         guard let (slot, slowAtMs) = slowSlot, let lane else { return }
         slowSlot = nil
         lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)

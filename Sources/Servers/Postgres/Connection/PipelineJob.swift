@@ -11,6 +11,9 @@ protocol PipelineJob {
     /// The time for which the job may be first in its pipeline. After that it is slow: once others wait behind it, it
     /// is cancelled and rerouted; a transaction only where commits wait for no standby. Nil: it is never rerouted.
     var slowAfterMs: Int? { get }
+    /// Whether the job's statement has proved to be slow, so that it belongs elsewhere: it may have become known after
+    /// the job was submitted.
+    var isKnownSlow: Bool { get }
     /// The connection's generation that a session belongs to; its transaction does not survive a reconnect.
     var generation: Int? { get }
 }

@@ -45,6 +45,7 @@ extension PipelineMachine {
             emptyAnswersAtSync = 0
             isHeadAnswered = false
             pipeline.removeFirst()
+            groupsInFlight -= 1
             groupEnded(slot, nowMs)
         case .copy:
             // Only a new connection can leave COPY half-way; it rolls the work back.
@@ -135,6 +136,7 @@ extension PipelineMachine {
 
     private mutating func groupEnded(_ slot: Slot?, _ nowMs: Int) {
         if let slot, abortedReads.last != slot { conclude(slot, nowMs) }
+        defer { isGroupCancelled = false }
         guard !abortedReads.isEmpty else { return }
         for slot in abortedReads.reversed() {
             leaveFlight(slot)
@@ -142,7 +144,7 @@ extension PipelineMachine {
                 finish(slot)
                 continue
             }
-            jobs[slot].isIsolated = true
+            if !isGroupCancelled { jobs[slot].isIsolated = true }
             requeue(slot)
         }
         abortedReads.removeAll(keepingCapacity: true)
@@ -167,13 +169,17 @@ extension PipelineMachine {
             statements.discard(jobs[slot].job.steps[step].statement)
         }
         if error.isReadOnlyServer, !isLeaving { writeRefused() }
+        if error.isQueryCanceled { isGroupCancelled = true }
         if error.isQueryCanceled, mayReroute(slot, nowMs) { return reroute(slot) }
         if error.isQueryCanceled, jobs[slot].isRerouting, isStopping { return finish(slot, .poolStopped) }
         if !jobs[slot].isAnswered, mayRepeat(slot, error, nowMs) {
             jobs[slot].repeats += 1
             return requeue(slot)
         }
-        if error.isQueryCanceled { error.code = cancellationCode(slot, nowMs) }
+        if error.isQueryCanceled {
+            error.code = cancellationCode(slot, nowMs)
+            error.ranTooLong = error.code == .timeout(outcomeUnknown: false)
+        }
         finish(slot, error)
     }
 

@@ -24,7 +24,9 @@ extension PipelineMachine {
         requestCancelOfHead(first, othersWait: slots.count > 1 || !pending.isEmpty, nowMs)
         for slot in slots where nowMs >= jobs[slot].deadlineMs {
             if jobs[slot].kind.isRead {
-                failEarly(slot, .timedOut(outcomeUnknown: false))
+                var error = PostgresError.timedOut(outcomeUnknown: false)
+                error.ranTooLong = slot == first && jobs[slot].job.runTimeoutMs != nil
+                failEarly(slot, error)
             } else if jobs[slot].job.runTimeoutMs == nil, nowMs >= jobs[slot].deadlineMs + limits.cancelGraceMs {
                 // It waits behind others and may commit later.
                 failEarly(slot, .timedOut(outcomeUnknown: true))
@@ -50,8 +52,12 @@ extension PipelineMachine {
         let isLong = nowMs - head.sinceMs >= limits.heldUpAfterMs
         self.head?.isLong = isLong
         var mustCancel = nowMs >= jobs[slot].deadlineMs || isLong && jobs[slot].isAnswered && jobs[slot].kind.isRead
-        if let slowAfterMs = jobs[slot].job.slowAfterMs, nowMs - head.sinceMs >= slowAfterMs {
-            if !jobs[slot].isSlow {
+        let forMs = nowMs - head.sinceMs
+        // One whose statement proved to be slow after it was sent has been given the benefit of the doubt by others.
+        if let slowAfterMs = jobs[slot].job.slowAfterMs,
+            forMs >= slowAfterMs || isLong && jobs[slot].job.isKnownSlow
+        {
+            if !jobs[slot].isSlow, forMs >= slowAfterMs {
                 jobs[slot].isSlow = true
                 decide(.reportSlow(jobs[slot].job))
             }

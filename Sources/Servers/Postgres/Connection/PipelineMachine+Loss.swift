@@ -44,6 +44,8 @@ extension PipelineMachine {
     private mutating func reset() {
         mode = .offline
         pipeline.removeAll(keepingCapacity: true)
+        groupsInFlight = 0
+        isGroupCancelled = false
         abortedReads.removeAll(keepingCapacity: true)
         statements.removeAll()
         sending = .idle

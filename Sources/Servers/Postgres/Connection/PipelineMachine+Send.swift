@@ -37,6 +37,7 @@ extension PipelineMachine {
             return deallocate()
         }
         while inFlight < limits.inFlightMax, let slot = pending.first {
+            if role == .read, !isBatchOpen, groupsInFlight >= limits.readGroupsMax || isHeadLong { break }
             if jobs[slot].isAnswered {
                 pending.removeFirst()
                 jobs.remove(slot)
@@ -45,6 +46,11 @@ extension PipelineMachine {
             guard jobs[slot].deadlineMs > nowMs, belongsHere(slot) else {
                 pending.removeFirst()
                 dropQueued(slot, belongsHere(slot) ? .notSentInTime : .sessionLost)
+                continue
+            }
+            if jobs[slot].job.isKnownSlow, !isStopping {
+                pending.removeFirst()
+                divert(slot)
                 continue
             }
             if case .script(let sql) = jobs[slot].kind {
@@ -94,6 +100,7 @@ extension PipelineMachine {
     /// Closes a group with a sync; nil closes a batch.
     private mutating func closeGroup(_ slot: Slot?) -> Action {
         pipeline.append(.sync(slot))
+        groupsInFlight += 1
         group += 1
         sending = .idle
         isBatchOpen = false

@@ -22,6 +22,9 @@ struct PipelineMachine<Job: PipelineJob> {
     struct Limits {
         /// Jobs sent and not yet answered.
         var inFlightMax = 256
+        /// Groups of reads sent and not yet answered. One that holds up the others is in a group with few of them; more
+        /// groups would not keep the server busier.
+        var readGroupsMax = 4
         var preparedStatementsMax = 256
         var statementTimeoutMs = 30_000
         /// How long the server may take to confirm a cancellation before the connection is dropped.
@@ -88,10 +91,14 @@ struct PipelineMachine<Job: PipelineJob> {
     var pipeline = Deque<Expectation>()
     /// Reads of the current group that a neighbour's error aborted, to be repeated after its sync.
     var abortedReads: [Slot] = []
+    /// Whether that error was a cancellation: the neighbour left, so the reads need no separate syncs.
+    var isGroupCancelled = false
     var statements: PreparedStatements
     private(set) var inFlight = 0
     /// The number of syncs sent, which is also the number of the group being sent.
     var group = 0
+    /// The syncs in `pipeline`.
+    var groupsInFlight = 0
     var sending: Sending = .idle
     var isBatchOpen = false
     var needsFlush = false
@@ -132,6 +139,12 @@ struct PipelineMachine<Job: PipelineJob> {
     var isStopping: Bool { stopDeadlineMs != nil }
     /// Whether one job holds the connection up, as of the last scan.
     var isHeldUp: Bool { inFlight > 0 && head?.isLong == true }
+    /// Whether the job that the server works on now has been there for a while: more would only wait behind it, where
+    /// they can no longer be taken back.
+    var isHeadLong: Bool {
+        guard let head, head.isLong, let slot = pipeline.first?.slot else { return false }
+        return jobs.id(of: slot) == head.id
+    }
     var hasWork: Bool { inFlight > 0 || !pending.isEmpty }
 
     /// The time at which `timeReached` has something to do; nil: not before another fact.
@@ -166,6 +179,8 @@ struct PipelineMachine<Job: PipelineJob> {
         /// The server cancelled a slow job, and nothing was committed. The job leaves the connection unanswered and is
         /// submitted to another one.
         case reroute(Job)
+        /// The job was not sent, and its statement is known to be slow: it is submitted to the lane again.
+        case divert(Job)
         /// The job is repeated: its results so far are void.
         case discardResults(Job)
         /// Requires confirmation by `cancelRequestStarted`; otherwise it is repeated at the next scan.
@@ -252,6 +267,12 @@ struct PipelineMachine<Job: PipelineJob> {
         let job = jobs[slot].job
         forgetAnswers(slot)
         decide(.reroute(job))
+        jobs.remove(slot)
+    }
+
+    /// Hands a job back that was not sent.
+    mutating func divert(_ slot: Slot) {
+        decide(.divert(jobs[slot].job))
         jobs.remove(slot)
     }
 

@@ -17,12 +17,21 @@ package final class PostgresPool: Sendable {
 
     /// The purpose of a query, which determines the connections that it may delay.
     package enum QueryUse: Sendable {
-        /// A caller's own query. The number identifies the caller to whom a slow query is charged.
-        case caller(UInt64)
-        /// A re-run of that many live queries; a slow statement is charged to itself.
-        case refresh(count: Int)
+        /// A caller's own query; a slow one is charged to the caller.
+        case caller(Caller)
+        /// A re-run of that many live queries.
+        case refresh(count: Int, RefreshCourse = .open)
         /// A read of the service itself.
         case service
+    }
+
+    /// Where a re-run goes, and for how long it may run from its turn. Beyond that it fails with `ranTooLong`.
+    package enum RefreshCourse: Sendable, Hashable {
+        /// Among others; apart once it is slow while others wait, charged to its statement.
+        case open
+        case shared(limitMs: Int)
+        /// To a slow connection. Those with and without a limit do not wait for each other, unless there is only one.
+        case apart(limitMs: Int?)
     }
 
     let configuration: PostgresConfiguration
@@ -178,19 +187,42 @@ package final class PostgresPool: Sendable {
         _ statement: Statement, _ parameters: [Parameter], for use: QueryUse
     ) -> (StatementLane, Job) {
         let lane: StatementLane
-        let source: UInt64
+        let source: Caller
         var allowanceMs = 0
         switch use {
         case .caller(let caller): (lane, source) = (requests, caller)
-        case .refresh(let count):
-            (lane, source) = (refreshes, UInt64(truncatingIfNeeded: statement.hashValue))
+        case .refresh(let count, let course):
+            lane = refreshes
+            source = Self.source(of: statement, course)
             allowanceMs = count
-        case .service: (lane, source) = (refreshes, 0)
+        case .service: (lane, source) = (refreshes, .unknown)
         }
         let job = lane.job(
             .read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs,
             slowAfterMs: configuration.slowAfterMs + allowanceMs, source: source)
+        if case .refresh(_, let course) = use { take(course, job) }
         return (lane, job)
+    }
+
+    /// Slow re-runs without a course are charged to their statement.
+    private static func source(of statement: Statement, _ course: RefreshCourse) -> Caller {
+        switch course {
+        case .open, .shared: Caller(UInt64(truncatingIfNeeded: statement.hashValue))
+        case .apart(limitMs: .some): 1
+        case .apart(limitMs: nil): 2
+        }
+    }
+
+    private func take(_ course: RefreshCourse, _ job: Job) {
+        switch course {
+        case .open: break
+        case .shared(let limitMs):
+            job.runTimeoutMs = min(limitMs, configuration.statementTimeoutMs)
+            job.slowAfterMs = nil
+        case .apart(let limitMs):
+            job.startsApart = job.lane != nil
+            if let limitMs { job.runTimeoutMs = min(limitMs, configuration.statementTimeoutMs) }
+        }
     }
 
     // MARK: transactions
@@ -200,14 +232,14 @@ package final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - timeoutMs: the time limit from the call to the answer, at most the pool's statement time-out; nil: that
     ///     time-out, applied separately to queueing and execution.
-    ///   - caller: the number of the caller to whom a slow transaction is charged.
+    ///   - caller: is charged for a slow transaction.
     ///   - step: the number of the step whose statement counts as slow when the transaction is.
     /// - Returns: one result per step, after the commit.
     /// - Throws: as `query`; `stepIndex` is the step that failed. Nothing was committed, unless
     ///   `error.isOutcomeUnknown`. Cancelling the task drops a transaction not sent yet; once sent, its outcome is
     ///   awaited.
     package func transaction(
-        _ steps: [PostgresStep], timeoutMs: Int? = nil, caller: UInt64 = 0, measuring step: Int = 0
+        _ steps: [PostgresStep], timeoutMs: Int? = nil, caller: Caller = .unknown, measuring step: Int = 0
     ) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
         let job = job(steps, timeoutMs: timeoutMs, caller)
@@ -215,75 +247,30 @@ package final class PostgresPool: Sendable {
         return try await transactions.run(job, requestBytesMax: configuration.requestBytesMax)
     }
 
+    /// Re-runs live queries as a transaction of a check and the statement, in the last step.
+    func refresh(_ steps: [PostgresStep], _ course: RefreshCourse) async throws(PostgresError) -> [ResultSet] {
+        guard let statement = steps.last?.statement else { return [] }
+        let job = job(steps, timeoutMs: nil, Self.source(of: statement, course))
+        job.measuredStep = 1
+        take(course, job)
+        return try await transactions.run(job, requestBytesMax: configuration.requestBytesMax)
+    }
+
     /// Runs a transaction without suspending, for hot paths. The rules for the `completion` of `query` apply.
     package func transaction(_ steps: [PostgresStep], completion: @escaping TransactionCompletion) {
         if steps.isEmpty { return completion(.success([])) }
-        let job = job(steps, timeoutMs: nil, 0)
+        let job = job(steps, timeoutMs: nil, .unknown)
         job.onCompletion(completion)
         job.validateAndSubmit(requestBytesMax: configuration.requestBytesMax, transactions.submit)
     }
 
-    private func job(_ steps: [PostgresStep], timeoutMs: Int?, _ caller: UInt64) -> Job {
+    private func job(_ steps: [PostgresStep], timeoutMs: Int?, _ caller: Caller) -> Job {
         if let timeoutMs {
             return Job(.transaction, steps, timeoutMs: min(timeoutMs, configuration.statementTimeoutMs))
         }
         return transactions.job(
             .transaction, steps, timeoutMs: configuration.statementTimeoutMs,
             slowAfterMs: configuration.slowTransactionAfterMs, source: caller)
-    }
-
-    // MARK: exclusive connections
-
-    /// Lends an exclusive connection to `body`. However `body` ends, an open transaction is rolled back, and settings,
-    /// temporary tables, cursors and advisory locks are reset before the connection is lent again.
-    ///
-    /// - Parameter caller: the number of the caller to whom the session is charged: no caller has all connections at
-    ///   once. Nil for the service itself.
-    /// - Throws: what `body` throws; `timeout`, `queueFull`, `cancelled` or `closed` when no connection was available.
-    @discardableResult
-    package func withSession<T: Sendable>(
-        caller: UInt64? = nil, _ body: (PostgresSession) async throws -> T
-    ) async throws -> T {
-        let session = try await openSession(caller)
-        do {
-            let value = try await body(session)
-            await giveBack(session)
-            return value
-        } catch {
-            await giveBack(session)
-            throw error
-        }
-    }
-
-    /// Runs any number of statements in the simple protocol, for migrations and seeds. They are one transaction unless
-    /// the script contains `COMMIT`.
-    ///
-    /// - Throws: the first error, with `position` if the server reports it.
-    package func script(_ sql: String) async throws(PostgresError) {
-        let session = try await openSession(nil)
-        let timeoutMs = configuration.scriptTimeoutMs
-        do {
-            try await session.script("SET statement_timeout = \(timeoutMs)", timeoutMs: timeoutMs)
-            try await session.script(sql, timeoutMs: timeoutMs)
-        } catch {
-            await giveBack(session)
-            throw error
-        }
-        await giveBack(session)
-    }
-
-    private func openSession(_ caller: UInt64?) async throws(PostgresError) -> PostgresSession {
-        // The service's own sessions are each charged to themselves.
-        let caller = caller ?? .random(in: .min ... .max)
-        return PostgresSession(
-            try await sessions.acquire(caller: caller, timeoutMs: configuration.statementTimeoutMs), caller: caller)
-    }
-
-    /// Waits for the reset, so that locks are released and the transaction has ended when the caller continues.
-    private func giveBack(_ session: PostgresSession) async {
-        let connection = session.end()
-        await connection.reset()
-        sessions.release(connection, of: session.caller)
     }
 
     private static func single(_ results: [ResultSet]) throws(PostgresError) -> ResultSet {

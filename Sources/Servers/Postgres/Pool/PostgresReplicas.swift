@@ -60,15 +60,20 @@ package final class PostgresReplicas: Sendable {
 
     /// Runs a read-only statement on a replica.
     /// - Returns: nil when the primary must run it.
-    package func query(_ statement: Statement, _ parameters: [Parameter]) async -> ResultSet? {
-        let result = await answer(statement, parameters)
+    /// - Throws: only an error with `ranTooLong`, because the primary would take as long.
+    package func query(
+        _ statement: Statement, _ parameters: [Parameter], _ course: PostgresPool.RefreshCourse = .open
+    ) async throws(PostgresError) -> ResultSet? {
+        let result = try await answer(statement, parameters, course)
         state.withLock { state in
             if result == nil { state.counts.missed += 1 } else { state.counts.answered += 1 }
         }
         return result
     }
 
-    private func answer(_ statement: Statement, _ parameters: [Parameter]) async -> ResultSet? {
+    private func answer(
+        _ statement: Statement, _ parameters: [Parameter], _ course: PostgresPool.RefreshCourse
+    ) async throws(PostgresError) -> ResultSet? {
         guard let pool = choose(), let position = try? await primary.query(Self.primaryPosition),
             let row = position.rows.first, let lsn = row.string(0), let timeline = row.string(1),
             let number = Int(timeline, radix: 16)
@@ -78,13 +83,14 @@ package final class PostgresReplicas: Sendable {
         var attempts = 0
         var steps = [check, (statement, parameters)]
         while true {
-            guard
-                let results = try? await pool.transaction(
-                    steps, caller: UInt64(truncatingIfNeeded: statement.hashValue), measuring: 1),
-                let answer = results.first?.rows.first
-            else {
+            let results: [ResultSet]
+            do throws(PostgresError) {
+                results = try await pool.refresh(steps, course)
+            } catch {
+                if error.ranTooLong { throw error }
                 return nil
             }
+            guard let answer = results.first?.rows.first else { return nil }
             if answer.string(0) == "t" {
                 if results.count > 1 { return results[1] }
                 steps = [check, (statement, parameters)]

@@ -5,11 +5,11 @@ import Synchronization
 package final class PostgresSession: Sendable {
     private let connection: ConnectionHandle
     /// The caller to whom `SessionQueue` lent the connection.
-    let caller: UInt64
+    let caller: Caller
     private let generation: Int
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ connection: ConnectionHandle, caller: UInt64) {
+    init(_ connection: ConnectionHandle, caller: Caller) {
         self.connection = connection
         self.caller = caller
         generation = connection.counters.generation.load(ordering: .relaxed)

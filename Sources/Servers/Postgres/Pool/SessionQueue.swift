@@ -34,7 +34,7 @@ final class SessionQueue: Sendable {
     var freeCount: Int { state.withLock { $0.free.count } }
 
     /// Takes a connection. It may be reconnecting, in which case its first use fails.
-    func acquire(caller: UInt64, timeoutMs: Int) async throws(PostgresError) -> ConnectionHandle {
+    func acquire(caller: Caller, timeoutMs: Int) async throws(PostgresError) -> ConnectionHandle {
         let id = state.withLock { state in
             state.idsGiven += 1
             state.coming[state.idsGiven] = .some(nil)
@@ -53,7 +53,7 @@ final class SessionQueue: Sendable {
         return try result.get()
     }
 
-    func release(_ connection: ConnectionHandle, of caller: UInt64) {
+    func release(_ connection: ConnectionHandle, of caller: Caller) {
         let next = state.withLock { state in
             state.free.append(connection)
             guard let slot = state.slots.popLast() else { preconditionFailure("no connection is lent") }
@@ -81,7 +81,7 @@ final class SessionQueue: Sendable {
 
     private static let closed = PostgresError(.closed, "the pool is stopped")
 
-    private func enter(_ id: Int, _ caller: UInt64, _ waiter: Waiter) {
+    private func enter(_ id: Int, _ caller: Caller, _ waiter: Waiter) {
         let answer: Result<ConnectionHandle, PostgresError>? = state.withLock { state in
             let early = state.coming.removeValue(forKey: id) ?? nil
             if state.isClosed { return .failure(Self.closed) }

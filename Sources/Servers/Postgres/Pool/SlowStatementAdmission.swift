@@ -1,12 +1,13 @@
 /// Decides which slow statements wait for a slow connection, run on a fast connection, or are refused. A pure value.
 ///
-/// A statement that is known to be slow may be fast this time. So where too many wait, it runs on a fast connection,
-/// unless a slow execution of its source was refused recently; one that has proved slow is refused.
+/// A statement that is known to be slow may be fast this time. So where too many wait, it runs on a fast connection, one
+/// of each source at a time, unless a slow execution of its source was refused recently; one that has proved slow is
+/// refused.
 struct SlowStatementAdmission<Element> {
     enum Decision: Equatable {
         case queued
-        /// Submit it to a fast connection.
-        case fast
+        /// Submit it to a fast connection, and report its end with `trialEnded`.
+        case trial
         case refused(FairQueue<Element>.Refusal)
     }
 
@@ -15,29 +16,35 @@ struct SlowStatementAdmission<Element> {
 
     private(set) var queue: FairQueue<Element>
     /// The end of each source's refusal period; at most as many entries as may wait.
-    private var refusedUntilMs: [UInt64: Int] = [:]
+    private var refusedUntilMs: [Caller: Int] = [:]
+    /// The sources with a statement that is being tried; at most as many as there are statements on fast connections.
+    private var tried: Set<Caller> = []
     private(set) var refusedCount = 0
 
     init(limits: FairQueue<Element>.Limits) {
         queue = FairQueue(limits: limits)
     }
 
-    /// - Parameter isRerouted: this execution was slow, and not just its statement.
-    mutating func add(_ element: Element, of source: UInt64, isRerouted: Bool, nowMs: Int) -> Decision {
+    /// - Parameter mayTry: whether only its statement is known to be slow, and not this execution.
+    mutating func add(_ element: Element, of source: Caller, mayTry: Bool, nowMs: Int) -> Decision {
         guard let refusal = queue.add(element, of: source) else { return .queued }
-        if isRerouted {
+        if !mayTry {
             if refusedUntilMs.count >= queue.limits.waitingMax { refusedUntilMs = [:] }
             refusedUntilMs[source] = nowMs + Self.refusalMs
-        } else if nowMs >= refusedUntilMs[source, default: .min] {
-            return .fast
+        } else if nowMs >= refusedUntilMs[source, default: .min], tried.insert(source).inserted {
+            return .trial
         }
         refusedCount += 1
         return .refused(refusal)
     }
 
+    mutating func trialEnded(of source: Caller) {
+        guard tried.remove(source) != nil else { preconditionFailure("nothing of \(source) is being tried") }
+    }
+
     mutating func start() -> (element: Element, slot: Int)? { queue.start() }
 
-    mutating func ended(slot: Int, of source: UInt64) { queue.ended(slot: slot, of: source) }
+    mutating func ended(slot: Int, of source: Caller) { queue.ended(slot: slot, of: source) }
 
     mutating func remove(where isUnwanted: (Element) -> Bool) -> [Element] { queue.remove(where: isUnwanted) }
 }

@@ -47,16 +47,16 @@ final class SlowStatementQueue: Sendable {
     func countRerouted() { state.withLock { $0.rerouted += 1 } }
 
     /// Queues the job, or answers it when too many wait (`SlowStatementAdmission.add`).
-    /// - Returns: false when the job is to go to a fast connection.
-    func add(_ job: Job, isRerouted: Bool, nowMs: Int) -> Bool {
+    /// - Returns: false when the job is to be tried on a fast connection.
+    func add(_ job: Job, mayTry: Bool, nowMs: Int) -> Bool {
         job.willWait()
         let decision: SlowStatementAdmission<Job>.Decision? = state.withLock { state in
             state.isClosed
-                ? nil : state.admission.add(job, of: job.source, isRerouted: isRerouted, nowMs: nowMs)
+                ? nil : state.admission.add(job, of: job.source, mayTry: mayTry, nowMs: nowMs)
         }
         switch decision {
         case .queued: return true
-        case .fast: return false
+        case .trial: return false
         case .refused(.full): refuse(job, "\(limits.waitingMax) slow statements wait")
         case .refused(.sourceFull):
             refuse(job, "\(limits.waitingPerSourceMax) slow statements of the same caller wait")
@@ -66,6 +66,8 @@ final class SlowStatementQueue: Sendable {
     }
 
     private func refuse(_ job: Job, _ reason: String) { job.finish(.failure(PostgresError(.queueFull, reason))) }
+
+    func trialEnded(of source: Caller) { state.withLock { $0.admission.trialEnded(of: source) } }
 
     func start() -> (element: Job, slot: Int)? { state.withLock { $0.admission.start() } }
 

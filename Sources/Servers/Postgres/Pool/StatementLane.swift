@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// A pipelined connection answers in order, so a statement that takes seconds would delay all behind it. One that has
 /// run for `slowAfterMs` while others wait is cancelled and repeated on a slow connection. Statements with its text
-/// then start there until they have been fast again for a while. Slow connections are divided fairly among the sources
+/// then start there until they have been fast again for a while; those that still wait for their turn on a fast
+/// connection move, too. Callers that know how long a job may take say so (`PostgresPool.RefreshCourse`). Slow connections are divided fairly among the sources
 /// of the statements (`FairQueue`), so slow statements delay only their own sender.
 final class StatementLane: Sendable {
     let fast: [ConnectionHandle]
@@ -34,7 +35,7 @@ final class StatementLane: Sendable {
     ///   - timeoutMs: applied separately to queueing and execution.
     ///   - source: charged for the job when it is slow.
     func job(
-        _ kind: JobKind, _ steps: [PostgresStep], timeoutMs: Int, slowAfterMs: Int, source: UInt64
+        _ kind: JobKind, _ steps: [PostgresStep], timeoutMs: Int, slowAfterMs: Int, source: Caller
     ) -> Job {
         let job = Job(kind, steps, timeoutMs: timeoutMs)
         job.runTimeoutMs = timeoutMs
@@ -46,7 +47,12 @@ final class StatementLane: Sendable {
     }
 
     func submit(_ job: Job) {
-        if job.lane != nil, job.measuredStatement?.isSlow == true, enqueue(job, isRerouted: false) { return }
+        if job.startsApart {
+            if enqueue(job, mayTry: false) { return }
+        } else if job.isKnownSlow {
+            if enqueue(job, mayTry: true) { return }
+            job.isTrial = true
+        }
         let index = choice.best(of: fast.count, nowUs: MonotonicClock.nowUs) { fast[$0].counters.choiceLoad }
         fast[index].submit(job)
     }
@@ -54,11 +60,12 @@ final class StatementLane: Sendable {
     /// Queues a job that a connection handed back after cancelling it on the server.
     func reroute(_ job: Job) {
         queue.countRerouted()
-        _ = enqueue(job, isRerouted: true)
+        _ = enqueue(job, mayTry: false)
     }
 
-    private func enqueue(_ job: Job, isRerouted: Bool) -> Bool {
-        let isTaken = queue.add(job, isRerouted: isRerouted, nowMs: Int(MonotonicClock.nowMs()))
+    /// - Returns: false when the job is to be tried on a fast connection.
+    private func enqueue(_ job: Job, mayTry: Bool) -> Bool {
+        let isTaken = queue.add(job, mayTry: mayTry, nowMs: Int(MonotonicClock.nowMs()))
         startWaiting()
         return isTaken
     }
@@ -70,9 +77,13 @@ final class StatementLane: Sendable {
         }
     }
 
+    func trialEnded(_ job: Job) { queue.trialEnded(of: job.source) }
+
     /// A slow connection is done with its job.
     func left(_ job: Job, slot: Int, isSlow: Bool) {
-        if isSlow {
+        if job.startsApart {
+            // It says nothing about others with its text.
+        } else if isSlow {
             job.measuredStatement?.isSlowAgain()
         } else if !job.hasFailed {
             job.measuredStatement?.wasFast()

@@ -24,7 +24,7 @@ package struct PostgresSection: SettingSection {
         "Connections for slow queries, as many for slow re-runs and for slow mutations, by the node's roles; 0: none.")
     package let slowAfterMs = Setting.duration(
         "postgres.slowAfterMs", 100, in: 1...hour,
-        "Running time after which a query that others wait for moves to a slow connection.")
+        "Running time after which a query that others wait for, or a re-run, moves to a slow connection.")
     package let slowMutationAfterMs = Setting.duration(
         "postgres.slowMutationAfterMs", 1_000, in: 1...hour,
         "Running time after which a mutation that others wait for moves; longer, because it may wait for a lock.")
@@ -32,7 +32,7 @@ package struct PostgresSection: SettingSection {
         "postgres.slowQueueMax", 256, in: 1...100_000, "Slow statements waiting, per kind; more are refused.")
     package let slowQueuePerCallerMax = Setting.int(
         "postgres.slowQueuePerCallerMax", 64, in: 1...100_000,
-        "Slow statements of one user or address waiting; more are refused.")
+        "Slow statements of one user waiting, twice as many of one address; more are refused.")
     package let writeConnections = Setting.int(
         "postgres.writeConnections", 12, in: 1...256,
         "Connections for mutations, one transaction each at a time. A node without the api role has one.")

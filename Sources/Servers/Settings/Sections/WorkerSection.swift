@@ -4,7 +4,8 @@ package struct WorkerSection: SettingSection {
 
     package let coalesceGapMs = Setting.duration(
         "worker.coalesceGapMs", 20, in: 0...minute, "Minimum gap between two runs of one live query.")
-    package let runsMax = Setting.int("worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs.")
+    package let runsMax = Setting.int(
+        "worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs, not counting those on slow connections.")
     package let remoteRunsMax = Setting.int(
         "worker.remoteRunsMax", 4, in: 1...1024,
         "Additional runs in flight for queries that wait for custom resolvers or the embedding server.")

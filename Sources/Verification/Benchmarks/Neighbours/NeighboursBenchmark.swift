@@ -15,7 +15,8 @@ import SchemaModel
 import Settings
 
 /// Measures what clients with slow statements cost all others: reads and deliveries of one node with default settings,
-/// alone and beside 1 and 20 clients whose queries take long.
+/// alone and beside 1 and 20 clients whose queries take long: of callers that repeat them, and of followers that
+/// subscribe to them.
 ///
 /// All clients are signed out and share an address, so that only the duration of their statements distinguishes them.
 package enum NeighboursBenchmark {
@@ -27,10 +28,11 @@ package enum NeighboursBenchmark {
         /// machine then lacks.
         case pattern = "Match"
 
-        var variables: JSONObject {
+        /// - Parameter number: makes a live query that differs from others.
+        func variables(_ number: Int = 0) -> JSONObject {
             switch self {
-            case .sleep: ["seconds": 60]
-            case .pattern: ["pattern": .string(#"^(.*)(.*)\1x\2$"#)]
+            case .sleep: ["seconds": .double(60 + Double(number) / 1_000)]
+            case .pattern: ["pattern": .string(#"^(.*)(.*)\1x\2$|y"# + "\(number)")]
             }
         }
 
@@ -41,6 +43,17 @@ package enum NeighboursBenchmark {
             }
         }
     }
+
+    private enum SlowClient: String, CaseIterable {
+        case caller, follower
+    }
+
+    private static let crowds: [(client: SlowClient, count: Int)] = [
+        (.caller, 0), (.caller, 1), (.caller, 20), (.follower, 1), (.follower, 20),
+    ]
+
+    /// The slow live queries of one follower, all different.
+    private static let followedMax = 8
 
     private static let operations = SourceFile(
         path: "slow.gql",
@@ -65,21 +78,22 @@ package enum NeighboursBenchmark {
     package static func run(project: String, isQuick: Bool) async throws -> [BenchmarkResult] {
         try await PrivateServers.with(project: project, adding: operations) { servers in
             let ids = try await servers.withPool { try await servers.lotIDs($0, 100) }
-            var rows = [["beside", "clients", "deliveries median", "p99", "reads median", "p99", "slow ones answered"]]
+            var rows = [["beside", "of", "deliveries median", "p99", "reads median", "p99", "slow ones answered"]]
             var results: [BenchmarkResult] = []
             for query in SlowQuery.allCases {
                 var quiet: Latencies?
-                for clients in [0, 1, 20] {
+                for (client, clients) in crowds {
                     // A node of its own for each, so that nothing is known of earlier ones.
                     let (measured, answers) = try await servers.withNode(roles: Set(Role.allCases)) { address in
                         try await beside(
-                            query, clients: clients, ServerAddress(host: "127.0.0.1", port: address.publicPort)
+                            query, client, clients: clients, ServerAddress(host: "127.0.0.1", port: address.publicPort)
                         ) {
                             try await measure(address, ids, isQuick: isQuick)
                         }
                     }
                     rows.append([
-                        query.label, "\(clients)", Text.milliseconds(measured.deliveries.median),
+                        clients == 0 ? "quiet" : "\(clients) \(client.rawValue)s", query.label,
+                        Text.milliseconds(measured.deliveries.median),
                         Text.milliseconds(measured.deliveries.p99), Text.milliseconds(measured.reads.median),
                         Text.milliseconds(measured.reads.p99), answers,
                     ])
@@ -87,7 +101,7 @@ package enum NeighboursBenchmark {
                         quiet = measured
                         continue
                     }
-                    let name = "beside \(clients) \(clients == 1 ? "client" : "clients") with a slow \(query.label)"
+                    let name = "beside \(clients) \(client.rawValue)\(clients == 1 ? "" : "s") of a slow \(query.label)"
                     results += [
                         result("deliveries \(name)", measured.deliveries.p99, quiet.deliveries.p99),
                         result("reads \(name)", measured.reads.p99, quiet.reads.p99),
@@ -108,10 +122,17 @@ package enum NeighboursBenchmark {
     // MARK: Slow clients
 
     private static func beside<T: Sendable>(
-        _ query: SlowQuery, clients: Int, _ address: ServerAddress, _ body: () async throws -> T
+        _ query: SlowQuery, _ client: SlowClient, clients: Int, _ address: ServerAddress, _ body: () async throws -> T
     ) async throws -> (T, answers: String) {
         try await withThrowingTaskGroup(of: [Int: Int].self) { group in
-            for _ in 0..<clients { group.addTask { await repeats(query, address) } }
+            for number in 0..<clients {
+                group.addTask {
+                    switch client {
+                    case .caller: await repeats(query, address)
+                    case .follower: await follows(query, address, from: number * followedMax)
+                    }
+                }
+            }
             // Wait until the first statements are classified as slow or fast.
             if clients > 0 { try await Task.sleep(for: .seconds(1)) }
             let measured = try await body()
@@ -125,7 +146,7 @@ package enum NeighboursBenchmark {
 
     /// Sends the query again after each answer, and after a pause when it was refused. Counts the answers' statuses.
     private static func repeats(_ query: SlowQuery, _ address: ServerAddress) async -> [Int: Int] {
-        let variables = JSONWriter.compact(.object(query.variables))
+        let variables = JSONWriter.compact(.object(query.variables()))
         var encoded = ""
         for byte in variables { encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         let path = "/v1/connectors/auctions/queries/\(query.rawValue)?variables=\(encoded)"
@@ -142,6 +163,21 @@ package enum NeighboursBenchmark {
             if status != 200 { try? await Task.sleep(for: .seconds(1)) }
         }
         return counts
+    }
+
+    /// Subscribes to slow live queries until cancelled.
+    private static func follows(_ query: SlowQuery, _ address: ServerAddress, from first: Int) async -> [Int: Int] {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        if let socket = try? await SocketClient.connect(address, group) {
+            for number in first..<(first + followedMax) {
+                socket.subscribe(query.rawValue, query.variables(number), operationID: "\(number)")
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
+            socket.close()
+        }
+        try? await group.shutdownGracefully()
+        return [:]
     }
 
     // MARK: The others

@@ -24,7 +24,7 @@ extension SimulatedWorker {
         // Each live query may be at two shards while it moves.
         let liveQueriesMax = 2 * Workload.clientQueries.count * Workload.shardCount
         let refresh = machine.refresh
-        check(refresh.runsInFlightCount <= refresh.settings.runsMax, "runs in flight")
+        check(refresh.runsInFlightCount <= refresh.settings.statementsMax, "runs in flight")
         check(refresh.liveQueryCount <= liveQueriesMax, "live queries")
         check(refresh.dueCount <= liveQueriesMax + RefreshMachine.leftoversMax, "due live queries")
         check(refresh.timerCount <= 3 * liveQueriesMax + RefreshMachine.leftoversMax, "timers")

@@ -61,6 +61,7 @@ struct QueryRow: Sendable, CustomTestStringConvertible {
         case .result(let found): #expect(Self.text(found.answer) == alone)
         case .failed(let error): #expect("!\(error.message)" == alone)
         case .unchanged: Issue.record("nothing was known, yet it is unchanged")
+        case .cutShort: Issue.record("cut short without a limit")
         }
         if digest != nil, case .unchanged = together[1] {
         } else if digest != nil {

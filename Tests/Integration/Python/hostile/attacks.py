@@ -146,6 +146,30 @@ async def slow_query_20(target):
 
 
 @attack
+async def slow_subscriptions(target):
+    """Twenty clients, each with eight live queries that take a minute and are all different."""
+    numbers = iter(range(1, 1 << 40))
+
+    async def run():
+        reader, writer = await open_socket(target)
+        reading = asyncio.create_task(drop(reader))
+        try:
+            writer.write(message({"type": "connection_init"}))
+            for _ in range(8):
+                number = next(numbers)
+                writer.write(subscribe(str(number), "HostileSleep", {"seconds": 60 + number / 1000}))
+                target.sent += 1
+                await writer.drain()
+                await asyncio.sleep(0.005)
+            await reading
+        finally:
+            reading.cancel()
+            writer.close()
+
+    await repeat(target, 20, run)
+
+
+@attack
 async def ping_flood(target):
     burst = frame(9) * 1000
     await repeat(target, 3, lambda: flood(target, open_socket, lambda: burst))

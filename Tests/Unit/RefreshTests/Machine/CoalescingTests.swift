@@ -67,7 +67,7 @@ import Testing
     @Test func batchesAreBoundedAndSoAreTheStatementsInFlight() throws {
         var settings = RefreshSettings()
         settings.batchMax = 10
-        settings.runsMax = 3
+        (settings.runsMax, settings.firstRunsMax) = (3, 3)
         var bench = Bench(["Q": try onM], settings: settings)
         var runs: [RunBatch] = []
         for number in 0..<100 { runs += bench.announce(RefreshFixture.query("Q", ["n": .int(Int64(number))])).runs }

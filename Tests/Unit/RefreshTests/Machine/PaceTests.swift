@@ -90,7 +90,7 @@ import Testing
     /// An owner with `count` live queries that all know a result, under a small pace.
     private func storm(_ count: Int, perSecond: Int, statements: Int = 1) throws -> (bench: Bench, runs: [RunBatch]) {
         var settings = RefreshSettings()
-        settings.runsMax = 4
+        (settings.runsMax, settings.firstRunsMax) = (4, 4)
         settings.batchMax = 10
         settings.pacedRunsPerSecond = perSecond
         settings.pacedStatementsMax = statements

@@ -13,7 +13,7 @@ import Testing
 
     private func bench(_ change: (inout RefreshSettings) -> Void = { _ in }) throws -> Bench {
         var settings = RefreshSettings()
-        (settings.runsMax, settings.remoteRunsMax) = (3, 2)
+        (settings.runsMax, settings.remoteRunsMax, settings.firstRunsMax) = (3, 2, 3)
         change(&settings)
         let plain = try rules(asksOtherServers: false)
         let remote = try rules(asksOtherServers: true)

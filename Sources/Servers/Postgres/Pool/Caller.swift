@@ -1,0 +1,18 @@
+/// Who is charged for a slow statement: a user or, without one, an address; and always the address, so that many users
+/// of one address do not count as many callers. The numbers are hashes.
+package struct Caller: Hashable, Sendable, ExpressibleByIntegerLiteral {
+    /// The user, or the address of a signed-out sender.
+    package let number: UInt64
+    /// Nil if the address is unknown, or shared by callers who are not to be charged for each other.
+    package let address: UInt64?
+
+    /// The service itself, and callers of whom nothing is known.
+    package static let unknown = Caller(0)
+
+    package init(_ number: UInt64, address: UInt64? = nil) {
+        self.number = number
+        self.address = address
+    }
+
+    package init(integerLiteral value: UInt64) { self.init(value) }
+}
