@@ -20,6 +20,16 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
     func makeTraceID() -> String
 }
 
+extension SessionRequestExecutor {
+    /// Whether an operation that is being followed is refused to signed-out clients, or shows them another live query
+    /// than that of this key.
+    func needsToken(_ resolved: ResolvedOperation, following key: LiveQueryKey) -> Bool {
+        let signedOut = resolved.with(auth: nil)
+        return refusal(of: .signedOut) != nil || signedOut.refusal(nowMs: clock.nowMs()) != nil
+            || signedOut.liveQuery.key != key
+    }
+}
+
 /// The limits of one session.
 package struct SessionLimits: Sendable {
     package var operationsMax = 1_000

@@ -119,11 +119,9 @@ extension ClientSession {
         }
     }
 
-    /// Whether the operation is refused to signed-out clients, or shows them something else.
     private func needsToken(_ operation: FollowedOperation) -> Bool {
-        guard let signedOut = operation.resolved?.with(auth: nil) else { return true }
-        return signedOut.refusal(nowMs: executor.clock.nowMs()) != nil
-            || signedOut.liveQuery.key != operation.handle.key
+        guard let resolved = operation.resolved else { return true }
+        return executor.needsToken(resolved, following: operation.handle.key)
     }
 
     /// Ends all subscriptions with the protocol's own signal.
