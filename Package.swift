@@ -115,8 +115,8 @@ let package = Package(
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
-        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", heap]),
-        module(.core, "RoleMachines", ["LiveModel", "Refresh", "Sessions", "Sharding", "Streams"]),
+        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
+        module(.core, "RoleMachines", ["LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["SchemaModel", yams]),
@@ -335,7 +335,7 @@ let package = Package(
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations", "Postgres",
                 "ProjectFolder", "SeededRandom", "TestSupport", logging,
             ],
-            exclude: ["Golden", "Projects"]),
+            exclude: ["Golden", "Projects", "VectorProjects"]),
         tests(.unit, "RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests(
             .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),

@@ -10,12 +10,12 @@ package struct RepeatedFailure: Sendable, Hashable {
         self.intervalMs = intervalMs
     }
 
-    /// Counts a failure.
+    /// Counts a failure, or several at once.
     /// - Returns: how many failures since the last logged one were left out; nil if this one is left out too.
-    package mutating func failed(_ text: String, nowMs: Int64) -> Int? {
+    package mutating func failed(_ text: String, count: Int = 1, nowMs: Int64) -> Int? {
         // A clock that was set back does not silence anything.
         if let lastMs, text == lastText, (lastMs..<lastMs + intervalMs).contains(nowMs) {
-            leftOut += 1
+            leftOut += count
             return nil
         }
         defer { (lastMs, lastText, leftOut) = (nowMs, text, 0) }

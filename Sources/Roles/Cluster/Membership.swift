@@ -49,6 +49,8 @@ package final class Membership: Sendable {
     private let processHasEnded: @Sendable (ProcessIdentity) -> Bool
     private let state: Mutex<State>
     private let wakeUp = AsyncNotify()
+    private let overridesLog: StoredDefectLog
+    private let nodesLog: StoredDefectLog
 
     /// - Parameter processHasEnded: whether a node's process is known to have ended.
     package init(
@@ -59,6 +61,8 @@ package final class Membership: Sendable {
         self.broker = broker
         self.directory = directory
         self.logger = logger
+        overridesLog = StoredDefectLog(of: "overrides", logger)
+        nodesLog = StoredDefectLog(of: "nodes", logger)
         self.processHasEnded = processHasEnded
         state = Mutex(State(machine: MembershipMachine(node: node, settings: settings)))
     }
@@ -257,6 +261,8 @@ package final class Membership: Sendable {
         switch report {
         case .overridesChanged(let generation):
             logger.info("overrides changed", metadata: ["generation": "\(generation)"])
+        case .overridesDefective(let defects): overridesLog.report(defects)
+        case .nodesDefective(let defects): nodesLog.report(defects)
         case .overridesNotRead(let reason): logger.warning("overrides not read", metadata: ["error": "\(reason)"])
         case .drainChanged(let isDrained):
             logger.info(isDrained ? "drained by an operator" : "no longer drained by an operator")

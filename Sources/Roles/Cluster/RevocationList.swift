@@ -1,6 +1,7 @@
 package import Broker
 package import Streams
 package import LiveModel
+package import Logging
 import Sharding
 import Synchronization
 
@@ -13,6 +14,7 @@ package final class RevocationList: Sendable {
     private let countMax: Int
     private let nowMs: @Sendable () -> Int64
     private let makeMark: @Sendable () -> String
+    private let defects: StoredDefectLog
     private let latest = Mutex(LatestRead(StoredRevocations()))
 
     /// - Parameters:
@@ -20,8 +22,9 @@ package final class RevocationList: Sendable {
     ///   - makeMark: returns a text that no other list has.
     package init(
         broker: any Broker, countMax: Int, nowMs: @escaping @Sendable () -> Int64,
-        makeMark: @escaping @Sendable () -> String
+        makeMark: @escaping @Sendable () -> String, logger: Logger
     ) {
+        defects = StoredDefectLog(of: "revocations", logger)
         self.broker = broker
         self.countMax = countMax
         self.nowMs = nowMs
@@ -55,7 +58,9 @@ package final class RevocationList: Sendable {
 
     private func fetch() async throws(BrokerError) -> (StoredRevocations, UInt64) {
         let overrides = try await broker.overrides(in: .revocations)
-        return (StoredRevocations(fields: overrides.fields.mapValues(\.value)), overrides.generation)
+        let stored = StoredRevocations(fields: overrides.fields.mapValues(\.value))
+        defects.report(stored.defects)
+        return (stored, overrides.generation)
     }
 
     // MARK: Changes by operators

@@ -21,6 +21,22 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
     func makeTraceID() -> String
 }
 
+extension SessionRequestExecutor {
+    /// What the loss of the token does to an operation that is being followed under this key.
+    func changeWithoutToken(of resolved: ResolvedOperation, following key: LiveQueryKey) -> TokenChange {
+        let signedOut = resolved.with(auth: nil)
+        return TokenChange(
+            followed: key, key: signedOut.liveQuery.key,
+            refusal: refusal(of: .signedOut) ?? signedOut.refusal(nowMs: clock.nowMs()))
+    }
+
+    /// Whether an operation that is being followed is refused to signed-out clients, or shows them another live query
+    /// than that of this key.
+    func needsToken(_ resolved: ResolvedOperation, following key: LiveQueryKey) -> Bool {
+        changeWithoutToken(of: resolved, following: key) != .goesOn
+    }
+}
+
 /// The limits of one session.
 package struct SessionLimits: Sendable {
     package var operationsMax = 1_000

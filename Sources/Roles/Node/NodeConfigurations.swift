@@ -164,6 +164,7 @@ extension NodeContext {
         limits.subscriptions = .init(
             perUser: settings.gateway.subscriptionsPerUserMax, perAddress: settings.gateway.subscriptionsPerAddressMax)
         limits.liveQueriesPerAddress = settings.gateway.liveQueriesPerAddressMax
+        limits.lingerMs = Int64(settings.gateway.lingerMs)
         limits.requests = .init(
             perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
         limits.uncounted = AddressSet(settings.http.uncountedAddresses) ?? AddressSet()

@@ -129,7 +129,7 @@ package final class PublicRouter: HTTPHandler {
     }
 
     package func failureHeaders(origin: String?) -> HTTPHeaders {
-        // If the header was not read, the origin is unknown. Assuming the only allowed one is safe: browsers compare it
+        // If it was not read, the origin is unknown. Assuming the only allowed one is safe: browsers compare it
         // with the page's own.
         let only = settings.corsOrigins.count == 1 ? settings.corsOrigins.first : nil
         return (origin ?? only).map(corsHeaders(origin:)) ?? [:]

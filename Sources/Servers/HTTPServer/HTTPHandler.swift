@@ -10,7 +10,7 @@ package protocol HTTPHandler: AnyObject, Sendable {
     func webSocket(_ request: HTTPRequest) -> WebSocketDecision
 
     /// Returns further headers for the server's own error responses, such as those that let a browser's page read them.
-    /// - Parameter origin: the request's `Origin`; nil also if its header was not read.
+    /// - Parameter origin: the request's `Origin`; nil also if it was not read.
     func failureHeaders(origin: String?) -> HTTPHeaders
 }
 

@@ -6,12 +6,12 @@ import Testing
 @testable import Broker
 
 /// Values that no node writes, in every field that nodes read: each call answers within its range, and leases can be
-/// taken
-/// again.
+/// taken again.
 @Suite struct RedisJunkTests {
     private static let junk = [
         "", "x", "-1", "0", "1e308", "1e999", "inf", "-inf", "nan", "9223372036854775807", "9223372036854775808",
-        "-9223372036854775808", "18446744073709551615", "9007199254740993", "4503599627370496", "1.5", "0x10", " 1",
+        "-9223372036854775808", "18446744073709551615", "9007199254740991", "9007199254740993", "4503599627370496",
+        "1.5", "0x10", " 1",
         "\u{0}", "é", String(repeating: "9", count: 400),
     ]
 

@@ -25,7 +25,7 @@ struct GraphQLCoreTests {
         try expectValid(schema, queries + mutations)
     }
 
-    @Test(arguments: Language.Compatibility.rows + ProjectFile.rows)
+    @Test(arguments: Language.Compatibility.rows + ProjectFile.rows + ProjectFile.vectorRows)
     func graphqlCoreAcceptsSchemasOfSmallProjects(_ row: SchemaRow) async throws {
         try expectValid(
             GraphQLSchema(try MigrationOf.schema(row.sdl)),

@@ -223,5 +223,8 @@ extension Trait where Self == VectorServer {
             })
     }
 
+    @Test("Every project in VectorProjects", arguments: ProjectFile.vectorRows)
+    func projectFile(_ row: SchemaRow) async throws { try await row.check(in: nil) }
+
     @Test(arguments: rows) func row(_ row: SchemaRow) async throws { try await row.check(in: "vectors") }
 }

@@ -94,6 +94,54 @@ struct DevTests {
         }
     }
 
+    /// Any page that a developer visits can reach the port, and no token guards the administrator's routes.
+    @Test func administratorRoutesAreClosedToPagesOfOtherSites() async throws {
+        try await withFolder { folder in
+            let dev = try start(folder)
+            let address = try await address(dev)
+            let path = "/v1/projects/p/locations/local/services/auctions:executeGraphql"
+            func call(_ method: HTTPMethod = .POST, _ headers: HTTPHeaders) async throws -> HTTPCall.Response {
+                var all: HTTPHeaders = ["content-type": "application/json"]
+                for (name, value) in headers { all.replaceOrAdd(name: name, value: value) }
+                return try await HTTPCall.send(
+                    method, address, path: path, headers: all, body: Array(#"{"query":"{ lots { id } }"}"#.utf8))
+            }
+            let here = "http://localhost:\(address.port)"
+            let own = try await call(["origin": here])
+            #expect(own.status == 200 && own.headers.contains(name: "access-control-allow-origin"))
+            #expect(try await call([:]).status == 200)
+            let foreign: [HTTPHeaders] = [
+                ["origin": "https://evil.example"], ["origin": "null"], ["host": "evil.example"],
+                ["host": "evil.example:\(address.port)", "origin": here],
+            ]
+            for headers in foreign {
+                let answer = try await call(headers)
+                #expect(answer.status == 403, "\(headers)")
+                #expect(!String(decoding: answer.body, as: UTF8.self).contains("lots"))
+            }
+            #expect(try await call(["content-type": "text/plain"]).status == 415)
+            let asking: HTTPHeaders = [
+                "access-control-request-method": "POST", "access-control-request-headers": "content-type",
+            ]
+            for origin in ["https://evil.example", "null", "http://127.0.0.1.evil.example"] {
+                var headers = asking
+                headers.add(name: "origin", value: origin)
+                let preflight = try await call(.OPTIONS, headers)
+                let read = try await call(["origin": origin])
+                for answer in [preflight, read] {
+                    #expect(!answer.headers.contains(name: "access-control-allow-origin"), "\(origin)")
+                }
+            }
+            // What every client may call stays open to pages.
+            let page = try await HTTPCall.send(
+                .GET, address, path: "/v1/connectors/auctions/queries/ClosingSoon",
+                headers: ["origin": "https://app.example"])
+            #expect(page.status == 200 && page.headers.first(name: "access-control-allow-origin") == "*")
+            dev.signal(SIGINT)
+            #expect(await dev.waitForExit() == 0)
+        }
+    }
+
     @Test func privateServersThatEndAreStartedAgain() async throws {
         try await withFolder { folder in
             let dev = try start(folder)

@@ -2,7 +2,9 @@ import Foundation
 import FreshetClient
 import JSON
 import LocalServers
+import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Testing
 
 /// Refusals and outages over HTTP, on real processes.
@@ -71,6 +73,71 @@ struct HTTPEdgeTests {
                 body: Array(#"{"operationName":"EditLot","variables":{"id":7}}"#.utf8))
             #expect(executed.status == 404)
             #expect(String(decoding: executed.body, as: UTF8.self).contains("is a mutation, no query"))
+        }
+    }
+
+    /// A page that may call reads the errors of the server itself; otherwise its browser says "Failed to fetch".
+    @Test func errorsOfTheServerCarryTheHeadersForBrowsers() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: [
+                    "http.corsOrigins=https://a.example,https://b.example", "http.bodyBytesMax=1KiB",
+                    "http.headerBytesMax=1KiB",
+                ])
+            let large = String(repeating: "x", count: 4_000)
+            for origin in ["https://a.example", "https://b.example", "https://c.example"] {
+                let allowed = origin == "https://c.example" ? nil : origin
+                let json: HTTPHeaders = ["origin": origin, "content-type": "application/json"]
+                let body = try await HTTPCall.send(
+                    .POST, node.address, path: "/graphql", headers: json, body: Array(large.utf8))
+                #expect(body.status == 413)
+                var fields = json
+                fields.add(name: "x-large", value: large)
+                let header = try await HTTPCall.send(.GET, node.address, path: "/graphql", headers: fields)
+                #expect(header.status == 431)
+                fields.replaceOrAdd(name: "x-large", value: "a\u{1}")
+                let malformed = try await HTTPCall.send(.GET, node.address, path: "/graphql", headers: fields)
+                #expect(malformed.status == 400)
+                for answer in [body, header, malformed] {
+                    #expect(answer.headers.first(name: "access-control-allow-origin") == allowed, "\(answer.status)")
+                    #expect(answer.headers.first(name: "vary") == "Origin")
+                    let exposed = answer.headers.first(name: "access-control-expose-headers")
+                    #expect((exposed?.contains("retry-after") == true) == (allowed != nil))
+                }
+            }
+            let full = try await cluster.start(
+                roles: "api", settings: ["http.corsOrigins=https://a.example", "http.connectionsMax=1"])
+            let holder = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: full.address.host, port: full.address.port).get()
+            let refused = try await HTTPCall.send(.GET, full.address, path: "/healthz")
+            #expect(refused.status == 503 && refused.headers.first(name: "retry-after") == "1")
+            #expect(refused.headers.first(name: "access-control-allow-origin") == "https://a.example")
+            try await holder.close()
+        }
+    }
+
+    @Test func typenameIsAnsweredInTheFormatThatTheClientAccepts() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            func ask(_ accept: String) async throws -> HTTPCall.Response {
+                try await HTTPCall.send(
+                    .POST, node.address, path: "/graphql",
+                    headers: ["content-type": "application/json", "accept": accept],
+                    body: Array(#"{"query":"{ __typename }"}"#.utf8))
+            }
+            let json = try await ask("application/json")
+            #expect(String(decoding: json.body, as: UTF8.self) == #"{"data":{"__typename":"Query"}}"#)
+            let stream = try await ask("text/event-stream")
+            #expect(stream.headers.first(name: "content-type")?.hasPrefix("text/event-stream") == true)
+            let text = String(decoding: stream.body, as: UTF8.self)
+            #expect(text.contains("event: next\ndata: {\"data\":{\"__typename\":\"Query\"}}\n\n"), "\(text)")
+            #expect(text.hasSuffix("event: complete\ndata: \n\n"), "\(text)")
+            let subscriber = try await Subscriber.connect(node.address)
+            subscriber.send(["id": "1", "type": "subscribe", "payload": ["query": "{ __typename }"]])
+            #expect(try await subscriber.data() == ["__typename": "Query"])
+            _ = try await subscriber.message { $0["type"] == "complete" }
+            subscriber.socket.close()
         }
     }
 

@@ -15,6 +15,26 @@ struct HostileTests: SampleProjectTests {
         }
         """
 
+    /// Live queries linger when a connection is cut; whoever follows ever new ones must not fill the gateway with them.
+    @Test func cutConnectionsLeaveOnlySoManyLiveQueriesBehind() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: [
+                    "http.uncountedAddresses=127.0.0.1", "gateway.liveQueriesPerAddressMax=200",
+                    "gateway.lingerMs=10min",
+                ])
+            try await PythonClients.run(
+                "hostile/hostile_client.py",
+                [
+                    "http://\(node.address.host):\(node.address.port)", "\(node.process.processID)", "3", "cut_off",
+                ])
+            let status = try await AdminClient(node.process).get("status")
+            let liveQueries = try #require(status["gateway"]?["liveQueries"]?.intValue)
+            #expect((100...210).contains(liveQueries), "\(liveQueries)")
+        }
+    }
+
     @Test(arguments: [
         "slow_query_1,slow_query_20,slow_subscriptions,churn",
         "ping_flood,http2_ping_flood,http2_settings_flood,reset_flood",

@@ -93,9 +93,31 @@ async def change(base, lot):
             assert "errors" not in await answer.json()
 
 
-async def stream(session, base, accept, token=None):
+async def stream(session, base, accept, token=None, payload=PAYLOAD):
     headers = {"accept": accept, **({"authorization": "Bearer " + token} if token else {})}
-    return await session.post(base + "/graphql", json=PAYLOAD, headers=headers)
+    return await session.post(base + "/graphql", json=payload, headers=headers)
+
+
+async def shared_stream(session, base, token, payloads):
+    """A stream of graphql-sse's single connection mode with an operation for each payload, whose ids are 0, 1, …"""
+    async with session.put(base + "/graphql") as answer:
+        reserved = {"x-graphql-event-stream-token": await answer.text()}
+    answer = await session.get(base + "/graphql", headers={"accept": "text/event-stream", **reserved})
+    headers = {"accept": "application/json", "authorization": "Bearer " + token, **reserved}
+    for identifier, payload in enumerate(payloads):
+        body = {**payload, "extensions": {"operationId": str(identifier)}}
+        async with session.post(base + "/graphql", json=body, headers=headers) as started:
+            expect(started.status, 202, "shared stream")
+    return answer
+
+
+async def until(answer, wanted, text=""):
+    """What the answer said until it said this."""
+    while wanted not in text:
+        chunk = await asyncio.wait_for(answer.content.readany(), 15)
+        assert chunk, text
+        text += chunk.decode()
+    return text
 
 
 STREAMS = ["text/event-stream", "multipart/mixed;subscriptionSpec=1.0"]
@@ -103,8 +125,11 @@ STREAMS = ["text/event-stream", "multipart/mixed;subscriptionSpec=1.0"]
 
 async def expiry(base, token):
     sessions = [await (await Protocol(name, base, token).introduce()).live() for name in NAMES]
+    private = {"operationName": "MyAccount"}
     async with aiohttp.ClientSession() as http:
-        streams = [await stream(http, base, accept, token) for accept in STREAMS]
+        public = [await stream(http, base, accept, token) for accept in STREAMS]
+        ending = [await stream(http, base, accept, token, private) for accept in STREAMS]
+        shared = await shared_stream(http, base, token, [PAYLOAD, private])
         for name, session in zip(NAMES, sessions):
             if name != "appsync":
                 expect(await session.close_code(), 4403, name)
@@ -113,10 +138,16 @@ async def expiry(base, token):
             await session.start("2")
             message = await session.receive()
             expect((message["id"], message["payload"]["errors"][0]["errorCode"]), ("2", 401), name)
-        texts = [(await answer.read()).decode() for answer in streams]
-    for text in texts:
-        assert "UNAUTHENTICATED" in text, text
-    assert texts[0].endswith("event: complete\ndata: \n\n") and texts[1].endswith("\r\n--graphql--\r\n"), texts
+        texts = [(await answer.read()).decode() for answer in ending]
+        for text in texts:
+            assert "UNAUTHENTICATED" in text, text
+        assert texts[0].endswith("event: complete\ndata: \n\n") and texts[1].endswith("\r\n--graphql--\r\n"), texts
+        text = await until(shared, "UNAUTHENTICATED")
+        assert '"id":"1"' in text.split("UNAUTHENTICATED")[0].split("event: ")[-1], text
+        # What needs no token goes on.
+        await change(base, sessions[0].lot)
+        for answer in [*public, shared]:
+            assert "UNAUTHENTICATED" not in (await until(answer, '"changed"'))
 
 
 async def leaving(base, token):

@@ -4,6 +4,7 @@ import Streams
 import Cluster
 import JSON
 import LiveModel
+import Logging
 import Synchronization
 import Testing
 
@@ -25,7 +26,9 @@ struct RevocationListTests {
 
     private func list(_ mark: String = "m", countMax: Int = 3) -> RevocationList {
         let clock = clock
-        return RevocationList(broker: broker, countMax: countMax, nowMs: { clock.now }, makeMark: { mark })
+        return RevocationList(
+            broker: broker, countMax: countMax, nowMs: { clock.now }, makeMark: { mark },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     private func isRevoked(_ uid: String, in list: RevocationList) -> Bool {

@@ -26,10 +26,11 @@ import Testing
         let clock: ServiceClock
         let quotas: QuotaGate
 
-        init(nowMs: Int64 = 0, subscriptionsMax: Int = 100) {
+        init(nowMs: Int64 = 0, subscriptionsMax: Int = 100, liveQueriesMax: Int = 100) {
             clock = ServiceClock { nowMs }
             var limits = QuotaLimits()
             limits.subscriptions = .init(perUser: subscriptionsMax)
+            limits.liveQueriesPerAddress = liveQueriesMax
             quotas = QuotaGate(limits)
         }
 
@@ -47,6 +48,7 @@ import Testing
     private static let lookup: Result<OperationLookup, any Error> = Result {
         let queries = """
             query Always @auth(level: PUBLIC) { people { id } }
+            query Numbered($n: Int!) @auth(level: PUBLIC) { people(limit: $n) { id } }
             query Early @auth(expr: "request.time < timestamp('1970-01-01T00:00:01Z')") { people { id } }
             """
         return OperationLookup(
@@ -60,9 +62,9 @@ import Testing
 
     private let subject = QuotaSubject.user("ann")
 
-    private func resolved(_ name: String) throws -> ResolvedOperation {
+    private func resolved(_ name: String, _ variables: JSONObject = [:]) throws -> ResolvedOperation {
         try Self.lookup.get().resolve(
-            connector: "c", name: name, document: nil, digest: nil, variables: JSONObject(), auth: nil, nowMs: 0)
+            connector: "c", name: name, document: nil, digest: nil, variables: variables, auth: nil, nowMs: 0)
     }
 
     private func result(_ text: String) -> SharedResult {
@@ -74,7 +76,10 @@ import Testing
     }
 
     /// Runs on the event loop of a hub.
-    private func withHub(_ body: @escaping @Sendable (LoopHub) throws -> Void) async throws {
+    private func withHub(
+        counting count: @escaping @Sendable (GatewayMachine.Counts) -> Void = { _ in },
+        _ body: @escaping @Sendable (LoopHub) throws -> Void
+    ) async throws {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
@@ -82,6 +87,7 @@ import Testing
             clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: eventLoop))
         try await eventLoop.submit { try body(hub) }.get()
+        count(service.counts)
         await service.leave(withinMs: 5_000)
     }
 
@@ -174,6 +180,23 @@ import Testing
                     && count() == [1, 1])
             operations.stopAll()
             #expect(operations.followedCount == 0 && count() == [0, 0])
+        }
+    }
+
+    /// The connections of an address are cut again and again, each with other live queries.
+    @Test func cutConnectionsLeaveOnlySoManyLiveQueriesBehind() async throws {
+        let home = QuotaSubject.address("192.0.2.1")
+        try await withHub(counting: { #expect($0.liveQueries == 10 && $0.subscriptions == 0) }) { hub in
+            let executor = Executor(liveQueriesMax: 10)
+            for round in 0..<5 {
+                let session = Session()
+                var operations = operations(hub, executor)
+                for number in 0..<10 {
+                    let query = try resolved("Numbered", ["n": .int(Int64(10 * round + number))])
+                    _ = try operations.follow("\(number)", query, known: nil, for: session, subjects: [home])
+                }
+                operations.stopAll()
+            }
         }
     }
 

@@ -141,6 +141,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("Origin: http://page\r\n", "http://page"),
+        ("X: a\r\noRIGIN:\thttp://page \r\nOrigin: http://other\r\n", "http://page"),
+        ("X-Origin: http://page\r\n", "unknown"),
+    ])
+    func aRefusedHeaderIsAnsweredForTheOriginThatWasRead(_ fields: String, origin: String) async throws {
+        try await withServer { port, _, _ in
+            for (tooMuch, status) in [("X: " + String(repeating: "a", count: 20_000), 431), ("b c: d", 400)] {
+                let client = try RawClient(port: port)
+                client.get("/echo", headers: "\(fields)\(tooMuch)\r\n")
+                let response = try client.response()
+                #expect(response.status == status && response.has("x-origin: \(origin)"), "\(response)")
+            }
+        }
+    }
+
+    @Test func anOriginMayArriveInPieces() async throws {
+        try await withServer { port, _, _ in
+            let client = try RawClient(port: port)
+            client.send("GET /echo HTTP/1.1\r\nHost: t\r\nOrig")
+            client.send("in: http://page\r\nX: ")
+            client.send(String(repeating: "a", count: 20_000))
+            let response = try client.response()
+            #expect(response.status == 431 && response.has("x-origin: http://page"))
+        }
+    }
+
     @Test func aLengthMayHaveBlanksAroundIt() async throws {
         try await withServer { port, _, _ in
             for length in ["2 ", "  2  "] {

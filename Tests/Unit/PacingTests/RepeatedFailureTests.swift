@@ -11,5 +11,7 @@ import Testing
         #expect(failure.failed("a", nowMs: 1_600) == nil)
         #expect(failure.failed("a", nowMs: 9_000) == 1)
         #expect(failure.failed("b", nowMs: 9_001) == 0)
+        #expect(failure.failed("b", count: 7, nowMs: 9_002) == nil)
+        #expect(failure.failed("b", count: 3, nowMs: 19_002) == 7)
     }
 }

@@ -55,22 +55,44 @@ package struct NodeRecordPayload: Sendable, Hashable {
         ]).compactBytes
     }
 
+    package init?(payload: [UInt8]) {
+        var defects = StoredDefects()
+        self.init(payload: payload, defects: &defects)
+    }
+
     /// Parses a payload; nil for another format. Numbers are clamped to their ranges (`StoredNumber`); roles of later
     /// versions are left out.
-    package init?(payload: [UInt8]) {
+    /// - Parameter defects: counts what no node writes.
+    package init?(payload: [UInt8], defects: inout StoredDefects) {
         guard case .object(let object)? = try? JSONValue(parsing: payload), let id = object["id"]?.stringValue,
             let roles = object["roles"]?.arrayValue?.compactMap(\.stringValue).compactMap(Role.init)
-        else { return nil }
+        else {
+            defects.add("a node record in another format")
+            return nil
+        }
+        func number(_ name: String) -> Int64 {
+            guard let value = object[name] else { return 0 }
+            guard let number = value.intValue else {
+                defects.add("\(name): \(value)")
+                return 0
+            }
+            return number
+        }
+        let (startedAt, load, deployment) = (number("startedAt"), number("load"), number("deployment"))
+        let startedAtMs = defects.clamped(startedAt, to: StoredNumber.timeMs(startedAt), "startedAt")
+        let loadCount = defects.clamped(load, to: StoredNumber.count(load), "load")
+        let version = defects.clamped(deployment, to: StoredNumber.version(deployment), "deployment")
+        var shards: [ShardStatus] = []
+        for json in object["shards"]?.arrayValue ?? [] {
+            if let status = ShardStatus(json: json, defects: &defects) { shards.append(status) }
+        }
+        let process = object["process"].flatMap(ProcessIdentity.init(json:))
+        if process == nil, let json = object["process"], json != .null { defects.add("process: \(json)") }
         self.init(
             id: NodeID(id), roles: Set(roles), address: object["address"]?.stringValue ?? "",
             adminAddress: object["adminAddress"]?.stringValue ?? "", version: object["version"]?.stringValue ?? "",
-            startedAtMs: StoredNumber.timeMs(object["startedAt"]?.intValue ?? 0),
-            isDraining: object["draining"]?.boolValue ?? false,
-            load: StoredNumber.count(object["load"]?.intValue ?? 0),
-            shards: (object["shards"]?.arrayValue ?? []).compactMap(ShardStatus.init(json:)),
-            project: object["project"]?.stringValue ?? "",
-            deployment: Int64(StoredNumber.version(object["deployment"]?.intValue ?? 0)),
-            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "",
-            process: object["process"].flatMap(ProcessIdentity.init(json:)))
+            startedAtMs: startedAtMs, isDraining: object["draining"]?.boolValue ?? false, load: loadCount,
+            shards: shards, project: object["project"]?.stringValue ?? "", deployment: Int64(version),
+            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "", process: process)
     }
 }

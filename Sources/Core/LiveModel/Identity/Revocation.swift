@@ -60,13 +60,22 @@ package struct Revocation: Hashable, Sendable {
         "\(atMs) \(untilMs.map(String.init) ?? "-") \(sparesLaterTokens ? "earlier" : "all")"
     }
 
-    /// Returns nil for a text in another form, written by another version or by hand.
-    package init?(_ subject: RevocationSubject, text: String) {
+    /// Returns nil for a text in another form, written by another version or by hand. Times are clamped to their range
+    /// (`StoredNumber`).
+    /// - Parameter defects: counts what no node writes.
+    package init?(_ subject: RevocationSubject, text: String, defects: inout StoredDefects) {
         let parts = text.split(separator: " ")
-        guard parts.count == 3, let atMs = Int64(parts[0]) else { return nil }
-        let untilMs = Int64(parts[1])
-        guard untilMs != nil || parts[1] == "-", ["all", "earlier"].contains(parts[2]) else { return nil }
-        self.init(subject, atMs: atMs, untilMs: untilMs, sparesLaterTokens: parts[2] == "earlier")
+        guard parts.count == 3, let atMs = Int64(parts[0]), ["all", "earlier"].contains(parts[2]),
+            parts[1] == "-" || Int64(parts[1]) != nil
+        else {
+            defects.add("a revocation in another form: \(text)")
+            return nil
+        }
+        let start = defects.clamped(atMs, to: StoredNumber.timeMs(atMs), "the start of a revocation")
+        let end = Int64(parts[1]).map {
+            defects.clamped($0, to: StoredNumber.timeMs($0), "the end of a revocation")
+        }
+        self.init(subject, atMs: start, untilMs: end, sparesLaterTokens: parts[2] == "earlier")
     }
 
     package func counts(nowMs: Int64) -> Bool { untilMs.map { nowMs < $0 } ?? true }

@@ -48,23 +48,35 @@ package struct ShardStatus: Sendable, Hashable {
     }
 
     /// Returns nil for another form, which comes from another version. Numbers are clamped to their ranges.
-    package init?(json: JSONValue) {
+    /// - Parameter defects: counts what no node of this version writes.
+    package init?(json: JSONValue, defects: inout StoredDefects) {
         guard case .array(let parts) = json, parts.count == 15, let id = parts[14].stringValue.flatMap({ StreamID($0) })
-        else { return nil }
+        else {
+            defects.add("a shard's status in another form")
+            return nil
+        }
         let numbers = parts.dropLast().compactMap(\.intValue)
-        guard numbers.count == 14 else { return nil }
-        guard let number = Int(exactly: numbers[0]), (0...Int(Int32.max)).contains(number) else { return nil }
-        func count(_ index: Int) -> Int { StoredNumber.count(numbers[index]) }
+        guard numbers.count == 14, let number = Int(exactly: numbers[0]), (0...Int(Int32.max)).contains(number) else {
+            defects.add("a shard's status in another form")
+            return nil
+        }
+        func count(_ index: Int) -> Int {
+            defects.clamped(numbers[index], to: StoredNumber.count(numbers[index]), "a count of shard \(number)")
+        }
+        func timeMs(_ index: Int) -> Int64 {
+            defects.clamped(numbers[index], to: StoredNumber.timeMs(numbers[index]), "a time of shard \(number)")
+        }
         var takeOver = TakeOverCounts()
         takeOver.replayed = UInt64(count(9))
         takeOver.announced = UInt64(count(10))
         takeOver.kept = UInt64(count(11))
         takeOver.rerun = UInt64(count(12))
         takeOver.losses = UInt64(count(13))
+        let epoch = defects.clamped(
+            numbers[1], to: StoredNumber.version(numbers[1]), "the epoch of shard \(number)")
         self.init(
-            shard: ShardID(number), epoch: StoredNumber.version(numbers[1]),
-            ownedSinceMs: StoredNumber.timeMs(numbers[2]), liveQueries: count(3), due: count(4), running: count(5),
-            paced: count(6), waiting: count(7), lastEventID: id, lastRefreshMs: StoredNumber.timeMs(numbers[8]),
+            shard: ShardID(number), epoch: epoch, ownedSinceMs: timeMs(2), liveQueries: count(3), due: count(4),
+            running: count(5), paced: count(6), waiting: count(7), lastEventID: id, lastRefreshMs: timeMs(8),
             takeOver: takeOver)
     }
 }

@@ -11,6 +11,8 @@ package struct StoredRevocations: Sendable {
     /// Nil before the first revocation.
     package var mark: String?
     package var revocations: Revocations
+    /// What was clamped or left out when the list was decoded.
+    package private(set) var defects = StoredDefects()
 
     package init(mark: String? = nil, revocations: Revocations = Revocations()) {
         self.mark = mark
@@ -20,10 +22,15 @@ package struct StoredRevocations: Sendable {
     /// - Parameter fields: the fields of the hash; unreadable ones are ignored.
     package init(fields: [String: String]) {
         mark = fields[Self.markField]
-        revocations = Revocations(
-            fields.compactMap { field, value in
-                RevocationSubject(field).flatMap { Revocation($0, text: value) }
-            })
+        var read: [Revocation] = []
+        for (field, value) in fields.sorted(by: { $0.key < $1.key }) where field != Self.markField {
+            guard let subject = RevocationSubject(field) else {
+                defects.add("a revocation of something else: \(field)")
+                continue
+            }
+            if let revocation = Revocation(subject, text: value, defects: &defects) { read.append(revocation) }
+        }
+        revocations = Revocations(read)
     }
 
     /// Returns the changes to write into a list just read, so that no known revocation is lost; empty if the list can

@@ -70,6 +70,8 @@ package struct MembershipMachine: Sendable {
     package enum Report: Sendable, Hashable {
         case overridesChanged(generation: UInt64)
         case overridesNotRead(reason: String)
+        /// Overrides, or entries of the node list, have values that no node writes; those are clamped or left out.
+        case overridesDefective(StoredDefects), nodesDefective(StoredDefects)
         /// An operator began or ended the drain of this node.
         case drainChanged(isDrained: Bool)
         case heartbeatFailed(reason: String)
@@ -182,7 +184,8 @@ package struct MembershipMachine: Sendable {
         guard case .readingOverrides(call) = state else { return [] }
         var effects: [Effect] = []
         switch answer {
-        case .success(let read): effects = follow(read)
+        case .success(let read):
+            effects = (read.defects.isEmpty ? [] : [.report(.overridesDefective(read.defects))]) + follow(read)
         case .failure(let failure): effects = [.report(.overridesNotRead(reason: failure.reason))]
         }
         let call = newCall()
@@ -223,12 +226,14 @@ package struct MembershipMachine: Sendable {
         switch answer {
         case .failure(let failure): return fail(failure)
         case .success(let records):
-            let others = records.compactMap(EndedNodes.Entry.init).map(\.node).filter { $0.id != node }
-            let processes = others.compactMap(\.process)
-            if processes.isEmpty { return follow(records, ended: [], nowMs: nowMs) }
+            var defects = StoredDefects()
+            let listed = records.compactMap { NodeRecordPayload(payload: $0.payload, defects: &defects) }
+            let reports: [Effect] = defects.isEmpty ? [] : [.report(.nodesDefective(defects))]
+            let processes = listed.filter { $0.id != node }.compactMap(\.process)
+            if processes.isEmpty { return reports + follow(records, ended: [], nowMs: nowMs) }
             let call = newCall()
             state = .checking(call, records)
-            return [.checkProcesses(call, processes)]
+            return reports + [.checkProcesses(call, processes)]
         }
     }
 

@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 import Refresh
 import Streams
 
@@ -59,5 +60,15 @@ extension WorkerMachine {
     func checkpointCall(_ shard: ShardID, _ epoch: UInt64, _ id: StreamID) -> BrokerCall {
         .checkpoint(
             stream: keys.events(shard: shard.number), id: id, lease: keys.lease(shard: shard.number), epoch: epoch)
+    }
+
+    /// Logs the first of each interval only: anybody who can write to a control stream may write as many as they want.
+    mutating func reportUnreadable(_ entries: [StreamID], of shard: ShardID, nowMs: Int64) {
+        guard let first = entries.first,
+            let leftOut = unreadableControl.failed("", count: entries.count, nowMs: nowMs)
+        else { return }
+        log(
+            .warning, "unreadable control messages",
+            ["shard": "\(shard)", "entry": "\(first)", "count": "\(entries.count)", "notLogged": "\(leftOut)"])
     }
 }

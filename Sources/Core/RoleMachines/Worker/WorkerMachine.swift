@@ -1,4 +1,5 @@
 package import LiveModel
+import Pacing
 package import Refresh
 package import Sharding
 package import Streams
@@ -60,6 +61,7 @@ package struct WorkerMachine: Sendable {
     package internal(set) var leases: LeaseMachine
     /// The gateways of the last node list.
     var gateways: Set<NodeID> = []
+    var unreadableControl = RepeatedFailure()
     /// The followed streams.
     var streams: [String: (shard: ShardID, kind: StreamKind)] = [:]
     var calls: [CallID: PendingCall] = [:]
@@ -215,9 +217,7 @@ package struct WorkerMachine: Sendable {
             let actions = refresh.controlRead(
                 shard, signal: batch.signal, entries: batch.entries, gateways: announcing, nowMs: nowMs
             ) { unreadable.append($0) }
-            for entry in unreadable {
-                log(.warning, "unreadable control message", ["shard": "\(shard)", "entry": "\(entry)"])
-            }
+            reportUnreadable(unreadable, of: shard, nowMs: nowMs)
             performRefresh(actions, nowMs: nowMs)
         }
     }

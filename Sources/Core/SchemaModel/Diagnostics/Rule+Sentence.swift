@@ -26,6 +26,7 @@ extension Diagnostic.Rule {
         case .argumentType: "A directive's argument has a value of the wrong kind."
         case .dataType: "@col(dataType:, size:) must match the field's type."
         case .unknownDataType: "@col(dataType:) names a type that Freshet does not know; values are converted by text."
+        case .ignoredConstraint: "@col(dataType:) gives the type only; constraints that follow it are left out."
         case .defaultArguments: "@default takes exactly one of value, expr and sql."
         case .defaultExpression: "The CEL expression of @default must be valid."
         case .defaultSQL: "A default in SQL must be one expression."

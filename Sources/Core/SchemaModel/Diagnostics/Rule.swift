@@ -28,6 +28,7 @@ extension Diagnostic {
         case argumentType = "argument-type"
         case dataType = "data-type"
         case unknownDataType = "unknown-data-type"
+        case ignoredConstraint = "ignored-constraint"
         case defaultArguments = "default-arguments"
         case defaultExpression = "default-expression"
         case defaultSQL = "default-sql"

@@ -129,6 +129,10 @@ package struct ColumnDataType: Sendable, Hashable {
         return (native + converted).map { type.isList ? $0 + "[]" : $0 }
     }
 
+    /// Returns what follows the type in the text, such as `CHECK (a > 0)`, which no column gets: SQL Connect accepts it
+    /// and leaves it out, too. Nil if nothing does.
+    static func ignoredPart(of text: String) -> String? { SQLTypeText.constraints(of: text)?.text }
+
     /// Returns whether the text names the column's own enum type, which it has anyway.
     static func isEnum(_ text: String, _ type: ColumnType, _ enums: [String: EnumType]) -> Bool {
         guard case .enumeration(let name) = type.scalar else { return false }
@@ -148,8 +152,38 @@ private struct SQLTypeText {
     private(set) var otherParameters: String?
     let isArray: Bool
 
-    /// Returns nil for a text that cannot be a type.
+    /// The words with which a constraint begins in a column's definition.
+    private static let constraintWords: Set<String> = [
+        "check", "collate", "compression", "constraint", "default", "deferrable", "generated", "initially", "not",
+        "null",
+        "primary", "references", "storage", "unique",
+    ]
+
+    /// Finds the constraints that follow the type in a column's definition.
+    /// - Returns: the text before them, and theirs; nil if there are none.
+    static func constraints(of text: String) -> (type: String, text: String)? {
+        var (depth, isQuoted) = (0, false)
+        for index in text.indices {
+            switch text[index] {
+            case "\"": isQuoted.toggle()
+            case "(" where !isQuoted: depth += 1
+            case ")" where !isQuoted: depth -= 1
+            default: break
+            }
+            guard depth == 0, !isQuoted, text[index].isWhitespace || text[index] == ")" else { continue }
+            let word = text.index(after: index)
+            let name = text[word...].prefix { $0.isLetter || $0 == "_" }.lowercased()
+            if constraintWords.contains(name) {
+                let type = String(text[..<word]).trimmed
+                return type.isEmpty ? nil : (type, String(text[word...]).trimmed)
+            }
+        }
+        return nil
+    }
+
+    /// Returns nil for a text that cannot be a type. Constraints that follow the type are left out.
     init?(_ text: String) {
+        let text = Self.constraints(of: text)?.type ?? text
         var words = text.contains("\"") ? text : text.lowercased()
         words = words.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         isArray = words.hasSuffix("[]")
@@ -195,5 +229,14 @@ private struct SQLTypeText {
             }
         }
         return !isQuoted
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        var rest = self[...]
+        while rest.first?.isWhitespace == true { rest.removeFirst() }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return String(rest)
     }
 }

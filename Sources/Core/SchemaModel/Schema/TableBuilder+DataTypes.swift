@@ -7,6 +7,12 @@ extension TableBuilder {
         _ enums: [String: EnumType], _ sink: inout DiagnosticSink
     ) {
         if let text = col.string("dataType") {
+            if let ignored = ColumnDataType.ignoredPart(of: text), dataType != nil {
+                sink.report(
+                    .warning, rule: .ignoredConstraint, at: col.range(of: "dataType"),
+                    "only the type counts; \"\(ignored)\" is left out",
+                    help: "add the constraint to the database yourself, or use the schema's own (!, @default, @unique)")
+            }
             if dataType == nil, !ColumnDataType.isEnum(text, columnType, enums) {
                 let offered = ColumnDataType.names(for: columnType)
                 report(

@@ -1,3 +1,4 @@
+import DequeModule
 package import LiveModel
 
 /// The holder of a quota: everything that one user, or one address, does on a node counts towards it.
@@ -38,8 +39,11 @@ package struct QuotaLimits: Sendable, Hashable {
     package var sessions = Limit(perUser: 1_000, perAddress: 5_000)
     package var subscriptions = Limit(perUser: 10_000, perAddress: 50_000)
     package var requests = Limit(perUser: 256, perAddress: 512)
-    /// Distinct live queries that an address follows: what its subscriptions cost beyond deliveries.
+    /// Distinct live queries that an address follows: what its subscriptions cost beyond deliveries. At most as many
+    /// that it followed before linger.
     package var liveQueriesPerAddress = 20_000
+    /// How long a live query without subscriptions lingers.
+    package var lingerMs: Int64 = 30_000
     /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
     package var uncounted = AddressSet(["127.0.0.0/8", "::1"]) ?? AddressSet()
 
@@ -103,7 +107,11 @@ package enum QuotaClaim: Hashable, Sendable {
 }
 
 /// The resources that each user and each address currently holds on a node. Bounded: subjects that hold nothing are
-/// absent, so there are at most as many entries as sessions, subscriptions and requests.
+/// absent, so there are at most as many entries as sessions, subscriptions and requests, and `lingeringMax`.
+///
+/// A live query that lost its last subscription still costs its owner and this node until it ends (`lingerMs`). An
+/// address that follows ever new ones and cuts its connections would fill the gateway with them, so only so many
+/// linger for it, and the others end at once.
 package struct QuotaLedger: Sendable {
     private struct Held {
         var sessions = 0
@@ -111,6 +119,9 @@ package struct QuotaLedger: Sendable {
         var requests = 0
         /// The subscriptions of each live query that an address follows.
         var followed: [LiveQueryKey: Int] = [:]
+        /// Until when the live queries may linger that an address followed lately. Those that it follows again keep
+        /// their entries.
+        var lingering: [LiveQueryKey: Int64] = [:]
 
         subscript(resource: QuotaResource) -> Int {
             get {
@@ -129,11 +140,25 @@ package struct QuotaLedger: Sendable {
             }
         }
 
-        var isNothing: Bool { sessions == 0 && subscriptions == 0 && requests == 0 && followed.isEmpty }
+        var isNothing: Bool {
+            sessions == 0 && subscriptions == 0 && requests == 0 && followed.isEmpty && lingering.isEmpty
+        }
     }
+
+    /// The end of a lingering live query's entry.
+    private struct Lapse {
+        let atMs: Int64
+        let subject: QuotaSubject
+        let key: LiveQueryKey
+    }
+
+    /// The maximum number of entries of lingering live queries, of all addresses.
+    package static let lingeringMax = 200_000
 
     private let limits: QuotaLimits
     private var held: [QuotaSubject: Held] = [:]
+    /// One for each entry of a lingering live query, the earliest first.
+    private var lapses: Deque<Lapse> = []
 
     package init(_ limits: QuotaLimits) {
         self.limits = limits
@@ -142,6 +167,8 @@ package struct QuotaLedger: Sendable {
     package var subjectCount: Int { held.count }
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int { held[subject]?[resource] ?? 0 }
+
+    package var lingeringCount: Int { lapses.count }
 
     /// Returns how many distinct live queries an address follows.
     package func liveQueryCount(of subject: QuotaSubject) -> Int { held[subject]?.followed.count ?? 0 }
@@ -178,7 +205,14 @@ package struct QuotaLedger: Sendable {
     }
 
     /// Releases what was acquired before.
-    package mutating func release(_ claim: QuotaClaim, for subjects: [QuotaSubject]) {
+    /// - Parameter nowMs: the time if the live query is to linger after its last subscription; nil if it is to end.
+    /// - Returns: whether it may linger.
+    @discardableResult
+    package mutating func release(
+        _ claim: QuotaClaim, for subjects: [QuotaSubject], lingersFrom nowMs: Int64? = nil
+    ) -> Bool {
+        if let nowMs { dropLapsed(nowMs: nowMs) }
+        var mayLinger = nowMs != nil
         for subject in subjects {
             guard let index = held.index(forKey: subject) else { continue }
             for resource in QuotaResource.allCases where claim.claims(resource) && held.values[index][resource] > 0 {
@@ -186,8 +220,40 @@ package struct QuotaLedger: Sendable {
             }
             if let key = claim.liveQuery, let count = held.values[index].followed[key] {
                 held.values[index].followed[key] = count > 1 ? count - 1 : nil
+                if count == 1, let nowMs, !linger(key, subject, at: index, nowMs: nowMs) { mayLinger = false }
             }
             if held.values[index].isNothing { held.remove(at: index) }
+        }
+        return mayLinger
+    }
+
+    private mutating func linger(
+        _ key: LiveQueryKey, _ subject: QuotaSubject, at index: Dictionary<QuotaSubject, Held>.Index, nowMs: Int64
+    ) -> Bool {
+        let untilMs = nowMs + limits.lingerMs
+        if held.values[index].lingering[key] == nil {
+            guard held.values[index].lingering.count < limits.maxima(of: subject).liveQueries,
+                lapses.count < Self.lingeringMax
+            else { return false }
+            lapses.append(Lapse(atMs: untilMs, subject: subject, key: key))
+        }
+        held.values[index].lingering[key] = untilMs
+        return true
+    }
+
+    /// Removes the entries whose time is over. One that was extended gets another turn.
+    private mutating func dropLapsed(nowMs: Int64) {
+        while let lapse = lapses.first, lapse.atMs <= nowMs {
+            lapses.removeFirst()
+            guard let index = held.index(forKey: lapse.subject),
+                let untilMs = held.values[index].lingering[lapse.key]
+            else { preconditionFailure("\(lapse.key) does not linger for its address") }
+            if untilMs > nowMs {
+                lapses.append(Lapse(atMs: untilMs, subject: lapse.subject, key: lapse.key))
+            } else {
+                held.values[index].lingering[lapse.key] = nil
+                if held.values[index].isNothing { held.remove(at: index) }
+            }
         }
     }
 

@@ -49,6 +49,8 @@ package struct ClusterOverrides: Sendable, Hashable {
     package var moves: [ShardID: Move] = [:]
     /// Nodes that hold no shards and no sessions until the override is cleared.
     package var drained: Set<NodeID> = []
+    /// What was clamped or left out when the overrides were decoded.
+    package private(set) var defects = StoredDefects()
 
     package init() {}
 
@@ -78,28 +80,43 @@ package struct ClusterOverrides: Sendable, Hashable {
     /// Reads what the broker stores. Fields of another form are left out: they come from a newer version.
     package init(generation: UInt64, fields: [String: (version: UInt64, value: String)]) {
         self.generation = generation
-        for (field, stored) in fields {
-            let parts = field.split(separator: ":", maxSplits: 1).map(String.init)
-            guard parts.count == 2 else { continue }
-            let values = stored.value.split(separator: " ").map(String.init)
-            switch parts[0] {
-            case "splits":
-                let names = parts[1].split(separator: "/", maxSplits: 1).map(String.init)
-                guard names.count == 2, values.count == 3, let count = Int(values[0]), let former = Int(values[1]),
-                    let untilMs = Int64(values[2]), (1...ShardRouting.splitsMax).contains(count),
-                    (1...ShardRouting.splitsMax).contains(former)
-                else { continue }
-                splits[OperationReference(connector: names[0], operation: names[1])] = Split(
-                    splits: count, formerSplits: former, untilMs: untilMs, version: stored.version)
-            case "shard":
-                // A node's name may contain spaces.
-                let values = stored.value.split(separator: " ", maxSplits: 1).map(String.init)
-                guard let number = Int(parts[1]), values.count == 2, let untilMs = Int64(values[0]) else { continue }
-                moves[ShardID(number)] = Move(node: NodeID(values[1]), untilMs: untilMs > 0 ? untilMs : nil)
-            case "drain": drained.insert(NodeID(parts[1]))
-            default: continue
-            }
+        for (field, stored) in fields.sorted(by: { $0.key < $1.key }) {
+            let isRead = read(field, stored.value, version: stored.version)
+            if !isRead { defects.add("an override in another form: \(field)") }
         }
+    }
+
+    private mutating func read(_ field: String, _ value: String, version: UInt64) -> Bool {
+        let parts = field.split(separator: ":", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return false }
+        switch parts[0] {
+        case "splits":
+            let names = parts[1].split(separator: "/", maxSplits: 1).map(String.init)
+            let values = value.split(separator: " ")
+            guard names.count == 2, values.count == 3, let count = Int(values[0]), let former = Int(values[1]),
+                let untilMs = Int64(values[2]), (1...ShardRouting.splitsMax).contains(count),
+                (1...ShardRouting.splitsMax).contains(former)
+            else { return false }
+            splits[OperationReference(connector: names[0], operation: names[1])] = Split(
+                splits: count, formerSplits: former, untilMs: clamped(untilMs, field), version: version)
+        case "shard":
+            // A node's name may contain spaces.
+            let values = value.split(separator: " ", maxSplits: 1).map(String.init)
+            guard let number = Int(parts[1]), (0...Int(Int32.max)).contains(number), values.count == 2,
+                let untilMs = Int64(values[0]), untilMs >= 0
+            else { return false }
+            moves[ShardID(number)] = Move(
+                node: NodeID(values[1]), untilMs: untilMs > 0 ? clamped(untilMs, field) : nil)
+        case "drain": drained.insert(NodeID(parts[1]))
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func clamped(_ untilMs: Int64, _ field: String) -> Int64 {
+        let inRange = StoredNumber.timeMs(untilMs)
+        if inRange != untilMs { defects.add("the end of \(field): \(untilMs)") }
+        return inRange
     }
 }
 

@@ -69,10 +69,10 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
     }
 
     private func end(_ ending: Ending?) {
-        session.permit.end()
+        let lingers = session.permit.end()
         if let handle {
             self.handle = nil
-            session.hub.unsubscribe(handle)
+            session.hub.unsubscribe(handle, lingers: lingers)
         }
         let finish = self.finish
         self.finish = nil

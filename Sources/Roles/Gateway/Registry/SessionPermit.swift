@@ -39,7 +39,7 @@ package final class SessionPermit: Sendable {
         id = registry.makeID()
     }
 
-    deinit { end() }
+    deinit { end(lingers: false) }
 
     /// Adds the session to the registry.
     /// - Parameters:
@@ -56,9 +56,12 @@ package final class SessionPermit: Sendable {
     package func uses(_ version: Digest) { registry.uses(version, by: id) }
 
     /// Removes the session from the registry and releases its quotas.
-    package func end() {
-        guard !isOver.exchange(true, ordering: .relaxed) else { return }
+    /// - Parameter lingers: whether the live query of a stream or long-poll is to linger.
+    /// - Returns: whether it may.
+    @discardableResult
+    package func end(lingers: Bool = true) -> Bool {
+        guard !isOver.exchange(true, ordering: .relaxed) else { return lingers }
         registry.remove(id)
-        quotas.release(claim, for: subjects)
+        return quotas.release(claim, for: subjects, lingers: lingers)
     }
 }

@@ -99,8 +99,7 @@ extension ClientSession {
     private func tokenExpired() {
         let followed = operations.followedIDs.compactMap { id in
             operations[id].map { operation in
-                let signedOut = operation.resolved?.with(auth: nil)
-                return (id, signedOut.map { change(of: $0, followed: operation.handle.key) })
+                (id, operation.resolved.map { executor.changeWithoutToken(of: $0, following: operation.handle.key) })
             }
         }
         switch TokenEnd(takesNewTokens: traits.takesNewTokens, followed: followed) {

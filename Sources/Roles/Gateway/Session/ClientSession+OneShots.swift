@@ -6,6 +6,23 @@ import Sessions
 
 /// Operations that run once, and those that wait for others to finish.
 extension ClientSession {
+    /// Runs a query or a mutation once, or lets it wait for others of this session: while the session runs as many as
+    /// it may, and while its user or its address does.
+    func startOnce(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) {
+        if try operations.wait(id, resolved) { return perform(machine.started(id: id)) }
+        let subjects = self.subjects
+        do throws(RequestError) {
+            try executor.quotas.acquireRequest(for: subjects)
+        } catch {
+            // Only the end of one of its own operations lets the session try again.
+            guard error.code == .limitExceeded, operations.oneShots.runningCount > 0 else { throw error }
+            try operations.queue(id, resolved)
+            return perform(machine.started(id: id))
+        }
+        perform(machine.started(id: id))
+        runOnce(id, resolved, for: subjects)
+    }
+
     /// Runs a query or a mutation once.
     /// - Parameter subjects: the request counts against their quotas until it has finished, even if nothing waits for
     ///   it.

@@ -192,6 +192,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private func start(_ id: String, _ request: OperationRequest, _ mode: StartMode) {
         do throws(RequestError) {
             if let refusal = identityRefusal { throw refusal }
+            if let name = TypenameQuery(request) {
+                perform(machine.started(id: id))
+                return perform(machine.finished(id: id, answer: OperationAnswer(body: name.data)))
+            }
             let kinds: AllowedKinds = if case .follow = mode { .only(.query) } else { .all }
             let resolved = try executor.resolve(request, for: executor.quotas.charge(identity, at: address), kinds)
             if Self.isFollowed(resolved, mode) {
@@ -200,11 +204,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                     id, resolved, known: known,
                     delta: DeltaState(request.wantsDelta && traits.format.hasDeltas, held: known?.digest))
             } else {
-                if try operations.wait(id, resolved) { return perform(machine.started(id: id)) }
-                let subjects = self.subjects
-                try executor.quotas.acquireRequest(for: subjects)
-                perform(machine.started(id: id))
-                runOnce(id, resolved, for: subjects)
+                try startOnce(id, resolved)
             }
         } catch {
             perform(machine.failed(id: id, [error]))

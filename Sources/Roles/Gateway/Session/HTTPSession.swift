@@ -36,6 +36,9 @@ package struct HTTPSession {
     /// Whether the sender's token has expired.
     package var isExpired: Bool { identity.expiresAtMs.map { $0 <= executor.clock.nowMs() } ?? false }
 
+    /// Whether the operation is refused to signed-out clients, or shows them something else.
+    package var needsToken: Bool { executor.needsToken(resolved, following: liveQuery.key) }
+
     /// The reason that the operation may no longer run, if any: its authorization can depend on the time.
     package var authorizationRefusal: RequestError? {
         resolved.refusal(nowMs: executor.clock.nowMs())

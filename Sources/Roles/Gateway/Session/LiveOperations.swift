@@ -78,8 +78,14 @@ struct LiveOperations {
     /// - Throws: `.limitExceeded`.
     mutating func wait(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) -> Bool {
         if oneShots.hasRoom, waiting.isEmpty { return false }
-        try waiting.append(id, resolved, bytes: JSONWriter.compact(.object(resolved.variables)).count)
+        try queue(id, resolved)
         return true
+    }
+
+    /// Appends a one-shot operation to those that wait until another one of the session has finished.
+    /// - Throws: `.limitExceeded`.
+    mutating func queue(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) {
+        try waiting.append(id, resolved, bytes: JSONWriter.compact(.object(resolved.variables)).count)
     }
 
     /// The waiting operation that may run now, if any.
@@ -114,7 +120,8 @@ struct LiveOperations {
     }
 
     private func end(_ operation: FollowedOperation, lingers: Bool) {
-        hub.unsubscribe(operation.handle, lingers: lingers)
-        executor.quotas.release(.subscription(of: operation.handle.key), for: operation.subjects)
+        let mayLinger = executor.quotas.release(
+            .subscription(of: operation.handle.key), for: operation.subjects, lingers: lingers)
+        hub.unsubscribe(operation.handle, lingers: mayLinger)
     }
 }

@@ -1,3 +1,4 @@
+import Clocks
 package import Execution
 package import LiveModel
 import Metrics
@@ -26,9 +27,13 @@ package final class QuotaGate: Sendable {
         try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(claim, for: subjects) }
     }
 
-    package func release(_ claim: QuotaClaim, for subjects: [QuotaSubject]) {
-        if subjects.isEmpty { return }
-        ledger.withLock { $0.release(claim, for: subjects) }
+    /// - Parameter lingers: whether the claim's live query is to linger after its last subscription.
+    /// - Returns: whether it may.
+    @discardableResult
+    package func release(_ claim: QuotaClaim, for subjects: [QuotaSubject], lingers: Bool = false) -> Bool {
+        if subjects.isEmpty { return lingers }
+        let nowMs = lingers ? MonotonicClock.nowMs() : nil
+        return ledger.withLock { $0.release(claim, for: subjects, lingersFrom: nowMs) }
     }
 
     package func liveQueryCount(of subject: QuotaSubject) -> Int {

@@ -64,7 +64,7 @@ package final class ResultStream: LiveSession {
             }
         }
         timers.expiry = eventLoop.scheduleExpiry(of: session.identity, session.executor.clock) {
-            bound.value.fail(.tokenExpired)
+            if bound.value.session.needsToken { bound.value.fail(.tokenExpired) }
         }
         exchange.onDrained { bound.value.drained() }
         exchange.onClose { bound.value.close() }
@@ -125,10 +125,10 @@ package final class ResultStream: LiveSession {
         guard !isOver else { return }
         isOver = true
         timers.cancel()
-        if let operation { hub.unsubscribe(operation.handle) }
+        let lingers = session.permit.end()
+        if let operation { hub.unsubscribe(operation.handle, lingers: lingers) }
         operation = nil
         outbox.removeAll()
-        session.permit.end()
     }
 
     package var protocolName: String {

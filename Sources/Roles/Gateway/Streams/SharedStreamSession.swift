@@ -145,7 +145,10 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         do throws(RequestError) {
             let immediate = try operations.follow(
                 id, resolved, known: known, for: self, subjects: identity.subjects(at: address))
-            let expiry = eventLoop.scheduleExpiry(of: identity, executor.clock) { self.fail(id, .tokenExpired) }
+            let expiry = eventLoop.scheduleExpiry(of: identity, executor.clock) {
+                guard self.executor.needsToken(resolved, following: resolved.liveQuery.key) else { return }
+                self.fail(id, .tokenExpired)
+            }
             owners[id] = Owner(identity: identity, expiry: expiry)
             answer(.started)
             if let immediate { deliver(immediate, id: id) }

@@ -15,7 +15,7 @@ enum NodeCluster {
             broker: broker, shardCount: settings.cluster.shardCount, nowMs: { clock.nowMs() })
         let revocations = RevocationList(
             broker: broker, countMax: settings.auth.revocationsMax, nowMs: { clock.nowMs() },
-            makeMark: { RandomIdentity.uuid() })
+            makeMark: { RandomIdentity.uuid() }, logger: node.logger)
         _ = try await gate.until("Redis") { withinMs in
             await NodeStorage.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
                 try await directory.refresh()

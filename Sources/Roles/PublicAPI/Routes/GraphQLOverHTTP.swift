@@ -77,7 +77,7 @@ extension PublicRouter {
         }
         if let name = TypenameQuery(request) {
             guard name.kind == .query || call.request.method == .POST else { return call.methodNotAllowed("POST") }
-            return answer(call, accepted.single ?? .json, status: .ok, body: ResultEnvelope.data(name.data))
+            return answerOnce(call, ResultEnvelope.data(name.data), accepted)
         }
         let resolved: ResolvedOperation
         do throws(RequestError) {
@@ -112,6 +112,11 @@ extension PublicRouter {
         } catch {
             return fail(call, error, accepted, hasRun: resolved.operation.kind == .query)
         }
+        answerOnce(call, envelope, accepted)
+    }
+
+    /// Sends the answer of an operation that is not followed; as a stream if the client accepts nothing else.
+    private func answerOnce(_ call: Call, _ envelope: [UInt8], _ accepted: AcceptedAnswer) {
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
             Self.stream(call, format, format.answer(envelope) + format.completed)
         } else {

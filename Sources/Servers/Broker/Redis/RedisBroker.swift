@@ -21,6 +21,9 @@ package final class RedisBroker: Broker {
     private let logger: Logger
     private let routes: any CommandRoutes
     private let readers = Mutex<[WeakReader]>([])
+    private let leasesLog: StoredDefectLog
+    private let nodesLog: StoredDefectLog
+    private let overridesLog: StoredDefectLog
 
     private struct WeakReader: Sendable {
         weak let reader: (any OwnedReader)?
@@ -34,6 +37,9 @@ package final class RedisBroker: Broker {
     ) throws(BrokerError) {
         self.keys = keys
         self.logger = logger
+        leasesLog = StoredDefectLog(of: "leases", logger)
+        nodesLog = StoredDefectLog(of: "node list", logger)
+        overridesLog = StoredDefectLog(of: "override tables", logger)
         // hiredis writes without MSG_NOSIGNAL, on any thread: losing a server must not end the process.
         signal(SIGPIPE, SIG_IGN)
         let name = RedisBroker.clientName(name)
@@ -163,9 +169,7 @@ package final class RedisBroker: Broker {
             let based = parts[1].text.flatMap({ StoredNumber.version($0) }), let knownForMs = parts[2].integer,
             let server = parts[3].text
         else { throw BrokerError(.protocolViolation, "lease") }
-        if parts[4].integer == 1 {
-            logger.warning("a lease in redis had values that no node writes: ignored", metadata: ["key": "\(key)"])
-        }
+        if parts[4].integer == 1 { report(leasesLog, key) }
         return .granted(
             LeaseGrant(
                 epoch: epoch, serverEpoch: first, basisEpoch: based, server: server,
@@ -184,11 +188,16 @@ package final class RedisBroker: Broker {
     }
 
     package func lease(_ key: String) async throws(BrokerError) -> LeaseState? {
-        guard let parts = try await run(Scripts.readLease, [key], []).array else { return nil }
-        guard parts.count == 3, let owner = parts[0].text,
-            let epoch = parts[1].text.flatMap({ StoredNumber.version($0) }),
+        let value = try await run(Scripts.readLease, [key], [])
+        if value.integer != nil { report(leasesLog, key) }
+        guard let parts = value.array else { return nil }
+        guard parts.count == 3, let epoch = parts[1].text.flatMap({ StoredNumber.version($0) }),
             let remainingMs = parts[2].integer
         else { throw BrokerError(.protocolViolation, "lease") }
+        guard let owner = parts[0].text else {
+            report(leasesLog, key)
+            return nil
+        }
         return LeaseState(owner: owner, epoch: epoch, remainingMs: Int(StoredNumber.durationMs(Int64(remainingMs))))
     }
 
@@ -251,12 +260,16 @@ package final class RedisBroker: Broker {
     }
 
     package func nodes(livingAtMost ttlMs: Int?) async throws(BrokerError) -> [NodeRecord] {
-        let flat = try await run(Scripts.nodes, [keys.nodes], [ttlMs.map(String.init) ?? ""]).array ?? []
+        var flat = try await run(Scripts.nodes, [keys.nodes], [ttlMs.map(String.init) ?? ""]).array ?? []
+        if let removed = flat.popLast()?.integer, removed > 0 { report(nodesLog, "an end", count: removed) }
         var records: [NodeRecord] = []
         for index in stride(from: 0, to: flat.count - 2, by: 3) {
-            guard let id = flat[index].text, case .bytes(let payload) = flat[index + 1],
-                let remainingMs = flat[index + 2].integer
+            guard case .bytes(let payload) = flat[index + 1], let remainingMs = flat[index + 2].integer
             else { throw BrokerError(.protocolViolation, "nodes") }
+            guard let id = flat[index].text else {
+                report(nodesLog, "an id that is no text")
+                continue
+            }
             records.append(
                 NodeRecord(
                     id: id, payload: payload, remainingMs: Int(StoredNumber.durationMs(Int64(remainingMs)))))
@@ -281,26 +294,46 @@ package final class RedisBroker: Broker {
     package func overrides(in table: OverrideTable) async throws(BrokerError) -> StoredOverrides {
         let key = keys.key(of: table)
         let flat = try await routes.value(CommandBuffer("HGETALL", key), key: key).array ?? []
-        var stored = StoredOverrides()
+        var (stored, defects) = (StoredOverrides(), StoredDefects())
         for index in stride(from: 0, to: flat.count - 1, by: 2) {
             guard let field = flat[index].text, let text = flat[index + 1].text else {
-                throw BrokerError(.protocolViolation, "overrides")
+                defects.add("bytes that are no text")
+                continue
             }
             if field == Scripts.generationField {
-                stored.generation = StoredNumber.version(text) ?? 0
+                stored.generation = generation(text, &defects)
                 continue
             }
             let parts = text.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let version = StoredNumber.version(parts[0]) else { continue }
+            guard parts.count == 2, let version = StoredNumber.version(parts[0]) else {
+                defects.add("\(field): \(text)")
+                continue
+            }
             stored.fields[field] = (version, String(parts[1]))
         }
+        overridesLog.report(defects)
         return stored
+    }
+
+    private func generation(_ text: String, _ defects: inout StoredDefects) -> UInt64 {
+        let generation = StoredNumber.version(text)
+        if generation == nil { defects.add("generation: \(text)") }
+        return generation ?? 0
+    }
+
+    private func report(_ log: StoredDefectLog, _ what: String, count: Int = 1) {
+        var defects = StoredDefects()
+        for _ in 0..<count { defects.add(what) }
+        log.report(defects)
     }
 
     package func overridesGeneration(in table: OverrideTable) async throws(BrokerError) -> UInt64 {
         let key = keys.key(of: table)
         let value = try await routes.value(CommandBuffer("HGET", key, Scripts.generationField), key: key)
-        return value.text.flatMap { StoredNumber.version($0) } ?? 0
+        guard let text = value.text else { return 0 }
+        var defects = StoredDefects()
+        defer { overridesLog.report(defects) }
+        return generation(text, &defects)
     }
 
     package func changeOverrides(

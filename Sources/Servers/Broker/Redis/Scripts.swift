@@ -108,11 +108,12 @@ enum Scripts {
             return 1
             """)
 
-    /// Returns owner, epoch, remaining milliseconds; or nil.
+    /// Returns owner, epoch, remaining milliseconds; nil if nobody holds the lease; 1 if no node wrote it.
     static let readLease = Script(
         now + """
             local lease = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'until')
             local untilMs = number(lease[3])
+            if lease[2] and not number(lease[2]) or lease[3] and not untilMs then return 1 end
             if not lease[1] or not number(lease[2]) or not untilMs or untilMs <= now then return false end
             return {lease[1], lease[2], untilMs - now}
             """)
@@ -184,10 +185,11 @@ enum Scripts {
         """)
 
     /// Arguments: the maximum time to live in milliseconds, or ''. Returns id, payload and remaining milliseconds of
-    /// each node. Removes expired nodes, and clamps those that were announced while the clock was ahead.
+    /// each node, and last the number of nodes that were removed because their end is not a number. Removes expired
+    /// nodes, too, and clamps those that were announced while the clock was ahead.
     static let nodes = Script(
         now + """
-            local all, alive = redis.call('HGETALL', KEYS[1]), {}
+            local all, alive, unreadable = redis.call('HGETALL', KEYS[1]), {}, 0
             for index = 1, #all, 2 do
               local untilMs, payload = string.match(all[index + 1], '^(%d+):(.*)$')
               local ms = number(untilMs)
@@ -200,18 +202,22 @@ enum Scripts {
                 alive[#alive + 1] = payload
                 alive[#alive + 1] = ms - now
               else
+                if not ms then unreadable = unreadable + 1 end
                 redis.call('HDEL', KEYS[1], all[index])
               end
             end
+            alive[#alive + 1] = unreadable
             return alive
             """)
 
     static let generationField = "generation"
 
-    /// Arguments: field, value, field, value, …; an empty value removes its field. Returns the new generation.
+    /// Arguments: field, value, field, value, …; an empty value removes its field. Returns the new generation. A stored
+    /// generation that has no successor counts as absent.
     static let changeOverrides = Script(
         now + """
             local last = number(redis.call('HGET', KEYS[1], 'generation')) or 0
+            if last >= 9007199254740991 then last = 0 end
             local generation = string.format('%.0f', math.max(last + 1, now))
             for index = 1, #ARGV, 2 do
               if ARGV[index + 1] == '' then

@@ -34,7 +34,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     private enum Item {
         case request(PartialRequest)
-        /// A failure, with the `Origin` of the request if its header was read.
+        /// A failure, with the `Origin` of the request if that was read.
         case failure(HTTPFailure, origin: String?)
     }
 
@@ -70,6 +70,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var deadlineMs: Int64
     /// A read that may be exactly one request, while the parser takes it.
     private var wholeRead: ByteBuffer?
+    /// What was read of a header that is not complete, to find its `Origin` if it never will be. Bound: one receive
+    /// buffer beyond `headerBytesMax`.
+    private var headerBytes: ByteBuffer?
     /// Whether the parser holds no bytes of a following request. It reports a request's end before consuming the rest of
     /// the read, so only a read that ends with a header proves it.
     private var isParserClean = true
@@ -192,6 +195,11 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             if current == nil { setDeadline(context.configuration.headerTimeoutMs) }
         }
         if !sawTargetEnd { sawTargetEnd = bytes.readableBytesView.contains(UInt8(ascii: "\n")) }
+        if headerBytes == nil {
+            headerBytes = bytes
+        } else if headerBytes?.readableBytes ?? 0 < context.configuration.headerBytesMax {
+            headerBytes?.writeImmutableBuffer(bytes)
+        }
     }
 
     func bytesParsed(_ bytes: ByteBuffer) {
@@ -203,6 +211,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         switch unwrapInboundIn(data) {
         case .head(let head):
             guard case .awaitingHead = phase else { return }
+            headerBytes = nil
             do {
                 let request = try PartialRequest(head, self.context.configuration)
                 phase = .body(request)
@@ -239,10 +248,14 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     // MARK: One request after the other
 
     private func fail(_ failure: HTTPFailure, origin: String? = nil) {
+        var origin = origin
         switch phase {
         case .lingering, .handedOver: return
-        case .awaitingHead, .body, .failed: break
+        case .awaitingHead: origin = origin ?? headerBytes.flatMap { PartialRequest.origin(in: $0.readableBytesView) }
+        case .body(let request): origin = request.origin
+        case .failed: break
         }
+        headerBytes = nil
         guard !finalResponseSent else { return }
         context.counters.peerErrorsTotal.increment()
         phase = .failed

@@ -55,6 +55,23 @@ struct PartialRequest {
             && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
     }
 
+    /// Finds the `Origin` in the bytes of a header that is not complete or not valid; nil if there is none, or if its
+    /// line has not ended.
+    static func origin(in bytes: ByteBufferView) -> String? {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = rest[..<end]
+            rest = rest[rest.index(after: end)...]
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let name = String(decoding: line[..<colon], as: UTF8.self)
+            guard name.utf8.count == 6, name.isSameField(as: "origin") else { continue }
+            let value = String(
+                decoding: line[line.index(after: colon)...].filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+            return String(Substring(KnownFields.trimmed(value)))
+        }
+        return nil
+    }
+
     /// The same without `If-None-Match`, which differs from one request to the next.
     var withoutIfNoneMatch: PartialRequest {
         var other = self
@@ -106,7 +123,7 @@ private struct KnownFields {
         }
     }
 
-    private static func trimmed(_ value: String) -> Substring.UTF8View {
+    fileprivate static func trimmed(_ value: String) -> Substring.UTF8View {
         func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var rest = value.utf8.drop(while: isBlank)
         while let last = rest.last, isBlank(last) { rest.removeLast() }

@@ -274,7 +274,7 @@ extension Language {
         @Test("Every project in Projects", arguments: ProjectFile.rows)
         func projectFile(_ row: SchemaRow) async throws { try await row.check(in: nil) }
 
-        @Test func theFolderHasProjects() { #expect(ProjectFile.rows.count >= 40) }
+        @Test func theFolderHasProjects() { #expect(ProjectFile.rows.count >= 40 && ProjectFile.vectorRows.count >= 2) }
 
         @Test(arguments: rows) func project(_ row: SchemaRow) async throws { try await row.check(in: "compatibility") }
     }

@@ -10,16 +10,18 @@ import Testing
 enum ProjectFile {
     struct Malformed: Error { let file: String }
 
-    static let folder = "Tests/Contract/LanguageTests/Projects"
+    static let rows = rows(below: "Tests/Contract/LanguageTests/Projects")
+    /// Those that need pgvector.
+    static let vectorRows = rows(below: "Tests/Contract/LanguageTests/VectorProjects")
 
-    static let rows: [SchemaRow] = {
+    private static func rows(below folder: String) -> [SchemaRow] {
         do {
             return try Repository.files(below: folder, ending: ".project").map(row)
         } catch {
             Issue.record(error)
             return []
         }
-    }()
+    }
 
     private static func row(_ file: String) throws -> SchemaRow {
         var (sdl, sql) = ("", "")

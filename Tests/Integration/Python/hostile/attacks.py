@@ -246,6 +246,29 @@ async def churn(target):
 
 
 @attack
+async def cut_off(target):
+    """Subscriptions to ever new live queries on connections that are cut off, so that their live queries linger."""
+    numbers = iter(range(1, 1 << 40))
+
+    async def run():
+        reader, writer = await open_socket(target)
+        reading = asyncio.create_task(drop(reader))
+        try:
+            writer.write(message({"type": "connection_init"}))
+            for _ in range(1000):
+                number = next(numbers)
+                writer.write(subscribe(str(number), "SearchLots", {"text": f"cut off {number}"}))
+            target.sent += 1000
+            await writer.drain()
+            await asyncio.sleep(0.3)
+        finally:
+            reading.cancel()
+            writer.transport.abort()
+
+    await repeat(target, 3, run)
+
+
+@attack
 async def large_bodies(target):
     """Bodies of 4 MiB that never end."""
 

@@ -30,7 +30,9 @@ struct SchemaRefusalTests {
         let diagnostic = try #require(found.first, "nothing was reported")
         #expect(found.count == 1, "\(DiagnosticRenderer().render(found))")
         #expect(
-            diagnostic.severity == ([.redundantUnique, .unknownDataType].contains(refusal.rule) ? .warning : .error))
+            diagnostic.severity
+                == ([.redundantUnique, .unknownDataType, .ignoredConstraint].contains(refusal.rule) ? .warning : .error)
+        )
         #expect(diagnostic.rule == refusal.rule)
         #expect(diagnostic.message.contains(refusal.message), "\(diagnostic.message)")
         if let help = refusal.help {
@@ -163,6 +165,9 @@ struct SchemaRefusalTests {
         Refusal(
             .unknownDataType, "type A @table { a: String @col(dataType: «\"varchr(9)\"») }", "not known",
             help: "varchar"),
+        Refusal(
+            .ignoredConstraint, "type A @table { a: Float @col(dataType: «\"numeric(14,3) CHECK (a > 0)\"») }",
+            "\"CHECK (a > 0)\" is left out", help: "@unique"),
         Refusal(.dataType, "type A @table { a: String @col(dataType: «\"text[]\"») }", "not supported for String"),
         Refusal(
             .dataType, "type A @table { a: [Int] @col(dataType: «\"date[]\"») }", "for [Int!]", help: "smallint[]"),

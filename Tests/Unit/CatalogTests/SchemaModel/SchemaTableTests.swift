@@ -280,6 +280,18 @@ struct SchemaTableTests {
         #expect(type("bad\"name", .string) == nil && type("a--b", .string) == nil)
     }
 
+    @Test(
+        arguments: [
+            ("numeric(14,3) CHECK (price > 0)", "numeric(14,3)"), ("numeric(14,3)CHECK(price > 0)", "numeric(14,3)"),
+            ("Varchar(9)  NOT  NULL", "character varying(9)"), ("text collate \"C\"", "text"),
+            ("text[] default '{}'", nil), ("check (a)", nil), ("numeric(14,3) whatever", nil),
+        ] as [(String, String?)])
+    func constraintsAfterADataTypeAreLeftOut(_ text: String, name: String?) {
+        let types = [ScalarType.float, .string].compactMap { ColumnDataType(text, for: ColumnType($0)) }
+        #expect(types.first { $0.isKnown }?.name == name)
+        #expect((ColumnDataType.ignoredPart(of: text) != nil) == (name != nil || text.hasPrefix("text[]")))
+    }
+
     @Test func longGeneratedNamesAreShortenedDeterministically() {
         let long = String(repeating: "a", count: 70)
         let name = SQLName.generated([long, "b"], suffix: "idx")

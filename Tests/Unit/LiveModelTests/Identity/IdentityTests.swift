@@ -156,6 +156,17 @@ import Testing
         #expect(record?.process == nil)
     }
 
+    @Test(arguments: [
+        (#""startedAt":9223372036854775807"#, 1), (#""startedAt":1e308,"load":-1"#, 2), (#""deployment":-1"#, 1),
+        (#""shards":[7,[1]]"#, 2), (#""process":7"#, 1), (#""startedAt":5,"process":null"#, 0),
+    ])
+    func whatNoNodeWritesIsCounted(_ members: String, count: Int) {
+        var defects = StoredDefects()
+        let text = #"{"id":"n","roles":["worker"],"# + members + "}"
+        #expect(NodeRecordPayload(payload: Array(text.utf8), defects: &defects)?.id == NodeID("n"))
+        #expect(defects.count == count && defects.first.isEmpty == (count == 0))
+    }
+
     @Test func rolesOfLaterVersionsAreLeftOut() {
         let record = NodeRecordPayload(payload: Array(#"{"id":"n","roles":["gateway","archive",7]}"#.utf8))
         #expect(record?.roles == [.gateway])

@@ -45,14 +45,38 @@ import Testing
             Revocation(.apiKey("k"), atMs: 3, untilMs: nil, sparesLaterTokens: true),
         ] {
             let subject = try #require(RevocationSubject(revocation.subject.description))
-            #expect(Revocation(subject, text: revocation.text) == revocation)
+            var defects = StoredDefects()
+            #expect(Revocation(subject, text: revocation.text, defects: &defects) == revocation)
+            #expect(defects.isEmpty)
         }
         for text in ["", "1", "1 -", "x - all", "1 x all", "1 - some", "1 - all more"] {
-            #expect(Revocation(.uid("a"), text: text) == nil, "\(text)")
+            var defects = StoredDefects()
+            #expect(Revocation(.uid("a"), text: text, defects: &defects) == nil, "\(text)")
+            #expect(defects.count == 1)
         }
         for text in ["", "uid", "uid:", "name:a", "uid:" + String(repeating: "x", count: 257)] {
             #expect(RevocationSubject(text) == nil, "\(text)")
         }
+    }
+
+    @Test(
+        arguments: [
+            ("9223372036854775807 - all", StoredNumber.timeMaxMs, nil, 1),
+            ("-9223372036854775808 9223372036854775807 all", 0, StoredNumber.timeMaxMs, 2),
+            ("1 -9223372036854775808 earlier", 1, 0, 1),
+        ] as [(String, Int64, Int64?, Int)])
+    func timesOutOfRangeAreClampedAndCounted(_ text: String, atMs: Int64, untilMs: Int64?, count: Int) throws {
+        var defects = StoredDefects()
+        let revocation = try #require(Revocation(.uid("a"), text: text, defects: &defects))
+        #expect(revocation.atMs == atMs && revocation.untilMs == untilMs && defects.count == count)
+    }
+
+    @Test func theListCountsWhatNoNodeWrites() {
+        let stored = StoredRevocations(fields: [
+            "mark": "m", "uid:ann": "1 - all", "uid:bob": "x", "name:eve": "1 - all",
+            "uid:max": "1 9223372036854775807 all",
+        ])
+        #expect(stored.revocations.entries.count == 2 && stored.defects.count == 3)
     }
 
     // MARK: A list that was lost

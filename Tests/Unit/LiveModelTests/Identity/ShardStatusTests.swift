@@ -21,7 +21,19 @@ import Testing
 
     @Test func anotherFormIsLeftOut() {
         for json: JSONValue in [.null, [], [1, 2], .array(Array(repeating: .int(1), count: 15))] {
-            #expect(ShardStatus(json: json) == nil)
+            var defects = StoredDefects()
+            #expect(ShardStatus(json: json, defects: &defects) == nil)
+            #expect(defects.count == 1)
         }
+    }
+
+    @Test func numbersOutOfRangeAreClampedAndCounted() throws {
+        var parts = try #require(status.json.arrayValue)
+        (parts[1], parts[2], parts[3], parts[8]) = (.int(-1), .int(.max), .int(.min), .int(.max))
+        var defects = StoredDefects()
+        let read = try #require(ShardStatus(json: .array(parts), defects: &defects))
+        #expect(read.epoch == 0 && read.ownedSinceMs == StoredNumber.timeMaxMs && read.liveQueries == 0)
+        #expect(read.lastRefreshMs == StoredNumber.timeMaxMs && defects.count == 4)
+        #expect(defects.first == "the epoch of shard 7: -1")
     }
 }

@@ -56,6 +56,22 @@ import Testing
         #expect(machine.waitEnded(4) == [.readOverrides(5)])
     }
 
+    @Test func valuesThatNoNodeWritesAreReportedAndTheRoundGoesOn() {
+        var machine = machine()
+        _ = machine.started()
+        let junk = overrides(3, ["shard:x": "0 n"])
+        let read = machine.overridesRead(1, .success(junk))
+        #expect(read.first == .report(.overridesDefective(junk.defects)) && junk.defects.count == 1)
+        #expect(read.last == .announce(2, isDraining: false, ttlMs: 5_000))
+        _ = machine.announced(2, .success(true))
+        let text = #"{"id":"other","roles":["worker"],"startedAt":-1}"#
+        let other = NodeRecord(id: "other", payload: Array(text.utf8), remainingMs: 5_000)
+        let listed = machine.nodesListed(3, .success([record("me"), other]), nowMs: 0)
+        var defects = StoredDefects()
+        defects.add("startedAt: -1")
+        #expect(listed.first == .report(.nodesDefective(defects)) && listed.last == .wait(4, ms: 1_000))
+    }
+
     @Test func aKnownNodeDoesNotWakeWorkers() {
         var (machine, wait) = settled()
         _ = machine.waitEnded(wait)

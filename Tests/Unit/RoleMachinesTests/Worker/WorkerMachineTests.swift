@@ -176,12 +176,23 @@ import Testing
         bench.read([doubt, unreadable] + events + [urgent])
         // First shard 1, which has a live query, then shard 0.
         #expect(
-            bench.log[before...] == [
-                "unreadable control message", "events may be lost, the shard runs again",
-                "unreadable control message",
-            ])
+            bench.log[before...] == ["unreadable control messages", "events may be lost, the shard runs again"])
         #expect(bench.runs.count == 1)
         #expect(bench.machine.eventsRead == 2)
+    }
+
+    @Test func unreadableControlMessagesAreLoggedOnceInAnInterval() throws {
+        var bench = try WorkerBench()
+        bench.serve()
+        let before = bench.log.count
+        let junk = StreamBatch(
+            stream: bench.keys.control(shard: 0),
+            entries: Array(repeating: StreamEntry(id: Self.nine, fields: []), count: 50))
+        for _ in 0..<20 { bench.read([junk]) }
+        #expect(bench.log[before...] == ["unreadable control messages"])
+        bench.nowMs += 10_000
+        for _ in 0..<20 { bench.read([junk]) }
+        #expect(bench.log[before...].count == 2)
     }
 
     @Test func newsWantTheNodeList() throws {

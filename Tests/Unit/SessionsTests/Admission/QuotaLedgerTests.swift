@@ -74,6 +74,57 @@ import Testing
         #expect(ledger.subjectCount == 0)
     }
 
+    /// Who follows ever new live queries and cuts the connections would otherwise fill the gateway.
+    @Test func onlySoManyLiveQueriesLingerForAnAddress() throws {
+        var ledger = ledger {
+            $0.liveQueriesPerAddress = 10
+            $0.lingerMs = 1_000
+        }
+        func key(_ number: Int) -> LiveQueryKey { LiveQueryKey(digest: Digest(of: "\(number)".utf8)) }
+        /// Follows these at once, cuts them, and counts those that linger.
+        func cut(_ numbers: Range<Int>, _ subjects: [QuotaSubject], nowMs: Int64) throws -> Int {
+            for number in numbers { try ledger.acquire(.subscription(of: key(number)), for: subjects) }
+            var count = 0
+            for number in numbers {
+                let claim = QuotaClaim.subscription(of: key(number))
+                if ledger.release(claim, for: subjects, lingersFrom: nowMs) { count += 1 }
+            }
+            return count
+        }
+        let counts = [
+            try cut(0..<8, [home, ann], nowMs: 0),
+            // The others end at once.
+            try cut(100..<110, [home, ann], nowMs: 10),
+            // Those that linger already may do so again.
+            try cut(0..<8, [home], nowMs: 500),
+            try cut(100..<110, [.address("192.0.2.2")], nowMs: 500),
+            // Not counted.
+            try cut(200..<210, [.address("127.0.0.1"), ann], nowMs: 500),
+        ]
+        #expect(counts == [8, 2, 8, 10, 10])
+        #expect(ledger.lingeringCount == 20)
+        let later = [try cut(300..<310, [home], nowMs: 1_010), try cut(300..<310, [home], nowMs: 1_600)]
+        #expect(later == [2, 10])
+        // A live query that its client ended does not linger.
+        try ledger.acquire(.stream(of: key(1)), for: [home])
+        let ended = ledger.release(.stream(of: key(1)), for: [home])
+        try ledger.acquire(.session, for: [bob])
+        ledger.release(.session, for: [bob], lingersFrom: 9_000)
+        #expect(!ended && ledger.subjectCount == 0 && ledger.lingeringCount == 0)
+    }
+
+    @Test func onlySoManyLiveQueriesLingerInAll() throws {
+        var ledger = ledger { $0.liveQueriesPerAddress = 1 }
+        let claim = QuotaClaim.subscription(of: LiveQueryKey(digest: Digest(of: [])))
+        var count = 0
+        for number in 0..<QuotaLedger.lingeringMax + 10 {
+            let subjects = [QuotaSubject.address("a\(number)")]
+            try ledger.acquire(claim, for: subjects)
+            if ledger.release(claim, for: subjects, lingersFrom: 0) { count += 1 }
+        }
+        #expect(count == QuotaLedger.lingeringMax && ledger.lingeringCount == count && ledger.subjectCount == count)
+    }
+
     @Test func quotasAreAcquiredForAllSubjectsOrNone() {
         var ledger = ledger {
             $0.subscriptions.perUser = 5

@@ -44,10 +44,21 @@ import Testing
     @Test(arguments: [
         ("splits:c/Hot", "x"), ("splits:c/Hot", "0 1 5"), ("splits:c/Hot", "65 1 5"), ("splits:Hot", "1 1 5"),
         ("splits:c/Hot", "1 1"), ("shard:x", "0 n"), ("shard:1", "n"), ("other:1", "1"), ("other", ""),
+        ("shard:-1", "0 n"), ("shard:9223372036854775807", "0 n"), ("shard:1", "-9223372036854775808 n"),
     ])
     func unreadableFieldsAreIgnored(field: String, value: String) {
         let overrides = ClusterOverrides(generation: 1, fields: [field: (1, value)])
         #expect(overrides.splits.isEmpty && overrides.moves.isEmpty && overrides.drained.isEmpty)
+        #expect(overrides.defects.count == 1)
+    }
+
+    @Test func endsOutOfRangeAreClampedAndCounted() {
+        let overrides = ClusterOverrides(
+            generation: 1,
+            fields: ["shard:1": (1, "9223372036854775807 n"), "splits:c/Hot": (1, "2 1 -9223372036854775808")])
+        #expect(overrides.moves[ShardID(1)]?.untilMs == StoredNumber.timeMaxMs)
+        #expect(overrides.splits[operation]?.untilMs == 0)
+        #expect(overrides.defects.count == 2 && overrides.defects.first.contains("shard:1"))
     }
 
     @Test func aPinnedShardIsOwnedByItsNodeWhileThatIsThere() {

@@ -2,7 +2,7 @@ import LiveModel
 import Sessions
 import Testing
 
-@testable import PublicAPI
+@testable import Gateway
 
 @Suite struct TypenameQueryTests {
     private func answer(_ text: String, name: String? = nil) -> String? {

@@ -1,17 +1,18 @@
-import GraphQLLanguage
+package import GraphQLLanguage
 import JSON
-import Sessions
+import LiveModel
+package import Sessions
 
 /// A request for `__typename` alone, such as `{ __typename }`: the health check of gateways and tools. It reads
 /// nothing, so no stored operation is needed.
-struct TypenameQuery: Sendable, Hashable {
+package struct TypenameQuery: Sendable, Hashable {
     /// A query or a mutation.
-    let kind: OperationKind
+    package let kind: OperationKind
     /// The JSON text of `data`.
-    let data: [UInt8]
+    package let data: [UInt8]
 
     /// Nil for any other request, also for one that is not GraphQL.
-    init?(_ request: OperationRequest) {
+    package init?(_ request: OperationRequest) {
         guard let text = request.document, text.utf8.count <= Self.bytesMax, text.contains("__typename"),
             let document = try? Parser.parseDocument(Source(name: "request", text: text), limits: .request),
             document.fragments.isEmpty
