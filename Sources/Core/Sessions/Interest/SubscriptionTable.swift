@@ -49,7 +49,7 @@ package struct SubscriptionTable: Sendable {
     /// The slots that an empty table keeps.
     private static let keptSlotsMax = 256
 
-    /// By slot.
+    /// Indexed by slot.
     private var subscriptions: [Subscription] = []
     private var freeSlots: [Int32] = []
     private var queries: [Query] = []

@@ -15,7 +15,7 @@ import SchemaModel
 import Settings
 
 /// Measures what clients with slow statements cost everybody else: reads and deliveries of one node with default
-/// settings, quiet and beside 1 and 20 clients whose queries take long: of callers that repeat them, and of followers that
+/// settings, quiet and beside 1 and 20 clients whose queries take long: callers that repeat them, and followers that
 /// subscribe to them.
 ///
 /// All clients are signed out and share an address, so that nothing but the statements' own slowness tells them apart.
