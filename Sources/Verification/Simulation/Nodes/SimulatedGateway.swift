@@ -11,7 +11,7 @@ final class SimulatedGateway: Process {
         ShardRoute(ShardID(0))
     }
     private(set) var hubs: [Hub] = []
-    /// By hub.
+    /// Indexed by hub.
     private var subscribers: [[Hub.Handle: Connection]] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
