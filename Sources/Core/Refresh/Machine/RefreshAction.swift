@@ -40,7 +40,7 @@ package struct RunBatch: Sendable {
         case open
         /// Among others; a statement that takes longer than this is cancelled, and its live queries are `cutShort`.
         case shared(limitMs: Int64)
-        /// On a connection for slow statements; cancelled in the same way, if there is a limit.
+        /// Runs on a connection for slow statements; cancelled in the same way, if there is a limit.
         case apart(limitMs: Int64?)
     }
 

@@ -30,7 +30,7 @@ package final class PostgresPool: Sendable {
         /// Among others; apart once it is slow while others wait, charged to its statement.
         case open
         case shared(limitMs: Int)
-        /// To a slow connection. Those with and without a limit do not wait for each other, unless there is only one.
+        /// A slow connection. Those with and without a limit do not wait for each other, unless there is only one.
         case apart(limitMs: Int?)
     }
 

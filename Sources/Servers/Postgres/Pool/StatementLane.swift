@@ -6,8 +6,9 @@ import Synchronization
 /// A pipelined connection answers in order, so a statement that takes seconds would delay all behind it. One that has
 /// run for `slowAfterMs` while others wait is cancelled and repeated on a slow connection. Statements with its text
 /// then start there until they have been fast again for a while; those that still wait for their turn on a fast
-/// connection move, too. Callers that know how long a job may take say so (`PostgresPool.RefreshCourse`). Slow connections are divided fairly among the sources
-/// of the statements (`FairQueue`), so slow statements delay only their own sender.
+/// connection move, too. Callers that know how long a job may take say so (`PostgresPool.RefreshCourse`). Slow
+/// connections are divided fairly among the sources of the statements (`FairQueue`), so slow statements delay only
+/// their own sender.
 final class StatementLane: Sendable {
     let fast: [ConnectionHandle]
     /// May be empty; slow statements then stay where they are.
