@@ -100,7 +100,7 @@ struct DevTests {
             let dev = try start(folder)
             let address = try await address(dev)
             let path = "/v1/projects/p/locations/local/services/auctions:executeGraphql"
-            func call(_ method: HTTPMethod = .POST, _ headers: HTTPHeaders) async throws -> HTTPCall.Response {
+            func call(_ headers: HTTPHeaders, _ method: HTTPMethod = .POST) async throws -> HTTPCall.Response {
                 var all: HTTPHeaders = ["content-type": "application/json"]
                 for (name, value) in headers { all.replaceOrAdd(name: name, value: value) }
                 return try await HTTPCall.send(
@@ -126,7 +126,7 @@ struct DevTests {
             for origin in ["https://evil.example", "null", "http://127.0.0.1.evil.example"] {
                 var headers = asking
                 headers.add(name: "origin", value: origin)
-                let preflight = try await call(.OPTIONS, headers)
+                let preflight = try await call(headers, .OPTIONS)
                 let read = try await call(["origin": origin])
                 for answer in [preflight, read] {
                     #expect(!answer.headers.contains(name: "access-control-allow-origin"), "\(origin)")

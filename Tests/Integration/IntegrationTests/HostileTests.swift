@@ -1,4 +1,5 @@
 import FreshetClient
+import JSON
 import Testing
 
 /// Attacks on a node (Python/hostile) while a well-behaved subscriber follows a query: every change arrives, the node

@@ -5,6 +5,7 @@ import JSON
 import LiveModel
 import LocalServers
 import Logging
+import NIOHTTP1
 import Streams
 import TestSupport
 import Testing
@@ -34,10 +35,10 @@ struct JunkValueTests {
         var found = values
         switch value {
         case .object(let object):
-            for (name, part) in object.entries {
-                for variant in variants(of: part) {
+            for entry in object.entries {
+                for variant in variants(of: entry.value) {
                     var changed = object
-                    changed[name] = variant
+                    changed[entry.key] = variant
                     found.append(.object(changed))
                 }
             }

@@ -153,15 +153,16 @@ package struct QuotaLedger: Sendable {
     }
 
     /// The maximum number of entries of lingering live queries, of all addresses.
-    package static let lingeringMax = 200_000
+    private let lingeringMax: Int
 
     private let limits: QuotaLimits
     private var held: [QuotaSubject: Held] = [:]
     /// One for each entry of a lingering live query, the earliest first.
     private var lapses: Deque<Lapse> = []
 
-    package init(_ limits: QuotaLimits) {
+    package init(_ limits: QuotaLimits, lingeringMax: Int = 200_000) {
         self.limits = limits
+        self.lingeringMax = lingeringMax
     }
 
     package var subjectCount: Int { held.count }
@@ -233,7 +234,7 @@ package struct QuotaLedger: Sendable {
         let untilMs = nowMs + limits.lingerMs
         if held.values[index].lingering[key] == nil {
             guard held.values[index].lingering.count < limits.maxima(of: subject).liveQueries,
-                lapses.count < Self.lingeringMax
+                lapses.count < lingeringMax
             else { return false }
             lapses.append(Lapse(atMs: untilMs, subject: subject, key: key))
         }

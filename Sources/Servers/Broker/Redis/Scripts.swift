@@ -57,6 +57,8 @@ enum Scripts {
             local lease = redis.call('HMGET', KEYS[1],
               'owner', 'epoch', 'until', 'server', 'trusted', 'basis', 'based', 'since', 'ttl')
             local stored, untilMs, repaired = number(lease[2]), number(lease[3]), 0
+            -- No epoch comes after the largest, so no owner has it.
+            if stored and stored >= 9007199254740991 then stored = nil end
             if lease[2] and not stored or lease[3] and not untilMs then repaired = 1 end
             local isHeld = lease[1] and lease[1] ~= '' and stored and untilMs and untilMs > now
             if isHeld and lease[1] ~= ARGV[1] then
