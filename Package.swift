@@ -135,7 +135,8 @@ let package = Package(
         module(
             .roles, "Execution",
             [
-                "Catalog", "Clocks", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel", "Postgres",
+                "Catalog", "Clocks", "DeploymentPlan", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel",
+                "Postgres",
             ]),
         // Brings a database to a project's schema
         module(
@@ -279,8 +280,8 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "Streams", "CEL", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
-                "Sessions", "Sharding",
+                "CEL", "DeploymentPlan", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
+                "Sessions", "Sharding", "Streams",
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),
