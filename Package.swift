@@ -135,7 +135,8 @@ let package = Package(
         module(
             .roles, "Execution",
             [
-                "Catalog", "Clocks", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel", "Postgres",
+                "Catalog", "Clocks", "DeploymentPlan", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel",
+                "Postgres",
             ]),
         // Brings a database to a project's schema
         module(
@@ -281,8 +282,8 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "Streams", "CEL", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
-                "Sessions", "Sharding", heap,
+                "CEL", "DeploymentPlan", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
+                "Sessions", "Sharding", "Streams", heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),

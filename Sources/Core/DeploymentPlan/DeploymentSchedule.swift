@@ -49,14 +49,14 @@ package struct DeploymentSchedule: Sendable, Hashable {
     package struct Settings: Sendable, Hashable {
         package var keepMs: Int64 = 600_000
         package var moveMs: Int64 = 30_000
+        /// Time from the end of moving to the end of serving, because live queries linger at gateways.
+        package var stragglerMs: Int64 = 60_000
 
         package init() {}
     }
 
     /// An announcement that is not activated within this time is void; `freshet deploy` gives up earlier.
     package static let announcedMaxMs: Int64 = 900_000
-    /// Time from the end of moving to the end of serving, because live queries linger at gateways.
-    package static let stragglerMs: Int64 = 60_000
 
     /// Nil if nothing was activated and the node has no folder.
     package let current: Digest?
@@ -89,7 +89,7 @@ package struct DeploymentSchedule: Sendable, Hashable {
             serve(deployment.version, until: .max)
         }
         if let current { movesAtMs[current] = nil }
-        let goneMs = 2 * settings.moveMs + Self.stragglerMs
+        let goneMs = 2 * settings.moveMs + settings.stragglerMs
         let served = movesAtMs.filter { $0.value == .max || nowMs < $0.value + goneMs }
         let lastID = Dictionary(deployments.map { ($0.version, $0.id) }, uniquingKeysWith: max)
         self.current = current

@@ -7,22 +7,6 @@ package import Postgres
 /// An advisory lock serializes the transactions that insert rows, so a reader of the greatest id has read all rows
 /// before it.
 package struct DeploymentStore: Sendable {
-    /// The table's contents at one moment.
-    package struct History: Sendable {
-        /// Ordered by id.
-        package let deployments: [Deployment]
-        /// The database's time, in milliseconds since 1970.
-        package let nowMs: Int64
-
-        /// The active deployment; nil before the first.
-        package var lastActive: Deployment? { deployments.last { $0.origin == .deploy && $0.activeAtMs != nil } }
-
-        package init(deployments: [Deployment], nowMs: Int64) {
-            self.deployments = deployments
-            self.nowMs = nowMs
-        }
-    }
-
     /// The most rows read; pruning keeps far fewer.
     package static let rowsMax = 500
 
@@ -71,7 +55,7 @@ package struct DeploymentStore: Sendable {
             AND id NOT IN (SELECT id FROM freshet.deployments ORDER BY id DESC LIMIT $2::int)
         """)
 
-    package func history() async throws(PostgresError) -> History {
+    package func history() async throws(PostgresError) -> DeploymentHistory {
         let rows = try await pool.query(Self.read).rows
         var deployments: [Deployment] = []
         for row in rows.reversed() {
@@ -84,7 +68,7 @@ package struct DeploymentStore: Sendable {
                     createdAtMs: Int64(row.int(4) ?? 0), activeAtMs: row.int(5).map(Int64.init),
                     seenAtMs: Int64(row.int(6) ?? 0)))
         }
-        return History(deployments: deployments, nowMs: Int64(rows.first?.int(7) ?? 0))
+        return DeploymentHistory(deployments: deployments, nowMs: Int64(rows.first?.int(7) ?? 0))
     }
 
     /// Returns the stored text; nil when the version is no longer stored.

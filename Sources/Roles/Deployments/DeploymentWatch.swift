@@ -16,8 +16,11 @@ package struct DeploymentError: Error, Sendable, CustomStringConvertible {
     package var isTransient = false
 }
 
-/// Follows the deployments of the cluster: compiles announced versions, swaps the catalogs, and reports when the
-/// sessions of a former version must reconnect.
+/// Performs `DeploymentFollower` on the deployments of the cluster: compiles versions, swaps the catalogs, and reports
+/// when the sessions of a former version must reconnect.
+///
+/// Locking: the follower changes under a mutex; its effects are performed after the lock is released. Only one look is
+/// in progress at a time, so catalogs are replaced one after the other.
 package final class DeploymentWatch: Sendable {
     package struct Settings: Sendable {
         package var schedule = DeploymentSchedule.Settings()
@@ -29,10 +32,12 @@ package final class DeploymentWatch: Sendable {
         package init() {}
     }
 
+    private typealias Follower = DeploymentFollower<Catalog>
+
     private struct State {
-        var compiled: [Digest: Catalog]
-        var problem = ""
-        var staying: Set<Digest>
+        var follower: Follower
+        /// Callers by the look that they await. Bound: the callers.
+        var waiting: [UInt64: [CheckedContinuation<Follower.LookFailure?, Never>]] = [:]
     }
 
     package let catalogs: ServedCatalogs
@@ -44,7 +49,6 @@ package final class DeploymentWatch: Sendable {
     private let state: Mutex<State>
     /// Whether sessions are being asked to reconnect; one task at a time does so.
     private let isMoving = Atomic<Bool>(false)
-    private let turns = Turns()
     private let metrics = DeploymentMetrics()
 
     /// Loads the served version: the last deployment, or else the folder.
@@ -54,15 +58,13 @@ package final class DeploymentWatch: Sendable {
         logger: Logger
     ) async throws(DeploymentError) -> DeploymentWatch {
         let watch = DeploymentWatch(store, folder, catalog, node, settings, logger)
-        do {
-            try await store.noteFolder(folder, by: node.name)
-            try await watch.follow()
-        } catch let error as DeploymentError {
-            throw error
-        } catch {
-            let isTransient = (error as? PostgresError).map { $0.isRetryable || $0.isOutcomeUnknown } ?? false
+        switch await watch.end(of: { $0.start() }) {
+        case .unreadable(let unreadable):
             throw DeploymentError(
-                description: "the deployments cannot be read: \(error)", isTransient: isTransient)
+                description: "the deployments cannot be read: \(unreadable.reason)",
+                isTransient: unreadable.isTransient)
+        case .unservable(let problem): throw DeploymentError(description: problem)
+        case nil: break
         }
         let served = watch.catalogs.set.current.version
         if served != folder.version {
@@ -82,12 +84,15 @@ package final class DeploymentWatch: Sendable {
         self.node = node.name
         self.settings = settings
         self.logger = logger
-        state = Mutex(State(compiled: [folder.version: catalog], staying: [folder.version]))
+        var follower = Follower.Settings()
+        follower.schedule = settings.schedule
+        follower.othersMax = settings.othersMax
+        state = Mutex(State(follower: Follower(folder: folder.version, compiled: catalog, settings: follower)))
         catalogs = ServedCatalogs(CatalogSet(current: .init(version: folder.version, catalog: catalog)), generation: 0)
     }
 
     /// The reason that an announced or deployed version is not served here; empty if all are.
-    package var problem: String { state.withLock { $0.problem } }
+    package var problem: String { state.withLock { $0.follower.problem } }
 
     /// Runs until its task is cancelled. Returns when a call of `move` that is in progress, and cancelled, has ended.
     /// - Parameter move: asks all sessions to reconnect except those of the given versions; called after each poll. It
@@ -100,7 +105,7 @@ package final class DeploymentWatch: Sendable {
                 if Task.isCancelled { return }
                 await poll()
                 guard !isMoving.exchange(true, ordering: .acquiringAndReleasing) else { continue }
-                let staying = state.withLock { $0.staying }
+                let staying = state.withLock { $0.follower.staying }
                 group.addTask {
                     await move(staying)
                     self.isMoving.store(false, ordering: .releasing)
@@ -110,121 +115,114 @@ package final class DeploymentWatch: Sendable {
     }
 
     /// Polls now. Returns when everything stored before the call is served; unreadable deployments change nothing.
-    package func poll() async {
-        await turns.take { await self.look() }
-    }
+    package func poll() async { _ = await end(of: { $0.look() }) }
 
-    private func look() async {
-        do {
-            try await follow()
-        } catch {
-            state.withLock { $0.problem = "\(error)" }
-            logger.warning("could not read the deployments", metadata: ["error": "\(error)"])
-        }
-    }
-
-    private func follow() async throws {
-        var history = try await store.history()
-        if isFolderNoteDue(history) {
-            try await store.noteFolder(folder, by: node)
-            history = try await store.history()
-        }
-        let schedule = DeploymentSchedule(
-            history.deployments, folder: folder.version, nowMs: history.nowMs, settings: settings.schedule)
-        guard let wanted = schedule.current else { return }
-        var problem = ""
-        guard let current = try await catalog(of: wanted, problem: &problem) else {
-            throw DeploymentError(description: problem)
-        }
-        var others: [CatalogSet.Member] = []
-        var generation = schedule.generation
-        for (index, version) in schedule.others.enumerated() {
-            // Beyond the limit, the oldest are left out; their sessions get an error that asks them to reconnect.
-            if index >= settings.othersMax { continue }
-            if let catalog = try await catalog(of: version, problem: &problem) {
-                let isBetween = schedule.announced.contains(version) || schedule.moving.contains(version)
-                others.append(.init(version: version, catalog: catalog, takesRequests: !isBetween))
-            } else if let first = history.deployments.first(where: { $0.version == version && $0.activeAtMs == nil }) {
-                generation = min(generation, first.id - 1)
+    /// Returns when the look has ended.
+    private func end(
+        of look: (inout Follower) -> (number: UInt64, effects: [Follower.Effect])
+    ) async -> Follower.LookFailure? {
+        await withCheckedContinuation { continuation in
+            let effects = state.withLock { state in
+                let (number, effects) = look(&state.follower)
+                state.waiting[number, default: []].append(continuation)
+                return effects
             }
-        }
-        let former = catalogs.snapshot
-        let set = CatalogSet(current: .init(version: wanted, catalog: current), others: others)
-        if !former.set.isServed(as: set) || former.generation != generation {
-            catalogs.replace(set, generation: generation)
-            metrics.swaps.increment()
-            logger.info(
-                "project versions served",
-                metadata: [
-                    "current": "\(wanted.shortHex)", "deployment": "\(generation)",
-                    "others": "\(others.map { $0.version.shortHex }.joined(separator: ","))",
-                ])
-        }
-        metrics.versions.record(1 + others.count)
-        let served = Set(set.members.map(\.version))
-        state.withLock { state in
-            state.compiled = state.compiled.filter { served.contains($0.key) || $0.key == folder.version }
-            state.problem = problem
-            state.staying = served.subtracting(schedule.moving)
+            perform(effects)
         }
     }
 
-    /// Whether to record the folder again: before the first deployment, a folder that no node has recorded for long
-    /// would count as former.
-    private func isFolderNoteDue(_ history: DeploymentStore.History) -> Bool {
-        if history.lastActive != nil { return false }
-        guard let mine = history.deployments.last(where: { $0.origin == .folder && $0.version == folder.version })
-        else { return true }
-        return history.nowMs > mine.seenAtMs + settings.schedule.keepMs / 4
+    // MARK: Effects
+
+    private func change(_ body: (inout Follower) -> [Follower.Effect]) {
+        perform(state.withLock { body(&$0.follower) })
     }
 
-    private func catalog(of version: Digest, problem: inout String) async throws -> Catalog? {
-        if let known = state.withLock({ $0.compiled[version] }) { return known }
-        guard let text = try await store.project(version) else {
-            problem = "version \(version.shortHex) is not stored any more"
-            return nil
+    private func perform(_ effects: [Follower.Effect]) { for effect in effects { perform(effect) } }
+
+    private func perform(_ effect: Follower.Effect) {
+        switch effect {
+        case .readHistory(let call):
+            Task {
+                let answer = await attempt { () throws(PostgresError) in try await store.history() }
+                change { $0.historyRead(call, answer) }
+            }
+        case .noteFolder(let call):
+            Task {
+                let answer = await attempt { () throws(PostgresError) in try await store.noteFolder(folder, by: node) }
+                change { $0.folderNoted(call, answer) }
+            }
+        case .compile(let call, let version):
+            Task {
+                let answer = await compile(version)
+                change { $0.compiled(call, answer) }
+            }
+        case .serve(let served): serve(served)
+        case .reportProblem(let problem): logger.error("deployment not loaded", metadata: ["problem": "\(problem)"])
+        case .endLook(let number, let failure): endLook(number, failure)
+        }
+    }
+
+    private func serve(_ served: Follower.Served) {
+        func member(_ member: Follower.Member) -> CatalogSet.Member {
+            .init(version: member.version, catalog: member.compiled, takesRequests: member.takesRequests)
+        }
+        let set = CatalogSet(current: member(served.current), others: served.others.map(member))
+        catalogs.replace(set, generation: served.generation)
+        metrics.swaps.increment()
+        logger.info(
+            "project versions served",
+            metadata: [
+                "current": "\(served.current.version.shortHex)", "deployment": "\(served.generation)",
+                "others": "\(served.others.map { $0.version.shortHex }.joined(separator: ","))",
+            ])
+    }
+
+    private func endLook(_ number: UInt64, _ failure: Follower.LookFailure?) {
+        switch failure {
+        case .unreadable(let unreadable):
+            logger.warning("could not read the deployments", metadata: ["error": "\(unreadable.reason)"])
+        case .unservable(let problem):
+            logger.warning("could not read the deployments", metadata: ["error": "\(problem)"])
+        case nil: metrics.versions.record(catalogs.set.members.count)
+        }
+        let ended = state.withLock { state in
+            let ended = state.waiting.filter { $0.key <= number }
+            state.waiting = state.waiting.filter { $0.key > number }
+            return ended.values.flatMap { $0 }
+        }
+        for continuation in ended { continuation.resume(returning: failure) }
+    }
+
+    private func attempt<Value>(
+        _ body: () async throws(PostgresError) -> Value
+    ) async -> Result<Value, DeploymentsUnreadable> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(DeploymentsUnreadable("\(error)", isTransient: error.isRetryable || error.isOutcomeUnknown))
+        }
+    }
+
+    private func compile(_ version: Digest) async -> Follower.Compilation {
+        let stored = await attempt { () throws(PostgresError) in try await store.project(version) }
+        let text: String
+        switch stored {
+        case .success(let project?): text = project
+        case .success(nil): return .notStored
+        case .failure(let unreadable): return .unreadable(unreadable)
         }
         let options = settings.options
         // Not on the event loops or on the threads of hot-path actors.
-        let outcome = await Task.detached(priority: .utility) { () -> Result<Catalog, DeploymentError> in
+        return await Task.detached(priority: .utility) {
             do {
-                return .success(try Catalog.compile(try ProjectArchive(parsing: text).project, options: options))
+                return .compiled(try Catalog.compile(try ProjectArchive(parsing: text).project, options: options))
             } catch let error as CatalogError {
                 let errors = error.diagnostics.filter { $0.severity == .error }
                 let first = errors.first.map { "\($0.file):\($0.line): \($0.message)" } ?? ""
-                return .failure(DeploymentError(description: "\(errors.count) problems in the project, first \(first)"))
+                return .invalid(reason: "\(errors.count) problems in the project, first \(first)")
             } catch {
-                return .failure(DeploymentError(description: "\(error)"))
+                return .invalid(reason: "\(error)")
             }
         }.value
-        switch outcome {
-        case .success(let catalog):
-            state.withLock { $0.compiled[version] = catalog }
-            return catalog
-        case .failure(let error):
-            problem = "version \(version.shortHex) cannot be compiled by this node: \(error)"
-            logger.error("deployment not loaded", metadata: ["problem": "\(problem)"])
-            return nil
-        }
-    }
-}
-
-/// Serializes polls, so that an older answer never replaces a newer one. Bound: one in progress, and one queued that
-/// all callers in the meantime share.
-private actor Turns {
-    private var last: Task<Void, Never>?
-    private var waiting: Task<Void, Never>?
-
-    func take(_ look: @escaping @Sendable () async -> Void) async {
-        if let waiting { return await waiting.value }
-        let before = last
-        let task = Task {
-            await before?.value
-            waiting = nil
-            await look()
-        }
-        waiting = task
-        last = task
-        await task.value
     }
 }

@@ -1,6 +1,5 @@
 package import Catalog
-import Clocks
-import DeploymentPlan
+package import DeploymentPlan
 package import LiveModel
 package import Migrations
 package import Operations
@@ -11,7 +10,9 @@ package import SchemaModel
 /// version stays.
 package struct HotReload: Sendable {
     /// The time limit for mutations in progress under the previous version's rules.
-    private static let loadMaxMs = 5_000
+    private static let loadMaxMs: Int64 = 5_000
+    private static let lookMs: Int64 = 20
+    private static let user = "freshet dev"
 
     /// The one node that serves the folder.
     package struct Node: Sendable {
@@ -41,18 +42,20 @@ package struct HotReload: Sendable {
     private let node: Node
     private let database: SchemaDatabase
     private let options: CatalogOptions
+    private let schedule: DeploymentSchedule.Settings
     private let historyMax: Int
     private let report: @Sendable (Event) -> Void
     private var store: DeploymentStore { DeploymentStore(pool: database.pool) }
 
     /// - Parameter database: its pool has been started.
     package init(
-        _ node: Node, database: SchemaDatabase, options: CatalogOptions, historyMax: Int,
-        report: @escaping @Sendable (Event) -> Void
+        _ node: Node, database: SchemaDatabase, options: CatalogOptions,
+        schedule: DeploymentSchedule.Settings, historyMax: Int, report: @escaping @Sendable (Event) -> Void
     ) {
         self.node = node
         self.database = database
         self.options = options
+        self.schedule = schedule
         self.historyMax = historyMax
         self.report = report
     }
@@ -63,7 +66,7 @@ package struct HotReload: Sendable {
         let archive = ProjectArchive(project)
         guard let active = try await store.history().lastActive, active.version != archive.version else { return }
         try await store.withdrawAnnounced()
-        _ = try await store.activate(try await store.announce(archive, by: "freshet dev"))
+        _ = try await store.activate(try await store.announce(archive, by: user))
     }
 
     /// Reloads the folder after a change.
@@ -87,25 +90,65 @@ package struct HotReload: Sendable {
     }
 
     private func deploy(_ archive: ProjectArchive, _ catalog: Catalog) async throws {
-        let current = try await store.history().lastActive?.version
-        // A file was touched, or an edit was undone.
-        if current == archive.version || current == nil && node.servedVersion() == archive.version { return }
-        for summary in try await database.migrate(catalog.schema, report: { report(.database($0)) }) {
-            report(.schemaChanged(summary: summary))
-        }
-        try await store.withdrawAnnounced()
-        let id = try await store.announce(archive, by: "freshet dev")
-        let deadline = Deadline(afterMs: Self.loadMaxMs)
-        while await node.loadDeployments() < id {
-            guard !deadline.isReached else {
-                try await store.withdrawAnnounced()
-                throw RolloutRefused("the node did not load it")
+        var machine = RolloutMachine.Settings()
+        machine.isReload = true
+        machine.schedule = schedule
+        machine.folder = node.servedVersion()
+        machine.timeoutMs = Self.loadMaxMs
+        machine.lookMs = Self.lookMs
+        // The one node answers by itself.
+        (machine.heartbeatMs, machine.nodeTtlMs) = (0, Self.loadMaxMs)
+        var run = RolloutRun(store, Steps(reload: self, archive: archive, catalog: catalog))
+        do {
+            try await run.run(RolloutMachine(settings: machine)) {
+                $0.deploy(.init(version: archive.version, byteCount: archive.text.utf8.count))
             }
-            try await Task.sleep(for: .milliseconds(20))
+        } catch RolloutRefused.notReached(let goal, _) {
+            throw NotReloaded(description: "the node did not \(goal) it")
+        } catch RolloutRefused.withdrawn {
+            throw NotReloaded(description: "the deployment was withdrawn or expired")
         }
-        guard try await store.activate(id) else { throw RolloutRefused("the deployment was withdrawn or expired") }
-        _ = await node.loadDeployments()
-        try await store.prune(keeping: [archive.version], historyMax: historyMax)
-        report(.reloaded(archive.version))
+    }
+
+    private struct NotReloaded: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private struct Steps: RolloutSteps {
+        let reload: HotReload
+        let archive: ProjectArchive
+        let catalog: Catalog
+
+        var user: String { HotReload.user }
+        var historyMax: Int { reload.historyMax }
+
+        func nodes() async throws -> [NodeRecordPayload] {
+            let deployment = await reload.node.loadDeployments()
+            return [
+                NodeRecordPayload(
+                    id: NodeID("dev"), roles: [], address: "", adminAddress: "", version: "", startedAtMs: 0,
+                    isDraining: false, load: 0, project: reload.node.servedVersion()?.hex ?? "", deployment: deployment)
+            ]
+        }
+
+        func migrate() async throws {
+            for summary in try await reload.database.migrate(
+                catalog.schema, report: { reload.report(.database($0)) })
+            {
+                reload.report(.schemaChanged(summary: summary))
+            }
+        }
+
+        func report(_ report: RolloutMachine.Report) {
+            if case .deployed = report { reload.report(.reloaded(archive.version)) }
+        }
+
+        func loadFormer(_: Int64, _: Digest) async throws -> RolloutMachine.Candidate? {
+            preconditionFailure("a reload goes back to no version")
+        }
+        func breakingChanges(from _: Digest) async throws -> Int? {
+            preconditionFailure("a reload compares no versions")
+        }
+        func plan() async throws -> RolloutMachine.Answer { preconditionFailure("a reload plans no migration") }
     }
 }

@@ -1,16 +1,13 @@
 package import Catalog
+import DeploymentPlan
 package import LiveModel
 import Synchronization
 
 /// The catalogs of this node, replaced while it runs. Each piece of work takes one snapshot at its start and keeps it
 /// to its end.
 ///
-/// No refresh is missed while nodes differ. A version is announced first, and no request gets it before every node
-/// has loaded it. From then on, a node publishes by the rules of all loaded versions together. `generationReached`
-/// includes a generation only once the last mutation that began with fewer rules has ended. So a mutation that ends
-/// after the first result of the new version is published by that version's rules. A node that cannot be reached
-/// (paused or partitioned) is caught when it deletes an outbox row: the deletion is refused while a deployment exists
-/// that the publisher has not loaded.
+/// `ServedGenerations` says when a generation is reached. A node that cannot be reached (paused or partitioned) is caught
+/// when it deletes an outbox row: the deletion is refused while a deployment exists that the publisher has not loaded.
 package final class ServedCatalogs: Sendable {
     package final class Snapshot: Sendable {
         package let set: CatalogSet
@@ -36,15 +33,17 @@ package final class ServedCatalogs: Sendable {
 
     private struct State {
         var snapshot: Snapshot
-        /// The number of mutations begun under each generation. Bound: mutations in flight.
-        var underWay: [Int64: Int] = [:]
+        var generations: ServedGenerations
     }
 
     private let state: Mutex<State>
 
     /// - Parameter generation: by default the greatest, for a node that follows no deployments.
     package init(_ set: CatalogSet, generation: Int64 = .max) {
-        state = Mutex(State(snapshot: Snapshot(set: set, known: [], generation: generation)))
+        state = Mutex(
+            State(
+                snapshot: Snapshot(set: set, known: [], generation: generation),
+                generations: ServedGenerations(generation)))
     }
 
     /// Creates the catalogs of a node that follows no deployments.
@@ -59,26 +58,24 @@ package final class ServedCatalogs: Sendable {
         let last = snapshot
         // Parsing is slow, so it happens outside the lock that requests need.
         let snapshot = Snapshot(set: set, known: [last.lookup] + last.formers, generation: generation)
-        state.withLock { $0.snapshot = snapshot }
+        state.withLock { state in
+            state.snapshot = snapshot
+            state.generations.replaced(generation)
+        }
     }
 
     /// Returns the snapshot whose rules publish the mutation that begins now. `ended` must follow.
     package func begin() -> Snapshot {
         state.withLock { state in
-            state.underWay[state.snapshot.generation, default: 0] += 1
+            _ = state.generations.began()
             return state.snapshot
         }
     }
 
     package func ended(_ snapshot: Snapshot) {
-        state.withLock { state in
-            let left = (state.underWay[snapshot.generation] ?? 1) - 1
-            state.underWay[snapshot.generation] = left > 0 ? left : nil
-        }
+        state.withLock { $0.generations.ended(snapshot.generation) }
     }
 
-    /// The oldest generation under which a mutation in flight began; the current one without any.
-    package var generationReached: Int64 {
-        state.withLock { min($0.snapshot.generation, $0.underWay.keys.min() ?? .max) }
-    }
+    /// The last generation that applies to every mutation in progress.
+    package var generationReached: Int64 { state.withLock { $0.generations.reached } }
 }

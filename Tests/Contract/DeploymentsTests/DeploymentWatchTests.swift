@@ -241,7 +241,7 @@ struct DeploymentWatchTests {
             running.cancel()
             await running.value
             // Twice the time of moving, and a pause for stragglers.
-            try await fixture.age(byMs: 2 * 30_000 + Int(DeploymentSchedule.stragglerMs))
+            try await fixture.age(byMs: 2 * 30_000 + Int(DeploymentSchedule.Settings().stragglerMs))
             await watch.poll()
             #expect(served(watch) == [Self.first.version])
         }

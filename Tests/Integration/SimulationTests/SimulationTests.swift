@@ -53,6 +53,11 @@ import Testing
         .overridesUnconfirmed: (23, ["convergence"]),
         .deploymentsIgnored: (6, ["convergence"]),
         .versionsMixed: (4, ["isolation"]),
+        .activatedEarly: (6, ["convergence"]),
+        .mutationsInProgressIgnored: (17, ["rollout"]),
+        .formerForgotten: (19, ["convergence"]),
+        .oldHistoryServed: (1, ["convergence"]),
+        .shardsTakenUnaware: (1, ["convergence"]),
         .resyncMarkerOmitted: (14, ["convergence"]),
         .foldedRowLost: (17, ["convergence"]),
         .timelineIgnored: (110, ["convergence"]),
@@ -64,7 +69,7 @@ import Testing
         .swappedOutcomes: (1, ["isolation"]),
     ]
     /// Where the remembered seed does not notice it any more, so many from the first may be tried.
-    private static let noticedWithin: UInt64 = 100
+    private static let noticedWithin: UInt64 = 400
 
     @Test(arguments: Sabotage.allCases)
     func aMistakeIsNoticed(sabotage: Sabotage) throws {

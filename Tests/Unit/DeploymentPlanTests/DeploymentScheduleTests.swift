@@ -59,7 +59,7 @@ struct DeploymentScheduleTests {
         #expect(kept.others == [first, folder])
         #expect(kept.moving == [folder])
         #expect(schedule(rows, at: 6_000).moving == [first, folder])
-        let goneMs = 6_000 + 200 + DeploymentSchedule.stragglerMs
+        let goneMs = 6_000 + 200 + DeploymentSchedule.Settings().stragglerMs
         #expect(schedule(rows, at: goneMs - 1).others == [first])
         #expect(schedule(rows, at: goneMs).others == [])
     }

@@ -141,12 +141,18 @@ struct Deploy: AsyncParsableCommand {
     @Sendable private static func report(_ event: Rollout.Event) {
         switch event {
         case .goingBack(let id, let version): Terminal.out("back to deployment \(id), version \(version.shortHex)")
-        case .alreadyDeployed(let version): Terminal.out("version \(version.shortHex) is deployed already")
         case .diagnostics(let diagnostics): Terminal.report(diagnostics)
-        case .notCompared(let version):
-            Terminal.error("version \(version.shortHex) is served but not stored: not compared")
         case .planned(let plan): report(SchemaDatabase.Event.planned(plan, losses: []))
         case .waiting(let holder): report(SchemaDatabase.Event.waiting(holder: holder))
+        case .step(let report): Self.report(report)
+        }
+    }
+
+    private static func report(_ report: RolloutMachine.Report) {
+        switch report {
+        case .alreadyDeployed(let version): Terminal.out("version \(version.shortHex) is deployed already")
+        case .notCompared(let version):
+            Terminal.error("version \(version.shortHex) is served but not stored: not compared")
         case .step(let summary, let isDryRun): Terminal.out(isDryRun ? "would \(summary)" : summary)
         case .deployable(let version): Terminal.out("version \(version.shortHex) could be deployed")
         case .announced(let id, let version):

@@ -18,12 +18,15 @@ struct FolderFollower: Sendable {
         _ path: String, _ node: ServiceNode, _ settings: Settings, _ database: SchemaDatabase
     ) async throws(PostgresError) -> FolderFollower {
         try await database.pool.start()
+        var schedule = DeploymentSchedule.Settings()
+        schedule.keepMs = Int64(settings.deploy.keepMs)
+        schedule.moveMs = Int64(settings.deploy.moveMs)
         let reload = HotReload(
             .init(loadDeployments: { await node.loadDeployments() }, servedVersion: { node.servedVersion }),
             database: database,
             options: CatalogOptions(
                 everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: true),
-            historyMax: settings.deploy.historyMax, report: report)
+            schedule: schedule, historyMax: settings.deploy.historyMax, report: report)
         let task = Task {
             let watch = FolderWatch(path)
             var state = watch.look()

@@ -6,13 +6,18 @@ import Sessions
 
 extension Process {
     func checkBounds() {
+        if followsDeployments { check(deployments.served.others.count <= SimulatedDeployments.othersMax, "versions") }
         switch self {
         case let worker as SimulatedWorker: worker.checkMachine()
         case let gateway as SimulatedGateway: gateway.checkMachine()
         case let node as SimulatedAPINode: node.checkMachine()
+        case is SimulatedOperator: break
         default: preconditionFailure("\(name) is of no kind")
         }
     }
+
+    /// The most versions that are served at one time.
+    fileprivate var versionsMax: Int { 1 + SimulatedDeployments.othersMax }
 
     fileprivate func check(_ isWithin: Bool, _ what: @autoclosure () -> String) {
         if !isWithin { world.violated("bounds: \(what()) at \(name)") }
@@ -21,8 +26,8 @@ extension Process {
 
 extension SimulatedWorker {
     fileprivate func checkMachine() {
-        // Each live query may be at two shards while it moves.
-        let liveQueriesMax = 2 * Workload.clientQueries.count * Workload.shardCount
+        // Each live query may be at two shards while it moves, and in each version.
+        let liveQueriesMax = 2 * Workload.clientQueries.count * Workload.shardCount * versionsMax
         let refresh = machine.refresh
         check(refresh.runsInFlightCount <= refresh.settings.statementsMax, "runs in flight")
         check(refresh.liveQueryCount <= liveQueriesMax, "live queries")
@@ -37,7 +42,7 @@ extension SimulatedWorker {
 extension SimulatedGateway {
     fileprivate func checkMachine() {
         let counts = machine.counts
-        check(counts.liveQueries <= 2 * Workload.clientQueries.count, "live queries")
+        check(counts.liveQueries <= 2 * Workload.clientQueries.count * versionsMax, "live queries")
         check(machine.outgoingCount <= World.outgoingMax, "messages to shards")
         check(counts.subscriptions == hubs.reduce(0) { $0 + $1.subscriptionCount }, "two counts")
         for connection in connections.values {

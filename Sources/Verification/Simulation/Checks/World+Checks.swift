@@ -1,3 +1,4 @@
+import DeploymentPlan
 import LiveModel
 import Refresh
 import RoleMachines
@@ -53,7 +54,8 @@ extension World {
     // MARK: When peace has lasted
 
     func checkConvergence() {
-        for client in clients where client.query.isServed(by: release) {
+        let current = postgres.deployments.lastActive.map { Workload.number(of: $0.version) } ?? 1
+        for client in clients where client.query.isServed(by: current) {
             guard let connection = client.connection, connection.gateway.isUp else {
                 violated("convergence: client \(client.number) is not connected")
                 continue

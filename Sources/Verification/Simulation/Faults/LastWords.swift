@@ -12,8 +12,12 @@ enum LastWords: CaseIterable {
     case duringStarts
     /// Workers are suspended between the decision to run live queries and the statement.
     case readersStop
-    /// A release is deployed while an API node is suspended.
-    case rollOut
+    /// A version is deployed while an API node is suspended.
+    case rollOutPastAPINode
+    /// A version is deployed while a worker is suspended.
+    case rollOutPastWorker
+    /// A version is deployed while a worker cannot load it, clients reconnect and mutations take long.
+    case rollOutAmongClients
     /// A standby of Postgres without the mutations takes over.
     case commitsLost
     /// A replica of Redis without the events takes over.
@@ -43,7 +47,9 @@ extension World {
             for worker in workers where timeline.chance(60) { worker.stopsAtNextRun = true }
             mutateAll(withinMs: 400)
             timeline.after(3_000) { [self] in for worker in workers { worker.stopsAtNextRun = false } }
-        case .rollOut: rollOutPastSuspended()
+        case .rollOutPastAPINode: rollOut(past: pick(apiNodes))
+        case .rollOutPastWorker: rollOut(past: pick(workers))
+        case .rollOutAmongClients: rollOutAmongClients()
         case .commitsLost: losesCommits ? loseCommits() : handOver()
         case .eventsLost: loseEvents()
         case .leasesLost: loseLeases()
@@ -58,7 +64,7 @@ extension World {
         }
     }
 
-    private func mutateAll(withinMs: Int64) {
+    func mutateAll(withinMs: Int64) {
         for entity in SimulatedPostgres.entities {
             timeline.after(timeline.pick(0...withinMs)) { [self] in mutate(entity, at: pick(apiNodes)) }
         }
@@ -96,16 +102,6 @@ extension World {
                 timeline.chance(50) ? killAndRestart(worker) : drainAndRestart(worker)
             }
         }
-    }
-
-    /// Deploys a release while an API node is suspended: when it resumes, it publishes by the former rules, but clients
-    /// use the new release's queries.
-    private func rollOutPastSuspended() {
-        deployNextRelease(withinMs: 2_000)
-        let node = pick(apiNodes)
-        node.pause(ms: timeline.pick(8_000...11_000))
-        mutate(Workload.lateEntity, at: node)
-        if timeline.chance(50) { mutateAll(withinMs: 6_000) }
     }
 
     private func loseCommits() {

@@ -57,8 +57,18 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case overridesUnconfirmed
     /// API nodes remove outbox rows although a deployment exists that they have not loaded.
     case deploymentsIgnored
-    /// Workers answer live queries of other releases with their own release.
+    /// Workers answer live queries of other versions with their current version.
     case versionsMixed
+    /// Versions become current before every node has loaded them.
+    case activatedEarly
+    /// Nodes report a version as loaded although mutations that began without it are in progress.
+    case mutationsInProgressIgnored
+    /// Workers forget a version as soon as another is current.
+    case formerForgotten
+    /// Nodes follow a history that was read earlier.
+    case oldHistoryServed
+    /// Workers begin to serve shards without loading what was deployed meanwhile.
+    case shardsTakenUnaware
     /// Sweepers do not append resync markers.
     case resyncMarkerOmitted
     /// Folding deletes outbox rows without adding the row that replaces them.

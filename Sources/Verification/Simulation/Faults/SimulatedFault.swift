@@ -11,7 +11,7 @@ enum SimulatedFault: CaseIterable {
     case redisRestarts, redisLosesAll, redisIsFlushed, redisFailsOver, redisForgetsLast, redisSplits
     case postgresFailsOver, postgresForgetsLast, postgresIsSlow
     case connectionIsLost, clientStalls, clientLeaves
-    case splitsChange, rollOut, operatorMoves, operatorDrains
+    case splitsChange, rollOut, programIsReplaced, operatorMoves, operatorDrains
 }
 
 extension World {
@@ -62,6 +62,7 @@ extension World {
         case .clientLeaves: client.disconnect()
         case .splitsChange: changeSplits()
         case .rollOut: rollOut()
+        case .programIsReplaced: replaceProgram()
         case .operatorMoves: moveShard(to: worker)
         case .operatorDrains: drainByOverride(timeline.chance(60) ? worker.me : gateway.me)
         }
@@ -224,30 +225,7 @@ extension World {
         }
     }
 
-    /// Deploys a release: workers and gateways are drained and restarted with it, one after the other. API nodes load
-    /// it while they run; one that is suspended meanwhile publishes by the former rules when it resumes.
-    private func rollOut() {
-        guard postgres.isUp else { return }
-        deployNextRelease(withinMs: 6_000)
-        guard timeline.chance(60) else { return }
-        let node = pick(apiNodes)
-        node.pause(ms: timeline.pick(3_000...9_000))
-        for _ in 0..<timeline.pick(1...3) {
-            timeline.after(timeline.pick(0...300)) { [self] in mutate(Workload.lateEntity, at: node) }
-        }
-    }
-
-    func deployNextRelease(withinMs: Int64) {
-        release += 1
-        postgres.deploy(Int64(release))
-        for process in workers as [Process] + gateways {
-            timeline.after(timeline.pick(0...withinMs)) { [self] in
-                if process.release != release { drainAndRestart(process) }
-            }
-        }
-    }
-
-    /// Ends all faults and brings all processes to the deployed release.
+    /// Ends all faults and brings all processes to the last release of the program.
     func endAllFaults() {
         note("peace")
         hasFaults = false
@@ -257,8 +235,9 @@ extension World {
         redis.healReplica()
         for node in redis.overrides.drained.sorted() { redis.change(ClusterOverrides.drain(node, false)) }
         for process in processes { process.heal() }
+        rollouts.heal()
         // A worker without shards has not run anything since.
         for worker in workers { worker.stopsAtNextRun = false }
-        for process in workers as [Process] + gateways where process.release != release { drainAndRestart(process) }
+        for process in processes where process.release != release { drainAndRestart(process) }
     }
 }

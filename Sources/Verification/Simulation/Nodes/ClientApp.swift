@@ -51,8 +51,9 @@ final class ClientApp {
             seen = [:]
         default: break
         }
-        guard query.isServed(by: gateway.release) else { return connectSoon(3_000) }
-        let query = query.liveQuery(release: gateway.release)
+        let version = gateway.deployments.served.current
+        guard query.isServed(by: version) else { return connectSoon(3_000) }
+        let query = query.liveQuery(version: version)
         connectionCount += 1
         let connection = Connection(self, gateway, query, number: connectionCount)
         self.connection = connection

@@ -10,7 +10,7 @@ final class Connection {
     /// The number among the client's connections, of which a gateway may temporarily have several.
     let number: Int
     let gateway: SimulatedGateway
-    /// The client's live query in the version of this gateway's release.
+    /// The client's live query in the version that was current at the gateway when the session began.
     let query: LiveQuery
     let hub: Int
     /// Whether the client gets a message for each timer run, even if nothing changed.

@@ -1,7 +1,6 @@
 import LiveModel
 import Pacing
 import RoleMachines
-import Streams
 
 /// The process of a node. It can be killed, restarted, suspended for a while (as by SIGSTOP), and cut off from Redis or
 /// Postgres, and its clock is inaccurate.
@@ -13,8 +12,10 @@ class Process {
     let name: String
     private(set) var isUp = false
     private(set) var incarnation = 0
-    /// The release of the stored operations in this incarnation.
+    /// The release of the program in this incarnation.
     private(set) var release = 1
+    /// The versions of the project that this incarnation serves.
+    private(set) lazy var deployments = SimulatedDeployments(self)
     private var pausedUntilMs: Int64 = 0
     private var startedMs: Int64 = 0
     private var offsetMs: Int64 = 0
@@ -68,6 +69,8 @@ class Process {
     /// Whether only this process knows of a loss: a second fault at the same time is beyond the guarantees.
     var mustLive: Bool { false }
 
+    var followsDeployments: Bool { true }
+
     func started() {}
     func killed() {}
     /// Handles SIGTERM; ends with `kill`.
@@ -85,6 +88,10 @@ class Process {
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
         driftPerThousand = timeline.pick(-5...5)
+        if followsDeployments {
+            deployments = SimulatedDeployments(self)
+            deployments.start()
+        }
         started()
     }
 
@@ -254,44 +261,5 @@ class Process {
                 end(isLost || world.hasFaults && timeline.chance(1) ? .unknown : .done(answer))
             }
         }
-    }
-}
-
-/// A reader of streams from cursors, with the gap detection of the in-memory broker.
-final class StreamFollower {
-    private unowned let process: Process
-    private let redis: SimulatedRedis
-    private let reader: Int
-    private let handler: (StreamBatch) -> Void
-    private var isReading = false
-
-    init(_ process: Process, _ handler: @escaping (StreamBatch) -> Void) {
-        self.process = process
-        self.handler = handler
-        redis = process.world.redis
-        reader = redis.makeReader()
-    }
-
-    deinit { redis.dropReader(reader) }
-
-    func follow(_ stream: String, after cursor: StreamID, server: String? = nil) {
-        redis.follow(reader, stream, after: cursor, server: server)
-        poke()
-    }
-
-    func unfollow(_ stream: String) { redis.unfollow(reader, stream) }
-
-    func poke() {
-        guard !isReading else { return }
-        isReading = true
-        process.later(process.world.networkDelay()) { [weak self] in self?.read() }
-    }
-
-    private func read() {
-        isReading = false
-        guard !process.isCutFromRedis else { return }
-        let batches = redis.read(reader)
-        for batch in batches { handler(batch) }
-        if !batches.isEmpty { poke() }
     }
 }

@@ -7,15 +7,14 @@ import Streams
 /// mutations.
 final class SimulatedAPINode: Process {
     private static let refreshMs: Int64 = 1_000
-    /// The maximum time to compile a catalog.
-    private static let loadMaxMs: Int64 = 1_500
 
     private(set) var publisher = PublisherMachine(settings: .init(), shardCount: 0)
     private(set) var sweeper = SweeperMachine(settings: .init(), shardCount: 0)
     private lazy var streams = EventStreams(
         keys: world.redis.keys, shardCount: Workload.shardCount, lengthMax: World.eventsLengthMax)
     private lazy var directory = SimulatedDirectory(self)
-    private var rules = SimulatedRules(generation: 0)
+    private var rules: SimulatedCatalogs { deployments.served }
+    private lazy var membership = newMembership()
     private var count = 0
     /// The transaction that took rows; it ends with the process.
     private var sweep: SimulatedPostgres.Sweep?
@@ -27,17 +26,21 @@ final class SimulatedAPINode: Process {
         publisher = PublisherMachine(settings: world.publisherSettings, shardCount: Workload.shardCount)
         sweeper = SweeperMachine(settings: world.sweeperSettings, shardCount: Workload.shardCount)
         (directory, isDraining, owesResync) = (SimulatedDirectory(self), false, false)
-        rules = SimulatedRules(generation: Int64(release))
+        membership = newMembership()
+        membership.start()
+        deployments.follow()
         directory.read { _ in }
-        every(Self.refreshMs) { [self] in
-            directory.read { _ in }
-            followDeployments()
-        }
+        every(Self.refreshMs) { [self] in directory.read { _ in } }
         if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
+    }
+
+    private func newMembership() -> SimulatedMembership {
+        SimulatedMembership(self, NodeID(name), role: .api) { _ in }
     }
 
     override func drain() {
         isDraining = true
+        membership.leave()
         later(1_000) { [self] in kill() }
     }
 
@@ -52,35 +55,38 @@ final class SimulatedAPINode: Process {
         super.stay(with: former, ms: ms)
     }
 
-    private func followDeployments() {
-        statement {
-            $0.deployments
-        } then: { [self] outcome in
-            guard case .done(let newest) = outcome, newest > rules.generation else { return }
-            later(timeline.pick(0...Self.loadMaxMs)) { [self] in
-                if newest > rules.generation { rules = SimulatedRules(generation: newest) }
-            }
-        }
-    }
-
     // MARK: Mutations
 
-    /// - Parameter acknowledged: called when the client gets its answer.
-    func mutate(_ entity: String, acknowledged: @escaping (String) -> Void) {
+    /// - Parameters:
+    ///   - delayMs: the time that the mutation takes before its transaction, as with a custom resolver.
+    ///   - acknowledged: called when the client gets its answer.
+    func mutate(_ entity: String, commitsAfterMs delayMs: Int64 = 0, acknowledged: @escaping (String) -> Void) {
         count += 1
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
+        let catalogGeneration = deployments.mutationBegan()
         let targets = RefreshTargets(
             of: Workload.mutation, rules: rules, overrides: directory.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
+        precondition(targets.catalogGeneration == catalogGeneration, "a mutation began under other catalogs")
         let row = OutboxRow(event, shards: targets.shards)
         let committed = PublisherMachine.Committed(row: row, mutation: Workload.mutation, targets: targets)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
+        if delayMs == 0 { return commit(committed, entity, begunMs: begunMs, acknowledged) }
+        later(delayMs) { [self] in commit(committed, entity, begunMs: begunMs, acknowledged) }
+    }
+
+    private func commit(
+        _ committed: PublisherMachine.Committed, _ entity: String, begunMs: Int64,
+        _ acknowledged: @escaping (String) -> Void
+    ) {
+        let row = committed.row
         if world.sabotage == .publishBeforeCommit { perform(publisher.committed(committed)) }
         if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
         statement {
             $0.commit(entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs))
         } then: { [self] outcome in
+            deployments.mutationEnded(committed.catalogGeneration)
             // Without an answer it may have committed; then the sweepers publish the row.
             guard case .done = outcome else { return }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")

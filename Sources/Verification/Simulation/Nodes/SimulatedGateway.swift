@@ -37,6 +37,7 @@ final class SimulatedGateway: Process {
         (connections, isDraining, epochs) = ([:], false, [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
         membership.start()
+        deployments.follow { [self] in moveSessions() }
         every(machine.settings.tickMs) { [self] in
             perform(machine.ticked(redisConnection, nowMs: nowMs))
             checkSilence()
@@ -112,6 +113,14 @@ final class SimulatedGateway: Process {
         guard let handle = connection.handle, hubs[connection.hub].unsubscribed(handle) else { return }
         subscribers[connection.hub][handle] = nil
         perform(machine.unsubscribed(hub: connection.hub, handle.key, nowMs: nowMs))
+    }
+
+    /// Asks the sessions of versions that are about to go to reconnect.
+    private func moveSessions() {
+        let staying = deployments.staying
+        for connection in sortedConnections where !staying.contains(connection.query.version) {
+            later(timeline.pick(0...500)) { [self] in close(connection) }
+        }
     }
 
     // MARK: Inbox

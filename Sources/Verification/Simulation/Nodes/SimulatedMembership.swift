@@ -64,6 +64,8 @@ final class SimulatedMembership {
             let record = NodeRecordPayload(
                 id: node, roles: [role], address: "", adminAddress: "", version: "\(process.release)",
                 startedAtMs: process.nowMs, isDraining: isDraining, load: 0, shards: shards(),
+                project: Workload.version(process.deployments.served.current).hex,
+                deployment: process.deployments.report(), deploymentProblem: process.deployments.problem,
                 process: process.identity)
             process.call {
                 $0.announce(record, ttlMs: ttlMs)

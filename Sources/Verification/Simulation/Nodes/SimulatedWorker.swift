@@ -24,16 +24,17 @@ final class SimulatedWorker: Process {
     var me: NodeID { NodeID(name) }
 
     override init(_ name: String, _ world: World) {
-        machine = Self.makeMachine(name, world, release: world.release)
+        machine = Self.makeMachine(name, world, SharedCatalogs(SimulatedCatalogs(current: 1, generation: 0)))
         super.init(name, world)
     }
 
-    private static func makeMachine(_ name: String, _ world: World, release: Int) -> WorkerMachine {
+    private static func makeMachine(_ name: String, _ world: World, _ catalogs: SharedCatalogs) -> WorkerMachine {
         let (workload, isMixed) = (world.workload, world.sabotage == .versionsMixed)
         return WorkerMachine(
             node: NodeID(name), keys: world.redis.keys, shardCount: Workload.shardCount, settings: settings(world)
         ) { query throws(RequestError) in
-            try workload.rules(of: isMixed ? query.of(release: release) : query, release: release)
+            let served = catalogs.served
+            return try workload.rules(of: isMixed ? query.of(version: served.current) : query, served)
         }
     }
 
@@ -57,13 +58,14 @@ final class SimulatedWorker: Process {
     // MARK: Facts
 
     override func started() {
-        machine = Self.makeMachine(name, world, release: release)
+        machine = Self.makeMachine(name, world, deployments.catalogs)
         follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
         (followed, running, readEarly) = ([], [], [:])
         (earliest, isDraining, stopsAtNextRun) = (EarliestDeadline(), false, false)
         membership = newMembership()
         perform(machine.started())
         membership.start()
+        deployments.follow()
         every(Self.tickMs) { [self] in
             connectToPostgres()
             let changes = WorkerMachine.ServerChanges(
@@ -142,10 +144,8 @@ final class SimulatedWorker: Process {
         case .database(let id, let request):
             later(timeline.pick(0...3)) { [self] in ask(id, request) }
         case .loadCatalogs(let id):
-            let isSlow = world.hasFaults && timeline.chance(5)
-            later(isSlow ? timeline.pick(500...6_000) : timeline.pick(0...5)) { [self] in
-                answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) }
-            }
+            let loaded = { [self] in answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) } }
+            if world.sabotage == .shardsTakenUnaware { later(0, loaded) } else { deployments.look(then: loaded) }
         case .run(let id, let batch):
             if stopsAtNextRun { pause(ms: timeline.pick(4_000...9_000)) }
             stopsAtNextRun = false
@@ -204,9 +204,11 @@ final class SimulatedWorker: Process {
         for item in batch.items where !running.insert(item.slot).inserted {
             world.violated("two runs of one live query in flight at \(name)")
         }
+        let (served, isMixed) = (deployments.served, world.sabotage == .versionsMixed)
         statement { [self] postgres in
             batch.items.map { item -> RunOutcome in
-                let read = world.sabotage == .versionsMixed ? item.query.of(release: release) : item.query
+                let read = isMixed ? item.query.of(version: served.current) : item.query
+                if !served.serves(read.version) { return .failed(Workload.notServed) }
                 let body = readEarly.removeValue(forKey: item.query.key) ?? postgres.result(of: read)
                 world.checks.read(item.query.key, item.shard, item.position, body, by: name)
                 let digest = Digest(of: body)

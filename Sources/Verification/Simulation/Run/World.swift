@@ -112,8 +112,13 @@ package final class World {
     /// The creation time of the newest outbox row that a sweep published; only the `sweeperGoesByOrder` mistake uses
     /// it.
     var lastSweptMs: Int64 = 0
-    /// The release of the stored operations; a node loads it when it starts.
+    /// The release of the program; a node has the one with which it was started.
     var release = 1
+    /// The number of the newest version of the project that was to be deployed.
+    var version = 1
+    /// The time for which former versions are served under this seed.
+    let keepMs: Int64
+    private(set) lazy var rollouts = SimulatedOperator("operator", self)
     /// Processes that did something in the current step.
     var touched: [Process] = []
     /// Whether clients may connect.
@@ -136,9 +141,10 @@ package final class World {
         refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
         replicaLagMaxMs = [300, 1_000, 5_000][Int(timeline.pick(0...2))]
         losesCommits = timeline.chance(40)
+        keepMs = [2_000, 40_000][Int(timeline.pick(0...1))]
         outboxRowsMax = [6, 24][Int(timeline.pick(0...1))]
         let isClockRight = losesCommits || timeline.chance(30)
-        postgres = SimulatedPostgres { [timeline] in isClockRight ? timeline.nowMs : 0 }
+        postgres = SimulatedPostgres(startMs: startMs) { [timeline] in isClockRight ? timeline.nowMs : 0 }
         noticesServers = timeline.chance(50) && sabotage != .historyTrustedAfterLoss
         weights = SimulatedFault.allCases.map { [timeline] _ in [0, 1, 1, 2, 6][Int(timeline.pick(0...4))] }
         workload = try Workload()

@@ -4,7 +4,7 @@ import LiveModel
 /// The simulated Postgres: versioned entities, queries over them, and the outbox.
 ///
 /// A result is a text with the identity of the live query and the versions read:
-/// `op|release|variables|auth|life=0,e0=3,e1=7`. Every failover ends all connections and begins a new timeline. A
+/// `op|version|variables|auth|life=0,e0=3,e1=7`. Every failover ends all connections and begins a new timeline. A
 /// failover to a standby that lags behind loses commits, outbox rows and recorded epochs, and begins a new life:
 /// versions of a later life are newer, even if smaller.
 final class SimulatedPostgres {
@@ -28,8 +28,8 @@ final class SimulatedPostgres {
     private(set) var versions: [String: Int] = [:]
     private(set) var committed: Set<String> = []
     private(set) var outbox: [String: OutboxRow] = [:]
-    /// The newest deployment.
-    private(set) var deployments: Int64 = 1
+    /// A failover loses nothing of it.
+    var deployments: DeploymentTable
     private(set) var isUp = true
     /// Increases with every outage; connections of earlier generations are closed.
     private(set) var generation = 0
@@ -54,7 +54,10 @@ final class SimulatedPostgres {
     /// The clock that, together with recorded epochs, sets the floor of new ones; 0: an unusable clock.
     var clockMs: UInt64 { UInt64(clock()) }
 
-    init(clock: @escaping () -> Int64) { self.clock = clock }
+    init(startMs: Int64, clock: @escaping () -> Int64) {
+        self.clock = clock
+        deployments = DeploymentTable(nowMs: startMs)
+    }
 
     static func group(of entity: String) -> String {
         switch entity {
@@ -94,9 +97,6 @@ final class SimulatedPostgres {
     func cutStandby() { isStandbyCut = true }
     func healStandby() { isStandbyCut = false }
 
-    /// Deploys a version of the project; nodes load it some time later.
-    func deploy(_ id: Int64) { deployments = id }
-
     // MARK: Statements
 
     /// Commits a transaction that writes the entity's next version and the outbox row.
@@ -117,7 +117,7 @@ final class SimulatedPostgres {
     /// Removes rows unless a deployment after `catalogGeneration` exists.
     /// - Returns: the number of removed rows.
     func remove(_ ids: [String], catalogGeneration: Int64) -> Int {
-        guard deployments <= catalogGeneration else { return 0 }
+        guard deployments.newestID <= catalogGeneration else { return 0 }
         return ids.count { outbox.removeValue(forKey: $0) != nil }
     }
 

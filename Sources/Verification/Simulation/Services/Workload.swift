@@ -5,29 +5,35 @@ import Refresh
 import RoleMachines
 import Sharding
 
-/// The stored operations of the simulated service: one mutation, and one query for each kind of refresh. Every release
-/// of the project has its own version of them and, from the second release on, an additional query "Late…".
+/// The stored operations of the simulated service: one mutation, and one query for each kind of refresh. Every version
+/// of the project has its own version of them and, from the second on, an additional query "Late…".
 struct Workload: Sendable {
     static let shardCount = 5
     static let mutation = operation("Set")
 
-    static func version(_ release: Int) -> Digest { Digest(of: [UInt8(release)]) }
+    static func version(_ number: Int) -> Digest { versions[min(number, versions.count - 1)] }
+    static func number(of version: Digest) -> Int {
+        guard let number = versions.firstIndex(of: version) else { preconditionFailure("version \(version)") }
+        return number
+    }
+
+    private static let versions = (0..<80).map { Digest(of: [UInt8($0)]) }
 
     private let join: Program
     private let failing: Program
-    /// The queries of every release that the mutation can refresh.
+    /// The queries of every version that the mutation can refresh.
     static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
-    /// Returns the query that a release added. Its shard has no other refreshed query, including the previous
-    /// release's, unless an operation is split.
-    static func late(_ release: Int) -> OperationReference { lateQueries[min(release, lateQueries.count - 1)] }
+    /// Returns the query that a version added. Its shard has no other refreshed query, including the previous
+    /// version's, unless an operation is split.
+    static func late(_ number: Int) -> OperationReference { lateQueries[min(number, lateQueries.count - 1)] }
 
-    private static let lateQueries: [OperationReference] = (0..<80).map { release in
+    private static let lateQueries: [OperationReference] = (0..<80).map { number in
         let free = ShardID.all(count: shardCount).filter { shard in
             !refreshed.contains { ShardRouting.shard(of: $0, shardCount: shardCount) == shard }
         }
-        precondition(free.count > 1, "releases have no shards of their own for their queries")
-        let shard = free[release % free.count]
-        let candidates = (0...).lazy.map { operation("Late\(release).\($0)") }
+        precondition(free.count > 1, "versions have no shards of their own for their queries")
+        let shard = free[number % free.count]
+        let candidates = (0...).lazy.map { operation("Late\(number).\($0)") }
         return candidates.first { ShardRouting.shard(of: $0, shardCount: shardCount) == shard }!
     }
     /// The entity that the added queries read.
@@ -43,18 +49,18 @@ struct Workload: Sendable {
         failing = try environment.compile("mutation.variables.absent == 1")
     }
 
-    /// A client's query, the same for every release.
+    /// A client's query, the same for every version.
     struct ClientQuery: Hashable {
         var operation: String
         var variables: JSONObject = [:]
         var uid: String?
 
-        func isServed(by release: Int) -> Bool { release > 1 || operation != "Late" }
+        func isServed(by number: Int) -> Bool { number > 1 || operation != "Late" }
 
-        func liveQuery(release: Int) -> LiveQuery {
+        func liveQuery(version number: Int) -> LiveQuery {
             LiveQuery(
-                operation: operation == "Late" ? Workload.late(release) : Workload.operation(operation),
-                version: Workload.version(release), variables: variables,
+                operation: operation == "Late" ? Workload.late(number) : Workload.operation(operation),
+                version: Workload.version(number), variables: variables,
                 auth: uid.map { ["uid": .string($0)] })
         }
     }
@@ -70,11 +76,9 @@ struct Workload: Sendable {
     /// A time after the grace period that follows a change of splits: correctness must not depend on that period.
     static let noGraceMs = Int64.max
 
-    /// - Throws: `.unavailable` for a version that a node of this release does not know.
-    func rules(of query: LiveQuery, release: Int) throws(RequestError) -> QueryRules {
-        guard query.version == Self.version(release) else {
-            throw RequestError(.unavailable, "the operation is not known here in this version")
-        }
+    /// - Throws: `.unavailable` for a version that is not among the catalogs.
+    func rules(of query: LiveQuery, _ catalogs: SimulatedCatalogs) throws(RequestError) -> QueryRules {
+        guard catalogs.serves(query.version) else { throw Self.notServed }
         func trigger(_ condition: Program?) -> [Trigger] {
             [
                 Trigger(
@@ -101,6 +105,8 @@ struct Workload: Sendable {
         return rules
     }
 
+    static let notServed = RequestError(.unavailable, "this node does not serve the operation's version")
+
     static func event(_ id: String, entity: String, nowMs: Int64) -> MutationEvent {
         MutationEvent(
             id: id, operation: mutation,
@@ -110,19 +116,8 @@ struct Workload: Sendable {
 }
 
 extension LiveQuery {
-    /// Returns the live query in the version of that release.
-    func of(release: Int) -> LiveQuery {
-        LiveQuery(operation: operation, version: Workload.version(release), variables: variables, auth: auth)
-    }
-}
-
-/// The publishing rules of an API node that has loaded the deployments up to `generation`.
-struct SimulatedRules: PublishingRules {
-    let generation: Int64
-
-    func authReads(of mutation: OperationReference) -> AuthReads { .nothing }
-
-    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
-        generation > 1 ? Workload.refreshed + [Workload.late(Int(generation))] : Workload.refreshed
+    /// Returns the live query in that version of the project.
+    func of(version number: Int) -> LiveQuery {
+        LiveQuery(operation: operation, version: Workload.version(number), variables: variables, auth: auth)
     }
 }

@@ -1,0 +1,29 @@
+import LiveModel
+import RoleMachines
+
+/// The versions of the project that a process serves at one time, by their numbers.
+struct SimulatedCatalogs: PublishingRules {
+    /// The version of new requests and sessions.
+    var current: Int
+    /// The others, which are announced or were current.
+    var others: [Int] = []
+    /// The greatest deployment id up to which every deployment is loaded.
+    var generation: Int64
+
+    var numbers: [Int] { [current] + others }
+
+    func serves(_ version: Digest) -> Bool { numbers.contains { Workload.version($0) == version } }
+
+    func authReads(of mutation: OperationReference) -> AuthReads { .nothing }
+
+    func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
+        Workload.refreshed + Set(numbers.filter { $0 > 1 }.map(Workload.late)).sorted { $0.operation < $1.operation }
+    }
+}
+
+/// The catalogs of a process, shared with the rules of its worker. Unchecked: a simulation runs on one thread.
+final class SharedCatalogs: @unchecked Sendable {
+    var served: SimulatedCatalogs
+
+    init(_ served: SimulatedCatalogs) { self.served = served }
+}

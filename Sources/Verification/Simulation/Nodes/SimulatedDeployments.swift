@@ -1,0 +1,172 @@
+import DeploymentPlan
+import LiveModel
+
+/// Performs `DeploymentFollower` and `ServedGenerations` for one process: reads are late, lost or answered twice, and
+/// versions take time to compile. A compiled version is its number.
+final class SimulatedDeployments {
+    private typealias Follower = DeploymentFollower<Int>
+
+    /// The time between two looks.
+    private static let pollMs: Int64 = 700
+    /// The maximum time to compile a version.
+    private static let compileMaxMs: Int64 = 1_500
+    /// The most versions served besides the current one.
+    static let othersMax = 4
+
+    private unowned let process: Process
+    private var follower: Follower
+    private var generations = ServedGenerations(0)
+    let catalogs = SharedCatalogs(SimulatedCatalogs(current: 1, generation: 0))
+    /// What awaits the end of a look, by the look's number.
+    private var waiting: [(look: UInt64, then: () -> Void)] = []
+    /// The history read before the last one; only the `oldHistoryServed` mistake uses it.
+    private var formerHistory: DeploymentHistory?
+    /// The greatest deployment in an entry that this process wrote.
+    private var reportedMax: Int64 = 0
+
+    init(_ process: Process) {
+        self.process = process
+        follower = Follower(
+            folder: Workload.version(1), compiled: 1, settings: Self.settings(process.world, of: process))
+    }
+
+    static func schedule(_ world: World) -> DeploymentSchedule.Settings {
+        var schedule = DeploymentSchedule.Settings()
+        (schedule.keepMs, schedule.moveMs, schedule.stragglerMs) = (world.keepMs, 500, 5_000)
+        return schedule
+    }
+
+    private static func settings(_ world: World, of process: Process) -> Follower.Settings {
+        var settings = Follower.Settings()
+        settings.schedule = schedule(world)
+        settings.othersMax = othersMax
+        if world.sabotage == .formerForgotten, process is SimulatedWorker {
+            (settings.schedule.keepMs, settings.schedule.moveMs, settings.schedule.stragglerMs) = (0, 0, 0)
+        }
+        return settings
+    }
+
+    var served: SimulatedCatalogs { catalogs.served }
+    var problem: String { follower.problem }
+    /// The versions whose sessions remain.
+    var staying: Set<Digest> { follower.staying }
+
+    // MARK: Looks
+
+    /// Loads what is deployed. A node serves nothing before that, so here it takes no time.
+    func start() {
+        var effects = follower.start().effects
+        while !effects.isEmpty {
+            switch effects.removeFirst() {
+            case .noteFolder(let call): effects += follower.folderNoted(call, .success(()))
+            case .readHistory(let call):
+                let history = process.world.postgres.deployments.history(nowMs: process.timeline.nowMs)
+                effects += follower.historyRead(call, .success(history))
+            case .compile(let call, let version):
+                effects += follower.compiled(call, .compiled(Workload.number(of: version)))
+            case .serve(let served): serve(served)
+            case .reportProblem, .endLook: break
+            }
+        }
+    }
+
+    /// Looks again and again.
+    func follow(ended: @escaping () -> Void = {}) {
+        process.every(Self.pollMs) { [weak self] in self?.look(then: ended) }
+    }
+
+    /// - Parameter then: called when everything stored before this call is served, or could not be read.
+    func look(then: @escaping () -> Void) {
+        let (number, effects) = follower.look()
+        waiting.append((number, then))
+        perform(effects)
+    }
+
+    // MARK: Mutations and reports
+
+    func mutationBegan() -> Int64 { generations.began() }
+
+    /// Checks that a mutation is published by everything that this process reported as loaded and that is current:
+    /// clients may use it.
+    func mutationEnded(_ generation: Int64) {
+        generations.ended(generation)
+        let activeID = process.world.postgres.deployments.lastActive?.id ?? 0
+        if generation < activeID, activeID <= reportedMax {
+            process.world.violated(
+                "rollout: \(process.name) publishes by deployment \(generation) although it reported \(activeID)")
+        }
+    }
+
+    /// Returns the deployment for the process's entry.
+    func report() -> Int64 {
+        let reached =
+            process.world.sabotage == .mutationsInProgressIgnored ? generations.current : generations.reached
+        reportedMax = max(reportedMax, reached)
+        return reached
+    }
+
+    // MARK: Effects
+
+    private func perform(_ effects: [Follower.Effect]) { for effect in effects { perform(effect) } }
+
+    private func perform(_ effect: Follower.Effect) {
+        switch effect {
+        case .readHistory(let call):
+            let timeline = process.timeline
+            process.statement {
+                $0.deployments.history(nowMs: timeline.nowMs)
+            } then: { [weak self] outcome in
+                guard let self else { return }
+                answered(call, mistaken(outcome.deployments)) { $0.historyRead(call, $1) }
+            }
+        case .noteFolder(let call): answered(call, .success(())) { $0.folderNoted(call, $1) }
+        case .compile(let call, let version):
+            process.later(process.timeline.pick(0...Self.compileMaxMs)) { [weak self] in
+                self?.answered(call, .compiled(Workload.number(of: version))) { $0.compiled(call, $1) }
+            }
+        case .serve(let served): serve(served)
+        case .reportProblem(let problem): process.world.note("\(process.name) \(problem)")
+        case .endLook(let number, let failure):
+            if let failure { process.world.note("\(process.name) looked in vain: \(failure)") }
+            let ended = waiting.filter { $0.look <= number }
+            waiting.removeAll { $0.look <= number }
+            for waiter in ended { waiter.then() }
+        }
+    }
+
+    /// Hands an answer to the follower, from time to time twice.
+    private func answered<Answer>(
+        _ call: UInt64, _ answer: Answer, _ take: @escaping (inout Follower, Answer) -> [Follower.Effect]
+    ) {
+        perform(take(&follower, answer))
+        process.sometimesAgain(call) { [weak self] in
+            guard let self else { return }
+            perform(take(&follower, answer))
+        }
+    }
+
+    /// Returns the history that the follower gets.
+    private func mistaken(
+        _ answer: Result<DeploymentHistory, DeploymentsUnreadable>
+    ) -> Result<DeploymentHistory, DeploymentsUnreadable> {
+        guard case .success(let history) = answer else { return answer }
+        defer { formerHistory = history }
+        guard process.world.sabotage == .oldHistoryServed, let formerHistory else { return answer }
+        return .success(formerHistory)
+    }
+
+    private func serve(_ served: Follower.Served) {
+        generations.replaced(served.generation)
+        catalogs.served = SimulatedCatalogs(
+            current: served.current.compiled, others: served.others.map(\.compiled), generation: served.generation)
+        process.touch()
+        process.world.note("\(process.name) serves \(catalogs.served)")
+    }
+}
+
+extension Process.Statement<DeploymentHistory> {
+    fileprivate var deployments: Result<DeploymentHistory, DeploymentsUnreadable> {
+        if case .done(let history) = self { return .success(history) }
+        return .failure(DeploymentsUnreadable("Postgres is away", isTransient: true))
+    }
+}
