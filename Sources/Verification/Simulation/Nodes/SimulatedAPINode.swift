@@ -86,7 +86,7 @@ final class SimulatedAPINode: Process {
         statement {
             $0.commit(entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs))
         } then: { [self] outcome in
-            deployments.mutationEnded(committed.catalogGeneration)
+            deployments.mutationEnded(committed.targets.catalogGeneration)
             // Without an answer it may have committed; then the sweepers publish the row.
             guard case .done = outcome else { return }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
