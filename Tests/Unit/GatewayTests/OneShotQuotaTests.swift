@@ -96,7 +96,7 @@ struct OneShotQuotaTests {
         let service = GatewayService(
             node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
             group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            route: { _ in ShardRoute(ShardID(0)) }, clock: ServiceClock { 0 }, logger: Logger(label: "test"))
+            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
         let hub = try #require(service.hub(of: MultiThreadedEventLoopGroup.singleton.next()))
         try await body(hub)
         await service.leave(withinMs: 5_000)
