@@ -65,7 +65,8 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         case serve(Served)
         /// Log that a version is not served.
         case reportProblem(String)
-        /// Every look requested up to this number has ended. Sessions of versions other than `staying` are to reconnect.
+        /// Every look requested up to this number has ended. Sessions of versions other than `staying` are to
+        /// reconnect.
         case endLook(UInt64, LookFailure?)
     }
 

@@ -45,7 +45,8 @@ extension RolloutMachine {
         case withdraw
         /// Read the node list; answer with `.nodes`.
         case readNodes
-        /// Compare the candidate with a served version and report the findings; answer with `.compared` or `.notStored`.
+        /// Compare the candidate with a served version and report the findings; answer with `.compared` or
+        /// `.notStored`.
         case compare(with: Digest)
         /// Plan the migration and report the plan; answer with `.planned`.
         case plan

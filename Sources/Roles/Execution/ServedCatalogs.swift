@@ -6,8 +6,9 @@ import Synchronization
 /// The catalogs of this node, replaced while it runs. Each piece of work takes one snapshot at its start and keeps it
 /// to its end.
 ///
-/// `ServedGenerations` says when a generation is reached. A node that cannot be reached (paused or partitioned) is caught
-/// when it deletes an outbox row: the deletion is refused while a deployment exists that the publisher has not loaded.
+/// `ServedGenerations` says when a generation is reached. A node that cannot be reached (paused or partitioned) is
+/// caught when it deletes an outbox row: the deletion is refused while a deployment exists that the publisher has not
+/// loaded.
 package final class ServedCatalogs: Sendable {
     package final class Snapshot: Sendable {
         package let set: CatalogSet

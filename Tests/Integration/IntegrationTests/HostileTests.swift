@@ -16,7 +16,8 @@ struct HostileTests: SampleProjectTests {
         }
         """
 
-    /// Live queries linger when a connection is cut; whoever follows ever new ones must not fill the gateway with them.
+    /// Live queries linger when a connection is cut; a client that follows new ones again and again must not fill the
+    /// gateway with them.
     @Test func cutConnectionsLeaveOnlySoManyLiveQueriesBehind() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(

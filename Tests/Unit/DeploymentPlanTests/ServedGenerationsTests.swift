@@ -1,7 +1,7 @@
 import DeploymentPlan
 import Testing
 
-/// From when on all mutations of a node are published by the rules of a generation.
+/// The time from which all mutations of a node are published by the rules of a generation.
 @Suite struct ServedGenerationsTests {
     @Test func generationIsReachedWithoutMutationsAtOnce() {
         var generations = ServedGenerations(1)

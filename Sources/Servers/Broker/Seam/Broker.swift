@@ -12,8 +12,8 @@ package import LiveModel
 /// - **Order.** The server serialises. Appends of one call to one stream keep their order; a call made after another
 ///   returned comes later; concurrent calls have no order. A stream's ids strictly increase as long as its data lives.
 /// - **Atomicity.** Each lease call, `appendFenced`, `trimFenced`, `checkpoint`, `meta`, `raiseFormat`, `nodes` and
-///   `overrides` is atomic. `append` is not: other writers' entries may come between its entries, and in a cluster, appends to one
-///   stream may succeed and those to another fail.
+///   `overrides` is atomic. `append` is not: other writers' entries may come between its entries, and in a cluster,
+///   appends to one stream may succeed and those to another fail.
 /// - **Gaps.** A reader that cannot continue from its cursor without loss signals that (`StreamSignal`).
 /// - **Time** is the server's: lease and node expiry do not depend on this process's clock.
 /// - **Bounds.** Waiting calls are bounded in number, in bytes and by a deadline; beyond that they fail at once
@@ -63,7 +63,8 @@ package protocol Broker: AnyObject, Sendable {
     /// - Parameters:
     ///   - basis: what the owner's results depend on besides the streams (the database's timeline). If it differs from
     ///     that of the last grant, nothing from before this grant is trusted (`LeaseGrant.trustedEpoch`).
-    ///   - epoch: the epoch to be granted; below 2^53.
+    ///   - epoch: the epoch to be granted; below 2^53 - 1, the largest number that Redis scripts keep exactly, which no
+    ///     other could follow.
     func requestLease(
         _ key: String, owner: String, ttlMs: Int, basis: String, epoch: UInt64
     ) async throws(BrokerError) -> LeaseAnswer

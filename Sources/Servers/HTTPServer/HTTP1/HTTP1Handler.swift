@@ -73,8 +73,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// What was read of a header that is not complete, to find its `Origin` if it never will be. Bound: one receive
     /// buffer beyond `headerBytesMax`.
     private var headerBytes: ByteBuffer?
-    /// Whether the parser holds no bytes of a following request. It reports a request's end before consuming the rest of
-    /// the read, so only a read that ends with a header proves it.
+    /// Whether the parser holds no bytes of a following request. It reports a request's end before consuming the rest
+    /// of the read, so only a read that ends with a header proves it.
     private var isParserClean = true
     /// Set when another parser took over, which passes on what is left of a read later.
     private var wasParserRestarted = false

@@ -1,8 +1,8 @@
 /// Decides which slow statements wait for a slow connection, run on a fast connection, or are refused. A pure value.
 ///
-/// A statement that is known to be slow may be fast this time. So where too many wait, it runs on a fast connection, one
-/// of each source at a time, unless a slow execution of its source was refused recently; one that has proved slow is
-/// refused.
+/// A statement that is known to be slow may be fast this time. So where too many wait, it runs on a fast connection,
+/// one of each source at a time, unless a slow execution of its source was refused recently; one that has proved slow
+/// is refused.
 struct SlowStatementAdmission<Element> {
     enum Decision: Equatable {
         case queued

@@ -34,8 +34,8 @@ extension World {
         }
     }
 
-    /// Deploys a version while a node is suspended for so long that the rollout does not wait for it: when it resumes, it
-    /// has not loaded the version that clients use.
+    /// Deploys a version while a node is suspended for so long that the rollout does not wait for it: when it resumes,
+    /// it has not loaded the version that clients use.
     func rollOut(past node: Process) {
         deployNextVersion()
         node.pause(ms: timeline.pick(10_000...14_000))

@@ -89,6 +89,7 @@ final class ClientApp {
         guard connection === lost else { return }
         world.note("client\(number) lost its connection")
         connection = nil
+        if style != .poll { world.lastLossMs = timeline.nowMs }
         stalledUntilMs = 0
         connectSoon(style == .poll ? 60 : 3_000)
     }

@@ -3,7 +3,8 @@ import LiveModel
 import RoleMachines
 import Streams
 
-/// Performs `RolloutMachine` as `freshet deploy` does, in a process of its own that may be killed, suspended or cut off.
+/// Performs `RolloutMachine` as `freshet deploy` does, in a process of its own that may be killed, suspended or cut
+/// off.
 final class SimulatedOperator: Process {
     /// The number of stored versions that pruning keeps.
     private static let historyMax = 3

@@ -28,6 +28,10 @@ package final class World {
     static let quietMaxMs: Int64 = 4_000
     /// Maximum time to recover: a lease expires and is taken, interest is announced again.
     static let settleMs: Int64 = 24_000
+    /// A client that loses its connection at the end of that time has this long to be back and to have a result.
+    static let returnMs: Int64 = 5_000
+    /// The longest extension of that time; the sessions of a version that ends are not all moved at once.
+    static let movesMaxMs: Int64 = 12_000
     static let calmMs: Int64 = 8_000
     static let leaveMs: Int64 = 15_000
     static let rounds = 2
@@ -91,6 +95,8 @@ package final class World {
     var hasFaults = true
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
+    /// When a client other than a polling one last lost its connection.
+    var lastLossMs: Int64 = 0
     /// The number of errors to clients whose live query no owner had answered in time.
     var silences = 0
     var isDatabaseSlow = false
@@ -228,6 +234,7 @@ package final class World {
             // In the other rounds, no later mutation hides what the faults left behind.
             if timeline.chance(70) { sayLastWords() }
             phase(Self.settleMs)
+            awaitMovedClients()
             if violations.isEmpty { checkConvergence() }
         }
         isOpen = false
@@ -238,6 +245,14 @@ package final class World {
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
             answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, faults: faults)
+    }
+
+    /// A version that has been served long enough ends at any time, also in peace: its clients then reconnect.
+    private func awaitMovedClients() {
+        let latestMs = timeline.nowMs + Self.movesMaxMs
+        while violations.isEmpty, timeline.nowMs < latestMs, timeline.nowMs < lastLossMs + Self.returnMs {
+            phase(lastLossMs + Self.returnMs - timeline.nowMs)
+        }
     }
 
     private func phase(_ ms: Int64) {
