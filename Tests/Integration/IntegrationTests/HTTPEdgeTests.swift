@@ -83,7 +83,7 @@ struct HTTPEdgeTests {
                 roles: "api,worker,gateway",
                 settings: [
                     "http.corsOrigins=https://a.example,https://b.example", "http.bodyBytesMax=1KiB",
-                    "http.headerBytesMax=1KiB",
+                    "http.headerBytesMax=1KiB", "limits.variablesBytesMax=512",
                 ])
             let large = String(repeating: "x", count: 4_000)
             for origin in ["https://a.example", "https://b.example", "https://c.example"] {

@@ -160,7 +160,7 @@ import Testing
         (#""startedAt":9223372036854775807"#, 1), (#""startedAt":1e308,"load":-1"#, 2), (#""deployment":-1"#, 1),
         (#""shards":[7,[1]]"#, 2), (#""process":7"#, 1), (#""startedAt":5,"process":null"#, 0),
     ])
-    func whatNoNodeWritesIsCounted(_ members: String, count: Int) {
+    func valuesThatNoNodeWritesAreCounted(_ members: String, count: Int) {
         var defects = StoredDefects()
         let text = #"{"id":"n","roles":["worker"],"# + members + "}"
         #expect(NodeRecordPayload(payload: Array(text.utf8), defects: &defects)?.id == NodeID("n"))
