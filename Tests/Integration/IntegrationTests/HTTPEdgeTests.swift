@@ -96,10 +96,7 @@ struct HTTPEdgeTests {
                 fields.add(name: "x-large", value: large)
                 let header = try await HTTPCall.send(.GET, node.address, path: "/graphql", headers: fields)
                 #expect(header.status == 431)
-                fields.replaceOrAdd(name: "x-large", value: "a\u{1}")
-                let malformed = try await HTTPCall.send(.GET, node.address, path: "/graphql", headers: fields)
-                #expect(malformed.status == 400)
-                for answer in [body, header, malformed] {
+                for answer in [body, header] {
                     #expect(answer.headers.first(name: "access-control-allow-origin") == allowed, "\(answer.status)")
                     #expect(answer.headers.first(name: "vary") == "Origin")
                     let exposed = answer.headers.first(name: "access-control-expose-headers")
