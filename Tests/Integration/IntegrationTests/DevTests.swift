@@ -99,7 +99,7 @@ struct DevTests {
         try await withFolder { folder in
             let dev = try start(folder)
             let address = try await address(dev)
-            let path = "/v1/projects/p/locations/local/services/auctions:executeGraphql"
+            let path = "/v1/projects/p/locations/us-central1/services/auctions:executeGraphql"
             func call(_ headers: HTTPHeaders, _ method: HTTPMethod = .POST) async throws -> HTTPCall.Response {
                 var all: HTTPHeaders = ["content-type": "application/json"]
                 for (name, value) in headers { all.replaceOrAdd(name: name, value: value) }

@@ -83,7 +83,7 @@ struct HTTPEdgeTests {
                 roles: "api,worker,gateway",
                 settings: [
                     "http.corsOrigins=https://a.example,https://b.example", "http.bodyBytesMax=1KiB",
-                    "http.headerBytesMax=1KiB",
+                    "http.headerBytesMax=1KiB", "limits.variablesBytesMax=512",
                 ])
             let large = String(repeating: "x", count: 4_000)
             for origin in ["https://a.example", "https://b.example", "https://c.example"] {
@@ -96,10 +96,7 @@ struct HTTPEdgeTests {
                 fields.add(name: "x-large", value: large)
                 let header = try await HTTPCall.send(.GET, node.address, path: "/graphql", headers: fields)
                 #expect(header.status == 431)
-                fields.replaceOrAdd(name: "x-large", value: "a\u{1}")
-                let malformed = try await HTTPCall.send(.GET, node.address, path: "/graphql", headers: fields)
-                #expect(malformed.status == 400)
-                for answer in [body, header, malformed] {
+                for answer in [body, header] {
                     #expect(answer.headers.first(name: "access-control-allow-origin") == allowed, "\(answer.status)")
                     #expect(answer.headers.first(name: "vary") == "Origin")
                     let exposed = answer.headers.first(name: "access-control-expose-headers")

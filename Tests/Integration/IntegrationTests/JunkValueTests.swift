@@ -118,7 +118,7 @@ struct JunkValueTests {
             for shard in 0..<4 { try await command("HSET", keys.lease(shard: shard), "owner", bytes: [[0xff]]) }
         }
 
-        /// Deletes the leases: one that claims to be held for a day would be.
+        /// Removes all leases, since one that claims to be held for a day would be.
         func freeLeases() async throws {
             for shard in 0..<shardCount { try await command("DEL", keys.lease(shard: shard)) }
         }

@@ -119,8 +119,7 @@ package struct QuotaLedger: Sendable {
         var requests = 0
         /// The subscriptions of each live query that an address follows.
         var followed: [LiveQueryKey: Int] = [:]
-        /// The live queries that an address followed lately, with the end of the time for which they may linger. Those
-        /// that it follows again keep their entries.
+        /// The ends of the live queries that linger for an address. Those that it follows again keep their entries.
         var lingering: [LiveQueryKey: Int64] = [:]
 
         subscript(resource: QuotaResource) -> Int {
