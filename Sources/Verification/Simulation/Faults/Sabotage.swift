@@ -65,10 +65,6 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case mutationsInProgressIgnored
     /// Workers forget a version as soon as another is current.
     case formerForgotten
-    /// Nodes follow a history that was read earlier.
-    case oldHistoryServed
-    /// Workers begin to serve shards without loading what was deployed meanwhile.
-    case shardsTakenUnaware
     /// Sweepers do not append resync markers.
     case resyncMarkerOmitted
     /// Folding deletes outbox rows without adding the row that replaces them.

@@ -19,8 +19,6 @@ final class SimulatedDeployments {
     let catalogs = SharedCatalogs(SimulatedCatalogs(current: 1, generation: 0))
     /// What awaits the end of a look, by the look's number.
     private var waiting: [(look: UInt64, then: () -> Void)] = []
-    /// The history read before the last one; only the `oldHistoryServed` mistake uses it.
-    private var formerHistory: DeploymentHistory?
     /// The greatest deployment in an entry that this process wrote.
     private var reportedMax: Int64 = 0
 
@@ -117,7 +115,7 @@ final class SimulatedDeployments {
                 $0.deployments.history(nowMs: timeline.nowMs)
             } then: { [weak self] outcome in
                 guard let self else { return }
-                answered(call, mistaken(outcome.deployments)) { $0.historyRead(call, $1) }
+                answered(call, outcome.deployments) { $0.historyRead(call, $1) }
             }
         case .noteFolder(let call): answered(call, .success(())) { $0.folderNoted(call, $1) }
         case .compile(let call, let version):
@@ -143,16 +141,6 @@ final class SimulatedDeployments {
             guard let self else { return }
             perform(take(&follower, answer))
         }
-    }
-
-    /// Returns the history that the follower gets.
-    private func mistaken(
-        _ answer: Result<DeploymentHistory, DeploymentsUnreadable>
-    ) -> Result<DeploymentHistory, DeploymentsUnreadable> {
-        guard case .success(let history) = answer else { return answer }
-        defer { formerHistory = history }
-        guard process.world.sabotage == .oldHistoryServed, let formerHistory else { return answer }
-        return .success(formerHistory)
     }
 
     private func serve(_ served: Follower.Served) {

@@ -144,8 +144,7 @@ final class SimulatedWorker: Process {
         case .database(let id, let request):
             later(timeline.pick(0...3)) { [self] in ask(id, request) }
         case .loadCatalogs(let id):
-            let loaded = { [self] in answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) } }
-            if world.sabotage == .shardsTakenUnaware { later(0, loaded) } else { deployments.look(then: loaded) }
+            deployments.look { [self] in answered { [self] in machine.catalogsLoaded(id, nowMs: nowMs) } }
         case .run(let id, let batch):
             if stopsAtNextRun { pause(ms: timeline.pick(4_000...9_000)) }
             stopsAtNextRun = false
