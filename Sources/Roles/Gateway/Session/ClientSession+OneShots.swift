@@ -14,9 +14,11 @@ extension ClientSession {
         do throws(RequestError) {
             try executor.quotas.acquireRequest(for: subjects)
         } catch {
-            // Only the end of one of its own operations lets the session try again.
-            guard error.code == .limitExceeded, operations.oneShots.runningCount > 0 else { throw error }
-            try operations.queue(id, resolved)
+            // Only the end of one of its own operations lets the session try again. If no more may wait, the full quota
+            // is the reason.
+            guard error.code == .limitExceeded, operations.oneShots.runningCount > 0,
+                (try? operations.queue(id, resolved)) != nil
+            else { throw error }
             return perform(machine.started(id: id))
         }
         perform(machine.started(id: id))
