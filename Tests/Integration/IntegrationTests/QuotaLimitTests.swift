@@ -137,6 +137,8 @@ struct QuotaLimitTests {
                 roles: "api,worker,gateway,admin",
                 settings: [
                     "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2", "http.uncountedAddresses=",
+                    // What finds no room is refused at once.
+                    "gateway.executesWaitingMax=0",
                     // Nothing but the end of the lock ends a mutation, however slow the machine is.
                     "postgres.statementTimeoutMs=120000",
                 ])
