@@ -129,6 +129,7 @@ extension NodeContext {
         api.isGateway = settings.cluster.roles.contains(.gateway)
         api.corsOrigins = settings.http.corsOrigins
         api.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
+        api.longPollKeptMs = Int64(settings.gateway.longPollKeptMs)
         api.sessionsMax = settings.gateway.sessionsMax
         api.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
         api.session.executesMax = settings.gateway.executesPerSessionMax

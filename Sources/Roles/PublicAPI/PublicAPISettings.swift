@@ -10,6 +10,7 @@ package struct PublicAPISettings: Sendable {
     /// Allowed origins: `*` or exact ones.
     package var corsOrigins: [String] = ["*"]
     package var longPollMaxMs: Int64 = 60_000
+    package var longPollKeptMs: Int64 = 2_000
     package var sessionsMax = 20_000
     package var session = SessionLimits()
     /// The time after which the credentials of a repeated request are verified again, though they have not expired: the

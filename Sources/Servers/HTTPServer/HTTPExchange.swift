@@ -11,6 +11,15 @@ package protocol ResponseWaiter: AnyObject {
     func connectionLost()
 }
 
+/// What an application keeps with a connection from a response to the client's next request. Called on the event loop.
+package protocol ConnectionAttachment: AnyObject {
+    /// Handles the next request, which has the same header as the last one and the expected `If-None-Match`.
+    /// - Returns: false to have it handled as any other request; then the attachment is over.
+    func continues(_ exchange: HTTPExchange) -> Bool
+    /// Called when the next request is another one, does not come in time, or cannot come any more.
+    func detached()
+}
+
 /// The response to one request: either `respond` once, or `startStream`, any number of `write`, and `end`.
 ///
 /// May be called from any thread; calls from other threads run on the event loop in order. After the connection is lost
@@ -37,18 +46,22 @@ package final class HTTPExchange: @unchecked Sendable {
     private var drainCallback: (@Sendable () -> Void)?
     private var inputHasEnded = false
     private var waiter: (any ResponseWaiter)?
+    private let isRepeated: Bool
+    /// What this response leaves for the next request, the entity tag expected there, and for how long.
+    private(set) var left: (attachment: any ConnectionAttachment, tag: [UInt8], ms: Int64)?
     /// When the waiter's time is over.
     private(set) var deadlineMs = ConnectionTable.never
 
     init(
         transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool,
-        finished: @escaping (_ keepAlive: Bool) -> Void
+        isRepeated: Bool = false, finished: @escaping (_ keepAlive: Bool) -> Void
     ) {
         eventLoop = transport.channel.eventLoop
         self.transport = transport
         self.isHead = isHead
         self.isHTTP10 = isHTTP10
         self.keepAlive = keepAlive
+        self.isRepeated = isRepeated
         self.finished = finished
     }
 
@@ -79,7 +92,9 @@ package final class HTTPExchange: @unchecked Sendable {
         eventLoop.assertInEventLoop()
         guard case .waiting = phase else { return misuse("responded twice") }
         settleKeepAlive([:])
-        var head = transport.channel.allocator.buffer(capacity: 160)
+        var head = ByteBuffer()
+        swap(&head, &transport.table.head)
+        head.clear()
         head.writeStaticString("HTTP/1.1 200 OK\r\n")
         if !keepAlive {
             head.writeStaticString("Connection: close\r\n")
@@ -94,6 +109,7 @@ package final class HTTPExchange: @unchecked Sendable {
         head.writeString(value)
         head.writeStaticString("\r\n")
         head.withUnsafeReadableBytes { transport.write(head: $0, shared: shared, tail: []) }
+        swap(&head, &transport.table.head)
         finish()
     }
 
@@ -162,6 +178,21 @@ package final class HTTPExchange: @unchecked Sendable {
 
     func deadlineReached(nowMs: Int64) {
         if deadlineMs <= nowMs { takeWaiter()?.deadlineReached() }
+    }
+
+    /// Whether the request is one that clients repeat, and its connection can bring another one.
+    package var mayAttach: Bool {
+        guard case .waiting = phase else { return false }
+        return isRepeated && keepAlive && !inputHasEnded && !isDraining
+    }
+
+    /// Leaves something for the request after this one, just before the response. On the event loop.
+    /// - Parameters:
+    ///   - tag: the entity tag of the response, which the next request has as its `If-None-Match`.
+    ///   - ms: the time for which the next request is awaited.
+    package func attach(_ attachment: any ConnectionAttachment, tag: [UInt8], forMs ms: Int64) {
+        eventLoop.assertInEventLoop()
+        left = (attachment, tag, ms)
     }
 
     private func onLoop(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
@@ -274,6 +305,8 @@ package final class HTTPExchange: @unchecked Sendable {
         closeCallbacks = []
         for callback in callbacks { callback() }
         takeWaiter()?.connectionLost()
+        left?.attachment.detached()
+        left = nil
     }
 
     func pendingBytesDecreased() {

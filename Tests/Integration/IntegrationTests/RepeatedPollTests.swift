@@ -4,18 +4,20 @@ import LocalServers
 import TestSupport
 import Testing
 
-/// Polls on a kept connection, which the node recognizes by their bytes (`http.repeatedRequestsMax`).
+/// Polls on a kept connection, which the node recognizes by their bytes (`http.repeatedRequestsMax`), and whose
+/// subscription it keeps between them (`gateway.longPollKeptMs`).
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct RepeatedPollTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
-    @Test(arguments: [512, 0])
-    func changesRevocationsAndExpiryArriveAsInFirstPolls(_ repeatedMax: Int) async throws {
+    @Test(arguments: [(512, 60_000), (512, 200), (512, 0), (0, 2_000)])
+    func changesRevocationsAndExpiryArriveAsInFirstPolls(_ repeatedMax: Int, _ keptMs: Int) async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: [
                     "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "http.repeatedRequestsMax=\(repeatedMax)",
+                    "gateway.longPollKeptMs=\(keptMs)",
                 ])
             let admin = try await AdminClient(node.process)
             let client = try await PythonClients.start(

@@ -70,6 +70,18 @@ def main():
         send(poller, tag, TOKEN, wait=1)
         status, headers, body = receive(poller)
         assert status == 304 and body == b"", (status, body)
+    # A tag of an earlier result gets the last one, whatever the connection was sent meanwhile.
+    earlier = tag
+    save("last")
+    send(poller, tag, TOKEN)
+    status, headers, _ = receive(poller)
+    assert status == 200 and headers["ETag"] != earlier
+    tag = headers["ETag"]
+    for _ in range(2):
+        send(poller, earlier, TOKEN)
+        status, headers, body = receive(poller)
+        assert status == 200 and headers["ETag"] == tag, (status, headers, body)
+        assert json.loads(body)["data"]["user"]["name"] == "last", body
     print("polled", flush=True)
     send(poller, tag, TOKEN)
     status, _, body = receive(poller)

@@ -59,6 +59,10 @@ final class TestApplication: HTTPHandler {
             }
             exchange.write(piece)
             events.add(exchange.pendingBytes > 0 ? "held back" : "not held back")
+        case "/kept":
+            let tag = request.header("if-none-match") ?? "no tag"
+            if exchange.mayAttach { exchange.attach(Kept(request, events), tag: Kept.tag(0), forMs: Kept.ms(request)) }
+            exchange.respond(.ok, body: ByteBuffer(string: "first \(tag)"))
         case "/not-modified":
             exchange.respond(.notModified, headers: ["etag": "\"1\""], body: ByteBuffer(string: "must not be sent"))
         default:
@@ -97,6 +101,34 @@ private final class Waiter: ResponseWaiter {
     func deadlineReached() {}
     func inputEnded() { exchange.respond(.ok, body: ByteBuffer(string: "waited")) }
     func connectionLost() {}
+}
+
+/// Counts the requests that it handles; leaves the one after `limit` to the application.
+private final class Kept: ConnectionAttachment {
+    private let limit: Int
+    private let ms: Int64
+    private let events: EventLog
+    private var count = 0
+
+    init(_ request: HTTPRequest, _ events: EventLog) {
+        limit = Int(request.query("limit") ?? "") ?? .max
+        ms = Self.ms(request)
+        self.events = events
+    }
+
+    static func tag(_ number: Int) -> [UInt8] { Array("\"\(number)\"".utf8) }
+
+    static func ms(_ request: HTTPRequest) -> Int64 { Int64(request.query("ms") ?? "") ?? 60_000 }
+
+    func continues(_ exchange: HTTPExchange) -> Bool {
+        guard count < limit else { return false }
+        count += 1
+        exchange.attach(self, tag: Self.tag(count), forMs: ms)
+        exchange.respond(.ok, body: ByteBuffer(string: "kept \(count)"))
+        return true
+    }
+
+    func detached() { events.add("detached after \(count)") }
 }
 
 final class AtomicBox: Sendable {

@@ -48,33 +48,40 @@ struct InterestTable: Sendable {
             preconditionFailure("live query \(key) is held already: \(count) live queries")
         }
         shards[entry.route.shard, default: ShardInterest()].insert(key)
-        count(entry, 1)
-        setDeadlines(entry, before: (nil, nil, nil))
+        let derived = Derived(entry)
+        count(derived, 1)
+        setDeadlines(of: key, derived.deadlines, before: (nil, nil, nil))
     }
 
     /// - Returns: the removed entry.
     mutating func remove(_ key: LiveQueryKey) -> InterestEntry {
         guard let entry = entries.removeValue(forKey: key) else { missing(key) }
         shards[entry.route.shard, default: ShardInterest()].remove(key)
-        count(entry, -1)
+        count(Derived(entry), -1)
         return entry
     }
 
     /// Changes a live query in place.
     mutating func update<Result>(_ key: LiveQueryKey, _ change: (inout InterestEntry) -> Result) -> Result {
         guard let place = entries.index(forKey: key) else { missing(key) }
-        let before = Self.deadlines(of: entries.values[place])
-        let shard = entries.values[place].route.shard
-        count(entries.values[place], -1)
-        let result = change(&entries.values[place])
-        count(entries.values[place], 1)
-        let newShard = entries.values[place].route.shard
-        if newShard != shard {
-            shards[shard, default: ShardInterest()].remove(key)
-            shards[newShard, default: ShardInterest()].insert(key)
+        // One access to the stored entry: reading it outside would copy it.
+        let (before, result, after) = Self.changing(&entries.values[place], change)
+        count(before, -1)
+        count(after, 1)
+        if after.shard != before.shard {
+            shards[before.shard, default: ShardInterest()].remove(key)
+            shards[after.shard, default: ShardInterest()].insert(key)
         }
-        setDeadlines(entries.values[place], before: before)
+        setDeadlines(of: key, after.deadlines, before: before.deadlines)
         return result
+    }
+
+    private static func changing<Result>(
+        _ entry: inout InterestEntry, _ change: (inout InterestEntry) -> Result
+    ) -> (before: Derived, result: Result, after: Derived) {
+        let before = Derived(entry)
+        let result = change(&entry)
+        return (before, result, Derived(entry))
     }
 
     mutating func removeAll() {
@@ -88,10 +95,10 @@ struct InterestTable: Sendable {
         entries.filter { isWanted($0.value) }.keys.sorted { $0.digest.prefix < $1.digest.prefix }
     }
 
-    private mutating func count(_ entry: InterestEntry, _ sign: Int) {
-        totals.subscriptions += sign * entry.subscriptionCount
-        if entry.isAwaiting { totals.awaiting += sign }
-        totals.resultBytes += sign * entry.resultBytes
+    private mutating func count(_ derived: Derived, _ sign: Int) {
+        totals.subscriptions += sign * derived.subscriptionCount
+        if derived.isAwaiting { totals.awaiting += sign }
+        totals.resultBytes += sign * derived.resultBytes
     }
 
     private func missing(_ key: LiveQueryKey) -> Never {
@@ -167,21 +174,33 @@ struct InterestTable: Sendable {
 
     private typealias Deadlines = (lingerUntilMs: Int64?, repeatAtMs: Int64?, answerByMs: Int64?)
 
-    private static func deadlines(of entry: InterestEntry) -> Deadlines {
-        (entry.lingerUntilMs, entry.repeatAtMs, entry.answerByMs)
+    /// What the derived data takes from an entry.
+    private struct Derived {
+        let shard: ShardID
+        let subscriptionCount: Int
+        let isAwaiting: Bool
+        let resultBytes: Int
+        let deadlines: Deadlines
+
+        init(_ entry: borrowing InterestEntry) {
+            shard = entry.route.shard
+            subscriptionCount = entry.subscriptionCount
+            isAwaiting = entry.isAwaiting
+            resultBytes = entry.resultBytes
+            deadlines = (entry.lingerUntilMs, entry.repeatAtMs, entry.answerByMs)
+        }
     }
 
-    private mutating func setDeadlines(_ entry: InterestEntry, before: Deadlines) {
-        let key = entry.query.key
-        if let atMs = entry.lingerUntilMs, atMs != before.lingerUntilMs {
+    private mutating func setDeadlines(of key: LiveQueryKey, _ after: Deadlines, before: Deadlines) {
+        if let atMs = after.lingerUntilMs, atMs != before.lingerUntilMs {
             wait(until: atMs, key)
             if lingering.count > entries.count + Self.leftoversMax {
                 lingering = Heap(lingering.unordered.filter { entries[$0.key]?.lingerUntilMs == $0.atMs })
             }
             lingering.insert(Deadline(atMs: atMs, key: key))
         }
-        if let atMs = entry.repeatAtMs, atMs != before.repeatAtMs { wait(until: atMs, key) }
-        if let atMs = entry.answerByMs, atMs != before.answerByMs { wait(until: atMs, key) }
+        if let atMs = after.repeatAtMs, atMs != before.repeatAtMs { wait(until: atMs, key) }
+        if let atMs = after.answerByMs, atMs != before.answerByMs { wait(until: atMs, key) }
     }
 
     private mutating func wait(until atMs: Int64, _ key: LiveQueryKey) {

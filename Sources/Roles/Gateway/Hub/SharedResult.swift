@@ -15,6 +15,9 @@ package final class SharedResult {
     /// Patches by the digest that the client holds; nil if the whole result is shorter. Bounded by `framesMax`.
     private var deltas: [Digest: ByteBuffer?] = [:]
     private var poll: ByteBuffer?
+    /// The entity tag of an answer to a poll, as in its header.
+    private(set) lazy var entityTag = Array(
+        EntityTag(KnownResult(digest: result.digest, position: result.position), of: key).description.utf8)
     private var streamDeltas: [Digest: [(format: StreamFormat, text: ByteBuffer)]] = [:]
 
     private final class Encoding {
@@ -92,7 +95,7 @@ package final class SharedResult {
     /// - Parameter cacheControl: the field's value, which is the same for all polls of a live query.
     package func pollAnswer(cacheControl: String) -> ByteBuffer {
         if let poll { return poll }
-        let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
+        let tag = String(decoding: entityTag, as: UTF8.self)
         let body = result.answer.envelope
         var text = ByteBuffer(
             string: """

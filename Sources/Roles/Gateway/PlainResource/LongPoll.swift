@@ -1,13 +1,26 @@
 import Execution
-import HTTPServer
+package import HTTPServer
 package import LiveModel
 import NIOCore
 import Sessions
 
-/// One long-poll exchange: a subscription until the first new result or the end of the wait.
+/// Answers the long-polls of one client on one connection, all with the same header but for `If-None-Match`. Called on
+/// the event loop.
+package protocol PollAnswers: AnyObject {
+    /// Returns how long the client's next poll waits; nil if identity, operation or project version changed and the poll
+    /// must be prepared like a first one.
+    func nextWaitMs() -> Int64?
+    /// Sends the answer.
+    /// - Parameter known: the result that the client has.
+    func finish(_ ending: LongPoll.Ending, known: KnownResult?, _ session: HTTPSession)
+}
+
+/// The long-polls of one client on one connection: a subscription until the first new result or the end of the wait,
+/// and from then, for a short time, until the client's next poll.
 ///
-/// Belongs to the exchange's event loop. Any gateway can serve the next poll: all state is in the entity tag.
-package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
+/// Belongs to the connection's event loop. Any gateway can serve the next poll: all state is in the entity tag. Between
+/// two polls the subscription remains, so that a client which polls again at once costs no new one.
+package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, ConnectionAttachment {
     package enum Ending {
         case result(SharedResult)
         /// The wait ended without a new result.
@@ -15,21 +28,34 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
         case failed(RequestError)
     }
 
-    private let session: HTTPSession
-    private var handle: LoopHub.Handle?
-    private var finish: ((Ending) -> Void)?
-
-    private init(_ session: HTTPSession, finish: @escaping (Ending) -> Void) {
-        self.session = session
-        self.finish = finish
+    private enum State {
+        /// The client waits for a result other than this.
+        case waiting(known: KnownResult?)
+        /// The client was sent this result, and the other one has come since.
+        case answered(KnownResult, newer: SharedResult?)
+        case ended
     }
 
-    /// Waits for a result other than `known`. Calls `finish` once, on the loop, unless the client disconnects first.
+    private var session: HTTPSession
+    private let answers: any PollAnswers
+    /// The time for which the subscription remains after an answer; 0 ends it with the answer.
+    private let keptMs: Int64
+    private var handle: LoopHub.Handle?
+    private var state: State
+
+    private init(_ session: HTTPSession, _ answers: any PollAnswers, known: KnownResult?, keptMs: Int64) {
+        self.session = session
+        self.answers = answers
+        self.keptMs = keptMs
+        state = .waiting(known: known)
+    }
+
+    /// Waits for a result other than `known`. Calls `answers` once, on the loop, unless the client disconnects first.
     package static func wait(
-        _ session: HTTPSession, known: KnownResult?, waitMs: Int64, finish: @escaping (Ending) -> Void
+        _ session: HTTPSession, known: KnownResult?, waitMs: Int64, keptMs: Int64, _ answers: any PollAnswers
     ) {
         let hub = session.hub
-        let poll = LongPoll(session, finish: finish)
+        let poll = LongPoll(session, answers, known: known, keptMs: keptMs)
         if let refusal = session.register(poll) { return poll.end(.failed(refusal)) }
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
@@ -42,6 +68,25 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
         session.exchange.wait(waitMs, poll)
     }
 
+    // MARK: ConnectionAttachment
+
+    package func continues(_ exchange: HTTPExchange) -> Bool {
+        guard case .answered(let known, let newer) = state, let waitMs = answers.nextWaitMs() else {
+            end(nil)
+            return false
+        }
+        session.exchange = exchange
+        state = .waiting(known: known)
+        if let newer, newer.result.digest != known.digest {
+            deliver(.result(newer), id: "")
+        } else {
+            exchange.wait(waitMs, self)
+        }
+        return true
+    }
+
+    package func detached() { end(nil) }
+
     // MARK: ResponseWaiter
 
     package func deadlineReached() { end(.waited) }
@@ -51,9 +96,16 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
     // MARK: LiveSession
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
-        switch delivery {
-        case .result(let shared): end(.result(shared))
-        case .failed(let error): end(.failed(error))
+        switch (delivery, state) {
+        case (.failed(let error), _): end(.failed(error))
+        case (.result(let shared), .answered(let known, _)): state = .answered(known, newer: shared)
+        case (.result(let shared), .waiting(let known)):
+            guard keptMs > 0, session.exchange.mayAttach else { return end(.result(shared)) }
+            let result = shared.result
+            state = .answered(KnownResult(digest: result.digest, position: result.position), newer: nil)
+            session.exchange.attach(self, tag: shared.entityTag, forMs: keptMs)
+            answers.finish(.result(shared), known: known, session)
+        case (.result, .ended): break
         }
     }
 
@@ -69,13 +121,13 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter {
     }
 
     private func end(_ ending: Ending?) {
+        let state = state
+        self.state = .ended
         let lingers = session.permit.end()
         if let handle {
             self.handle = nil
             session.hub.unsubscribe(handle, lingers: lingers)
         }
-        let finish = self.finish
-        self.finish = nil
-        if let ending { finish?(ending) }
+        if let ending, case .waiting(let known) = state { answers.finish(ending, known: known, session) }
     }
 }

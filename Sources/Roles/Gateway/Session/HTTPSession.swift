@@ -6,8 +6,8 @@ package import NIOCore
 import Sessions
 
 /// The common part of a long-poll and a result stream: one HTTP exchange that follows one live query for one identity.
-package struct HTTPSession {
-    package let exchange: HTTPExchange
+package final class HTTPSession {
+    package internal(set) var exchange: HTTPExchange
     package let hub: LoopHub
     package let executor: any SessionRequestExecutor
     package let resolved: ResolvedOperation

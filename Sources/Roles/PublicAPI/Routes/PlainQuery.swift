@@ -58,7 +58,7 @@ extension PublicRouter {
             }
             guard let waitMs else { return try await self.readOnce(call, resolved, liveQuery, known: known) }
             let session = try self.pollSession(call, resolved, liveQuery, identity)
-            call.exchange.eventLoop.execute { self.longPoll(call, session, known: known, waitMs: waitMs) }
+            call.exchange.eventLoop.execute { self.longPoll(call, session, known: known, waitMs: waitMs, nil) }
         }
     }
 
@@ -89,7 +89,7 @@ extension PublicRouter {
             }
             if gateway != nil, tag == nil { try admitSession() }
             let session = try pollSession(call, resolved, prepared.liveQuery, identity)
-            longPoll(call, session, known: known, waitMs: waitMs)
+            longPoll(call, session, known: known, waitMs: waitMs, prepared)
         } catch {
             call.fail(error)
         }
@@ -106,7 +106,7 @@ extension PublicRouter {
 
     /// Sends 304 if the client has the result, a patch if it requested deltas and there is one, otherwise the whole
     /// result.
-    private func answer(
+    func answer(
         _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ result: OperationAnswer,
         _ resolved: ResolvedOperation, _ liveQuery: LiveQuery
     ) {
@@ -127,22 +127,7 @@ extension PublicRouter {
         }
     }
 
-    /// Answers a poll. The response is encoded once and shared unless the request needs headers of its own.
-    private func answer(_ call: Call, _ shared: SharedResult, known: KnownResult?, _ session: HTTPSession) {
-        let result = shared.result
-        let hasOwnFields = !call.commonHeaders.isEmpty || call.request.method != .GET
-        guard !hasOwnFields, known?.digest != result.digest, !Preferences.acceptsDelta(call.request.header("a-im"))
-        else {
-            let tag = EntityTag(
-                KnownResult(digest: result.digest, position: result.position), of: session.liveQuery.key)
-            return answer(
-                call, tag: tag, known: known, result.digest, result.answer, session.resolved, session.liveQuery)
-        }
-        call.exchange.respond(
-            "X-Trace-Id", call.traceID, shared: shared.pollAnswer(cacheControl: Self.cacheControl(session.resolved)))
-    }
-
-    private static func cacheControl(_ resolved: ResolvedOperation) -> String {
+    static func cacheControl(_ resolved: ResolvedOperation) -> String {
         resolved.operation.authReads == .nothing ? "no-cache" : "private, no-cache"
     }
 
@@ -174,41 +159,20 @@ extension PublicRouter {
     }
 
     /// Waits for a new result and responds. Call it on the connection's event loop.
-    private func longPoll(_ call: Call, _ session: HTTPSession, known: KnownResult?, waitMs: Int64) {
-        let untilExpiryMs = session.identity.expiresAtMs.map { max(0, $0 - executor.clock.nowMs()) } ?? waitMs
-        LongPoll.wait(session, known: known, waitMs: min(waitMs, untilExpiryMs)) { ending in
-            // The authorization may have changed during the wait.
-            if let refusal = session.authorizationRefusal { return call.fail(refusal) }
-            if case .result = ending, session.isExpired { return call.fail(.tokenExpired) }
-            switch ending {
-            case .result(let shared): self.answer(call, shared, known: known, session)
-            case .waited:
-                // The owner may not have responded at all, so the database decides.
-                let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
-                self.perform(call) { _ throws(RequestError) in
-                    let read = try await Self.answering(call, withinMs: readMs) { () async throws(RequestError) in
-                        try await self.executor.read(session.resolved, traceID: call.traceID)
-                    }
-                    guard let result = read else { return }
-                    let isSame = known?.digest == result.digest
-                    let position = isSame ? known?.position : nil
-                    let tag = EntityTag(
-                        KnownResult(digest: result.digest, position: position), of: session.liveQuery.key)
-                    self.answer(
-                        call, tag: tag, known: known, result.digest, result.answer, session.resolved, session.liveQuery)
-                }
-            case .failed(let error): call.fail(error)
-            }
-        }
+    /// - Parameter prepared: the request, if its next poll can be recognized.
+    private func longPoll(
+        _ call: Call, _ session: HTTPSession, known: KnownResult?, waitMs: Int64, _ prepared: PreparedQuery?
+    ) {
+        let answers = PlainPollAnswers(self, call, waitMs: waitMs, prepared)
+        LongPoll.wait(
+            session, known: known, waitMs: answers.untilExpiryMs(session.identity),
+            keptMs: prepared == nil ? 0 : settings.longPollKeptMs, answers)
     }
-
-    /// The range of the time-out of the final read after a long-poll, which is as long as the wait was.
-    private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
     /// Runs `work` to its end, and the request counts as in flight until then. A client whose result takes longer than
     /// `ms` is answered `.unavailable` meanwhile.
     /// - Returns: nil if the client has its answer.
-    private static func answering<Value: Sendable>(
+    static func answering<Value: Sendable>(
         _ call: Call, withinMs ms: Int64, _ work: () async throws(RequestError) -> Value
     ) async throws(RequestError) -> Value? {
         let isAnswered = Mutex(false)

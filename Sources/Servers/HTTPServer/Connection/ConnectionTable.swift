@@ -30,6 +30,8 @@ final class ConnectionTable {
     let scratch: UnsafeMutableRawBufferPointer
     /// False while a gathered write holds frames in `scratch`: writes to other connections must not use it meanwhile.
     var scratchIsFree = true
+    /// Memory for the head of one response.
+    var head = ByteBuffer()
     /// The requests that clients of this loop repeat.
     let repeated: RepeatedRequests
     private var entries: [Entry] = []

@@ -32,6 +32,14 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case handedOver
     }
 
+    private struct Attached {
+        let attachment: any ConnectionAttachment
+        /// The next request: the same as this one, with the tag as its `If-None-Match`.
+        let known: RepeatedRequests.Known
+        let tag: [UInt8]
+        let untilMs: Int64
+    }
+
     private enum Item {
         case request(PartialRequest)
         /// A failure, with the `Origin` of the request if that was read.
@@ -51,6 +59,10 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// once, however much it is.
     private var queue: [Item] = []
     private var current: HTTPExchange?
+    /// The current request, if clients repeat it.
+    private var currentKnown: RepeatedRequests.Known?
+    /// What the last response left for the next request.
+    private var attached: Attached?
     /// Reserved from the server's body budget by all requests of this connection.
     private var bodyBytesHeld = 0
     /// The part of `bodyBytesHeld` that belongs to the current request.
@@ -135,6 +147,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         let exchange = current
         current = nil
         exchange?.connectionLost()
+        detach()
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -172,8 +185,17 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// Dispatches a request that this loop knows, without the parser.
     /// - Returns: whether that was done.
     func takesWhole(_ bytes: ByteBuffer) -> Bool {
-        guard isBetweenRequests, let (known, ifNoneMatch) = transport.table.repeated.find(bytes) else { return false }
-        dispatch(known.partial, ifNoneMatch: ifNoneMatch, memo: known.memo)
+        guard isBetweenRequests else { return false }
+        if let attached, attached.known.matches(bytes, tag: attached.tag) {
+            self.attached = nil
+            let exchange = begin(attached.known.partial, attached.known)
+            if attached.attachment.continues(exchange) { return true }
+            let tag = String(decoding: attached.tag, as: UTF8.self)
+            handle(attached.known.partial, exchange, ifNoneMatch: tag, memo: attached.known.memo)
+            return true
+        }
+        guard let (known, ifNoneMatch) = transport.table.repeated.find(bytes) else { return false }
+        dispatch(known.partial, known, ifNoneMatch: ifNoneMatch, memo: known.memo)
         return true
     }
 
@@ -285,23 +307,38 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         }
     }
 
-    private func dispatch(_ partial: PartialRequest, ifNoneMatch: String? = nil, memo: RequestMemo? = nil) {
+    private func dispatch(
+        _ partial: PartialRequest, _ known: RepeatedRequests.Known? = nil, ifNoneMatch: String? = nil,
+        memo: RequestMemo? = nil
+    ) {
+        detach()
+        handle(partial, begin(partial, known), ifNoneMatch: ifNoneMatch, memo: memo)
+    }
+
+    private func begin(_ partial: PartialRequest, _ known: RepeatedRequests.Known?) -> HTTPExchange {
         context.counters.requestsTotal.increment()
-        let remoteAddress = transport.channel.remoteAddress
-        if remoteIP == nil { remoteIP = remoteAddress?.ipAddress }
-        let request = partial.request(
-            remoteAddress: remoteAddress, remoteIP: remoteIP, ifNoneMatch: ifNoneMatch, memo: memo)
         let exchange = HTTPExchange(
-            transport: transport, isHead: request.method == .HEAD, isHTTP10: partial.isHTTP10,
-            keepAlive: partial.keepAlive
+            transport: transport, isHead: partial.isHead, isHTTP10: partial.isHTTP10, keepAlive: partial.keepAlive,
+            isRepeated: known != nil
         ) { [unowned self] keepAlive in
             answered(keepAlive: keepAlive)
         }
         current = exchange
+        currentKnown = known
         if inputHasEnded { exchange.inputEnded() }
         isParserStopped = partial.wantsUpgrade
-        currentBodyBytes = request.body.readableBytes
+        currentBodyBytes = partial.body.readableBytes
         deadlineMs = ConnectionTable.never
+        return exchange
+    }
+
+    private func handle(
+        _ partial: PartialRequest, _ exchange: HTTPExchange, ifNoneMatch: String?, memo: RequestMemo?
+    ) {
+        let remoteAddress = transport.channel.remoteAddress
+        if remoteIP == nil { remoteIP = remoteAddress?.ipAddress }
+        let request = partial.request(
+            remoteAddress: remoteAddress, remoteIP: remoteIP, ifNoneMatch: ifNoneMatch, memo: memo)
         guard partial.isWebSocket else {
             context.handler.handle(request, exchange)
             return
@@ -327,9 +364,17 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     private func answered(keepAlive: Bool) {
+        let left = current?.left
+        let known = currentKnown
         current = nil
+        currentKnown = nil
         releaseBody(currentBodyBytes)
         currentBodyBytes = 0
+        if let left, let known {
+            let untilMs = MonotonicClock.nowMs() + left.ms
+            attached = Attached(attachment: left.attachment, known: known, tag: left.tag, untilMs: untilMs)
+            transport.table.expect(transport, by: untilMs)
+        }
         guard keepAlive, !inputHasEnded || !queue.isEmpty else { return finishConnection() }
         setDeadline(context.configuration.idleTimeoutMs)
         switch phase {
@@ -400,7 +445,14 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         channelContext?.read()
     }
 
+    private func detach() {
+        guard let attached else { return }
+        self.attached = nil
+        attached.attachment.detached()
+    }
+
     private func finishConnection() {
+        detach()
         guard !finalResponseSent else { return }
         finalResponseSent = true
         queue = []
@@ -425,6 +477,11 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     func deadlineReached(nowMs: Int64) -> Int64 {
         current?.deadlineReached(nowMs: nowMs)
+        if let attached, attached.untilMs <= nowMs { detach() }
+        return min(ownDeadlineReached(nowMs: nowMs), attached?.untilMs ?? ConnectionTable.never)
+    }
+
+    private func ownDeadlineReached(nowMs: Int64) -> Int64 {
         if let stall = transport.stallDeadlineMs {
             if stall > nowMs { return min(stall, current?.deadlineMs ?? ConnectionTable.never) }
             context.counters.peersCutOffTotal.increment()

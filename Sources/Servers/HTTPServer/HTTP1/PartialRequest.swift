@@ -13,10 +13,11 @@ struct PartialRequest {
     /// Whether `Connection` lists `Upgrade`, for any protocol: NIO's parser stops after such a request.
     let wantsUpgrade: Bool
     let isWebSocket: Bool
+    let keepAlive: Bool
 
     var isHTTP10: Bool { head.version.minor == 0 }
     var origin: String? { head.headers.first(name: "origin") }
-    var keepAlive: Bool { head.isKeepAlive }
+    var isHead: Bool { head.method == .HEAD }
 
     /// Checks the rules of RFC 9112 that NIO's parser leaves out, and the configured limits.
     init(_ head: HTTPRequestHead, _ configuration: HTTPServerConfiguration) throws(HTTPFailure) {
@@ -45,6 +46,7 @@ struct PartialRequest {
         }
         self.head = head
         self.target = target
+        keepAlive = head.isKeepAlive
         self.expectsContinue = expectsContinue
         announcesBody = fields.contentLength != nil || fields.hasTransferCoding
         wantsUpgrade =

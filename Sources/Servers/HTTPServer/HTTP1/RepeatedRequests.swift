@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 
@@ -93,13 +94,28 @@ final class RepeatedRequests {
     final class Known {
         fileprivate let before: [UInt8]
         fileprivate let after: [UInt8]
+        /// Whether it has an `If-None-Match`.
+        private let hasTag: Bool
         let partial: PartialRequest
         let memo = RequestMemo()
         fileprivate var isRecent = true
 
         fileprivate init(_ head: Head, _ partial: PartialRequest) {
             (before, after) = (Array(head.before), Array(head.after))
+            hasTag = !head.value.isEmpty
             self.partial = partial
+        }
+
+        /// Whether these bytes are this request with the tag as the value of its `If-None-Match`.
+        func matches(_ bytes: ByteBuffer, tag: [UInt8]) -> Bool {
+            guard hasTag, bytes.readableBytes == before.count + tag.count + after.count else { return false }
+            let isSame = bytes.withUnsafeReadableBytes { raw in
+                let start = raw.baseAddress!
+                return memcmp(start, before, before.count) == 0 && memcmp(start + before.count, tag, tag.count) == 0
+                    && memcmp(start + before.count + tag.count, after, after.count) == 0
+            }
+            if isSame { isRecent = true }
+            return isSame
         }
 
         fileprivate func equals(_ head: Head) -> Bool {

@@ -67,6 +67,9 @@ package struct GatewaySection: SettingSection {
         "Time for a new token after the end of one (SQL Connect, AppSync); then the connection is closed.")
     package let longPollMaxMs = Setting.duration(
         "gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may request.")
+    package let longPollKeptMs = Setting.duration(
+        "gateway.longPollKeptMs", 2_000, in: 0...minute,
+        "How long an answered long-poll keeps its subscription for the client's next poll on the connection; 0: not.")
     package let deltaBytesMax = Setting.bytes(
         "gateway.deltaBytesMax", 16 * mib, in: 0...16 * kib * mib,
         "Results and patches that each event loop keeps for clients that accept patches; 0: only whole results.")
