@@ -176,19 +176,20 @@ import Testing
         }
         #expect(calls.streams.count == 256 && calls.streams.allSatisfy { $0.events == ["closed"] })
         #expect(pair.goAways == [] && pair.server.isActive)
-        // In one read, so that the time between them does not count.
+        // In one read; on a busy machine the rate permits some more than the burst meanwhile.
         let other = try GRPCPair(calls)
         var bytes = ByteBuffer()
-        for id in stride(from: HTTP2StreamID(1), through: 601, by: 2) {
+        for id in stride(from: HTTP2StreamID(1), through: 4_001, by: 2) {
             bytes.writeImmutableBuffer(
                 GRPCPair.bytes(GRPCPair.headers, flags: 0x4, on: id, GRPCPair.streamFields))
             bytes.writeImmutableBuffer(GRPCPair.bytes(GRPCPair.reset, on: id, [0, 0, 0, 8]))
         }
         other.receive(bytes)
         #expect(!other.server.isActive && other.cutOffCount == 1)
-        #expect(calls.streams.count == 256 + 257)
+        let taken = calls.streams.count - 256
+        #expect((257..<2_000).contains(taken))
         // The library would name none, and what was looked at would be repeated.
-        #expect(try other.writtenFrames().last == .goAway(last: HTTP2StreamID(2 * 257 - 1), .enhanceYourCalm))
+        #expect(try other.writtenFrames().last == .goAway(last: HTTP2StreamID(2 * taken - 1), .enhanceYourCalm))
     }
 
     /// Also mistakes of streams have their bound.
