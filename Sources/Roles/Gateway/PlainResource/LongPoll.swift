@@ -7,8 +7,8 @@ import Sessions
 /// Answers the long-polls of one client on one connection, all with the same header but for `If-None-Match`. Called on
 /// the event loop.
 package protocol PollAnswers: AnyObject {
-    /// Returns how long the client's next poll waits; nil if identity, operation or project version changed, so that the
-    /// poll must be prepared like a first one.
+    /// Returns how long the client's next poll waits; nil if identity, operation or project version changed, so that
+    /// the poll must be prepared like a first one.
     func nextWaitMs() -> Int64?
     /// Sends the answer.
     /// - Parameter known: the result that the client has.
