@@ -293,7 +293,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             remoteAddress: remoteAddress, remoteIP: remoteIP, ifNoneMatch: ifNoneMatch, memo: memo)
         let exchange = HTTPExchange(
             transport: transport, isHead: request.method == .HEAD, isHTTP10: partial.isHTTP10,
-            keepAlive: partial.keepAlive
+            keepAlive: partial.keepAlive, prefersGzip: partial.prefersGzip
         ) { [unowned self] keepAlive in
             answered(keepAlive: keepAlive)
         }

@@ -13,6 +13,8 @@ struct PartialRequest {
     /// Whether `Connection` lists `Upgrade`, for any protocol: NIO's parser stops after such a request.
     let wantsUpgrade: Bool
     let isWebSocket: Bool
+    /// Whether the client prefers compressed bodies.
+    let prefersGzip: Bool
 
     var isHTTP10: Bool { head.version.minor == 0 }
     var origin: String? { head.headers.first(name: "origin") }
@@ -45,6 +47,7 @@ struct PartialRequest {
         }
         self.head = head
         self.target = target
+        prefersGzip = configuration.compression != nil && fields.codings.map(ContentCoding.prefersGzip) ?? false
         self.expectsContinue = expectsContinue
         announcesBody = fields.contentLength != nil || fields.hasTransferCoding
         wantsUpgrade =
@@ -103,6 +106,8 @@ private struct KnownFields {
     private(set) var hasTransferCoding = false
     private(set) var expectation: String?
     private(set) var hasUpgrade = false
+    /// `Accept-Encoding`, several joined by commas.
+    private(set) var codings: String?
 
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers {
@@ -114,6 +119,8 @@ private struct KnownFields {
             case 7 where name.isSameField(as: "upgrade"): hasUpgrade = true
             case 14 where contentLength == nil && name.isSameField(as: "content-length"):
                 contentLength = Self.trimmed(value)
+            case 15 where name.isSameField(as: "accept-encoding"):
+                codings = codings.map { "\($0),\(value)" } ?? value
             case 17 where name.isSameField(as: "transfer-encoding"):
                 hasTransferCoding = true
                 let coding = Substring(Self.trimmed(value)).lowercased()
