@@ -88,6 +88,9 @@ let package = Package(
             name: "CHiredis", path: Folder.servers.path(of: "CHiredis"), providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "CLinux", path: Folder.servers.path(of: "CLinux")),
         .systemLibrary(
+            name: "CZlib", path: Folder.servers.path(of: "CZlib"), pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
             name: "CLibpq", path: Folder.servers.path(of: "CLibpq"), pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"])]),
 
@@ -167,7 +170,7 @@ let package = Package(
         module(
             .servers, "HTTPServer",
             [
-                "Clocks", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
+                "CZlib", "Clocks", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
             ]
         ),
@@ -380,7 +383,10 @@ let package = Package(
             ]),
         tests(
             .unit, "HTTPServerTests",
-            ["HTTPServer", "LiveModel", "TestSupport", nio, nioHTTP, nioWebSocket, logging]),
+            [
+                "CZlib", "HTTPServer", "LiveModel", "SeededRandom", "TestSupport", nio, nioHTTP, nioWebSocket,
+                logging,
+            ]),
         tests(
             .unit, "GRPCTests",
             [

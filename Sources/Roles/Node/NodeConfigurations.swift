@@ -206,11 +206,23 @@ extension NodeContext {
         http.writeStallTimeoutMs = Int64(settings.http.writeStallTimeoutMs)
         http.pendingBytesMax = max(
             http.pendingBytesMax, settings.gateway.resultBytesMax + settings.gateway.sessionBytesMax)
+        http.compression = compressionConfiguration
         http.webSocketFrameBytesMax = settings.gateway.webSocketFrameBytesMax
         http.webSocketFramesPerSecond = settings.gateway.messagesPerSecond
         http.webSocketFramesBurst = settings.gateway.messagesBurst
         http.webSocketPingIntervalMs = Int64(settings.gateway.pingIntervalMs)
         http.webSocketPongTimeoutMs = Int64(settings.gateway.pongTimeoutMs)
         return http
+    }
+
+    /// Nil: nothing is compressed.
+    private var compressionConfiguration: CompressionConfiguration? {
+        guard settings.http.compressionOn else { return nil }
+        var compression = CompressionConfiguration()
+        compression.level = settings.http.compressionLevel
+        compression.bodyBytesMin = settings.http.compressionBodyBytesMin
+        compression.bodyBytesMax = settings.http.compressionBodyBytesMax
+        compression.bytesPerSecond = settings.http.compressionBytesPerSecond
+        return compression
     }
 }

@@ -110,7 +110,7 @@ struct NodeRun {
         // The registry of metrics outlives the node, whose parts hold threads and descriptors.
         NodeMetrics.observe(
             node.metrics, roles: node.roles, sessions: { [weak sessions = roles.sessions] in sessions?.count ?? 0 },
-            peersCutOff: { [weak server = listeners.server] in server?.counters.peersCutOffTotal ?? 0 },
+            http: { [weak server = listeners.server] in server?.counters },
             redis: { [weak broker] in broker?.state },
             isReady: {
                 [phase = readiness.phase, weak membership = readiness.membership, weak probe = readiness.probe] in

@@ -20,10 +20,12 @@ extension HTTPExchange {
             body: body ?? ResultEnvelope.errors([error]))
     }
 
-    func respond(json body: [UInt8], status: HTTPResponseStatus = .ok, headers: HTTPHeaders) {
+    func respond(
+        json body: [UInt8], status: HTTPResponseStatus = .ok, headers: HTTPHeaders, as kind: ResponseKind = .other
+    ) {
         var headers = headers
         headers.replaceOrAdd(name: "content-type", value: "application/json")
-        respond(status, headers: headers, body: body)
+        respond(status, headers: headers, body: body, as: kind)
     }
 }
 

@@ -7,10 +7,12 @@ import Synchronization
 ///
 /// May be called from any thread; calls from other threads run on the event loop in order. After the connection is lost
 /// every call does nothing. A second response is a caller's error: it is ignored, and asserts in debug builds.
+///
+/// `HTTPExchange+Streaming` has the responses of unknown length.
 package final class HTTPExchange: @unchecked Sendable {
     // Unchecked: everything mutable below `eventLoop` belongs to the event loop, except the atomics.
 
-    private enum Phase {
+    enum Phase {
         case waiting
         case streaming(chunked: Bool)
         case over
@@ -18,16 +20,20 @@ package final class HTTPExchange: @unchecked Sendable {
 
     package let eventLoop: any EventLoop
     private let isOver = Atomic<Bool>(false)
-    private let transport: Transport
-    private let isHead: Bool
-    private let isHTTP10: Bool
-    private var keepAlive: Bool
-    private var phase = Phase.waiting
+    let transport: Transport
+    let isHead: Bool
+    let isHTTP10: Bool
+    /// Whether the client prefers compressed results.
+    package let prefersGzip: Bool
+    /// The compressed stream so far; nil: the response is not compressed.
+    var gzip: GzipStream?
+    var keepAlive: Bool
+    var phase = Phase.waiting
     private var lost = false
     private var finished: ((_ keepAlive: Bool) -> Void)?
     private var closeCallbacks: [@Sendable () -> Void] = []
     private var drainCallback: (@Sendable () -> Void)?
-    private var inputHasEnded = false
+    private(set) var inputHasEnded = false
     private var waiter: (any ResponseWaiter)?
     private let isRepeated: Bool
     /// What this response leaves for the next request, the entity tag expected there, and for how long.
@@ -36,7 +42,7 @@ package final class HTTPExchange: @unchecked Sendable {
     private(set) var deadlineMs = ConnectionTable.never
 
     init(
-        transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool,
+        transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool, prefersGzip: Bool = false,
         isRepeated: Bool = false, finished: @escaping (_ keepAlive: Bool) -> Void
     ) {
         eventLoop = transport.channel.eventLoop
@@ -45,6 +51,7 @@ package final class HTTPExchange: @unchecked Sendable {
         self.isHTTP10 = isHTTP10
         self.keepAlive = keepAlive
         self.isRepeated = isRepeated
+        self.prefersGzip = prefersGzip
         self.finished = finished
     }
 
@@ -58,12 +65,22 @@ package final class HTTPExchange: @unchecked Sendable {
     package var pendingBytes: Int { transport.pendingBytes }
 
     /// Sends a complete response. A HEAD request gets only the length of the body; 204 and 304 have none.
-    package func respond(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
-        onLoop { $0.respondNow(status, headers, body) }
+    package func respond(
+        _ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
+        as kind: ResponseKind = .other
+    ) {
+        onLoop { $0.respondNow(status, headers, body, kind) }
     }
 
-    package func respond(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: [UInt8]) {
-        respond(status, headers: headers, body: ByteBuffer(bytes: body))
+    package func respond(
+        _ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: [UInt8], as kind: ResponseKind = .other
+    ) {
+        respond(status, headers: headers, body: ByteBuffer(bytes: body), as: kind)
+    }
+
+    /// Sends a complete response with a result that other responses have, too; it is compressed once for all.
+    package func respond(_ status: HTTPResponseStatus, headers: HTTPHeaders, result: SharedBody) {
+        onLoop { $0.respondNow(status, headers, result.bytes, .result, shared: result) }
     }
 
     /// Sends a complete 200 to a GET request, of which the last fields and the body are the same for many requests.
@@ -71,7 +88,8 @@ package final class HTTPExchange: @unchecked Sendable {
     ///   - field: the name of the field that this response alone has, in the capitals that are sent.
     ///   - value: its value, without control characters.
     ///   - shared: the other fields as lines, with `Content-Length`, an empty line and the body.
-    package func respond(_ field: StaticString, _ value: String, shared: ByteBuffer) {
+    ///   - plainBytes: the length of the body without compression; nil: it is not compressed.
+    package func respond(_ field: StaticString, _ value: String, shared: ByteBuffer, plainBytes: Int? = nil) {
         eventLoop.assertInEventLoop()
         guard case .waiting = phase else { return misuse("responded twice") }
         settleKeepAlive([:])
@@ -91,34 +109,15 @@ package final class HTTPExchange: @unchecked Sendable {
         head.writeStaticString(": ")
         head.writeString(value)
         head.writeStaticString("\r\n")
+        if let plainBytes { compression?.sent(plainBytes: plainBytes, sentBytes: shared.readableBytes) }
         head.withUnsafeReadableBytes { transport.write(head: $0, shared: shared, tail: []) }
         swap(&head, &transport.table.head)
         finish()
     }
 
-    /// Starts a response of unknown length (SSE, multipart).
-    package func startStream(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:]) {
-        onLoop { $0.startNow(status, headers) }
-    }
-
-    /// Sends one chunk of a stream at once. The bytes are not copied if they have to wait.
-    package func write(_ chunk: ByteBuffer) {
-        onLoop { $0.writeNow(chunk) }
-    }
-
-    /// Sends one chunk that consists of its own prefix and of bytes shared by many responses.
-    package func write(prefix: [UInt8], shared: ByteBuffer) {
-        onLoop { $0.writeNow(prefix: prefix, shared) }
-    }
-
     /// Gathers the writes of `body` into as few system calls as possible, if called on the event loop.
     package func gathered(_ body: () -> Void) {
         if eventLoop.inEventLoop { transport.gathered(body) } else { body() }
-    }
-
-    /// Completes a stream.
-    package func end() {
-        onLoop { $0.endNow() }
     }
 
     /// Calls `body` once, on the event loop, if the client disconnects before the response is complete; at once if it
@@ -171,14 +170,14 @@ package final class HTTPExchange: @unchecked Sendable {
 
     /// Leaves something for the request after this one, just before the response. On the event loop.
     /// - Parameters:
-    ///   - tag: the entity tag of the response, which the next request has as its `If-None-Match`.
+    ///   - tag: the entity tag of the response, weak or not, which the next request has as its `If-None-Match`.
     ///   - ms: the time for which the next request is awaited.
     package func attach(_ attachment: any ConnectionAttachment, tag: [UInt8], forMs ms: Int64) {
         eventLoop.assertInEventLoop()
         left = (attachment, tag, ms)
     }
 
-    private func onLoop(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
+    func onLoop(_ body: @escaping @Sendable (HTTPExchange) -> Void) {
         if eventLoop.inEventLoop {
             body(self)
         } else {
@@ -188,23 +187,20 @@ package final class HTTPExchange: @unchecked Sendable {
 
     // MARK: On the event loop
 
-    private func respondNow(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer) {
+    private func respondNow(
+        _ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer, _ kind: ResponseKind,
+        shared: SharedBody? = nil
+    ) {
         guard case .waiting = phase else { return misuse("responded twice") }
         settleKeepAlive(headers)
         let noBody = ResponseHead.hasNoBody(status)
+        var (headers, body) = (headers, body)
+        if let compression, kind.mayBeCompressed {
+            kind.encode(
+                &headers, &body, shared: shared, prefersGzip: prefersGzip && !noBody, isSent: !isHead, compression)
+        }
         sendHead(status, headers, noBody ? .none : .length(body.readableBytes), body: isHead || noBody ? nil : body)
         finish()
-    }
-
-    private func startNow(_ status: HTTPResponseStatus, _ headers: HTTPHeaders) {
-        guard case .waiting = phase else { return misuse("responded twice") }
-        let chunked = !isHTTP10
-        if !chunked { keepAlive = false }
-        settleKeepAlive(headers)
-        phase = .streaming(chunked: chunked)
-        let noBody = ResponseHead.hasNoBody(status)
-        sendHead(status, headers, noBody ? .none : chunked ? .chunked : .untilClose, body: nil)
-        if inputHasEnded { closeUnfinishedStream() }
     }
 
     func inputEnded() {
@@ -216,33 +212,10 @@ package final class HTTPExchange: @unchecked Sendable {
         }
     }
 
-    /// Closes on the loop's next turn: a stream that ends by itself, such as a query that runs once, is complete by
-    /// then.
-    private func closeUnfinishedStream() {
-        let transport = transport
-        eventLoop.assumeIsolated().execute { [self] in
-            if case .streaming = phase { transport.channel.close(promise: nil) }
-        }
-    }
-
-    private func writeNow(prefix: [UInt8] = [], _ chunk: ByteBuffer) {
-        guard case .streaming(let chunked) = phase else { return misuse("wrote outside a stream") }
-        let length = prefix.count + chunk.readableBytes
-        if isHead || length == 0 { return }
-        let head = chunked ? Array((String(length, radix: 16) + "\r\n").utf8) + prefix : prefix
-        head.withUnsafeBytes { transport.write(head: $0, shared: chunk, tail: chunked ? [0x0D, 0x0A] : []) }
-    }
-
-    private func endNow() {
-        guard case .streaming(let chunked) = phase else { return misuse("ended outside a stream") }
-        if chunked, !isHead { transport.write(ByteBuffer(staticString: "0\r\n\r\n")) }
-        finish()
-    }
-
     /// Whether the server is draining: a connection kept alive would tie its client to a node that is going away.
     private var isDraining: Bool { transport.table.context.isDraining.load(ordering: .relaxed) }
 
-    private func settleKeepAlive(_ headers: HTTPHeaders) {
+    func settleKeepAlive(_ headers: HTTPHeaders) {
         if isDraining
             || headers.contains(name: "connection")
                 && headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" })
@@ -251,7 +224,7 @@ package final class HTTPExchange: @unchecked Sendable {
         }
     }
 
-    private func sendHead(
+    func sendHead(
         _ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ framing: ResponseHead.Framing, body: ByteBuffer?
     ) {
         let head = ResponseHead(
@@ -261,7 +234,7 @@ package final class HTTPExchange: @unchecked Sendable {
         buffer.withUnsafeReadableBytes { transport.write(head: $0, shared: body ?? ByteBuffer(), tail: []) }
     }
 
-    private func finish() {
+    func finish() {
         phase = .over
         isOver.store(true, ordering: .releasing)
         closeCallbacks = []
@@ -272,7 +245,7 @@ package final class HTTPExchange: @unchecked Sendable {
         finished?(keepAlive && !isDraining)
     }
 
-    private func misuse(_ what: String) {
+    func misuse(_ what: String) {
         assert(lost, "HTTPExchange: \(what)")
     }
 

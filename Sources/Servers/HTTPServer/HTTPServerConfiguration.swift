@@ -10,6 +10,9 @@ package struct HTTPServerConfiguration: Sendable {
     /// Open connections of any kind; more are answered 503 and closed.
     package var connectionsMax = 16_384
 
+    /// How results are compressed for clients that accept it; nil: not at all.
+    package var compression: CompressionConfiguration?
+
     // MARK: HTTP/1.1
 
     /// Request target alone: 414.
@@ -93,4 +96,5 @@ package struct HTTPServerCounters: Sendable, Equatable {
     /// Peers cut off: no pong, no progress, or past `pendingBytesMax`. For HTTP/2 also each call reset because nothing
     /// of it is read, and connections with too many errors or cancellations.
     package var peersCutOffTotal = 0
+    package var compression = CompressionCounters()
 }

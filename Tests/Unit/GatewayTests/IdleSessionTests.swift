@@ -40,8 +40,9 @@ import Testing
                 text: ByteBuffer(string: #"{"type":"subscribe","id":"1","payload":{"query":"mutation M { a }"}}"#))
         }
 
+        func send(result: ByteBuffer) { send(message: result) }
         func send(_ shared: SharedResult, id: String, as format: ResultFormat) {}
-        func send(prefix: [UInt8], shared: ByteBuffer) {}
+        func send(prefix: [UInt8], shared: SharedBody) {}
         func gathered(_ body: () -> Void) { body() }
         func end(_ error: RequestError) {}
         func close(code: UInt16, reason: String) { closed.succeed(.now()) }

@@ -1,6 +1,7 @@
 import Broker
 import Catalog
 import Execution
+import HTTPServer
 import InMemoryBroker
 import JSON
 import LiveModel
@@ -130,7 +131,7 @@ import Testing
             _ = try operations.follow(
                 "1", try resolved("Always"), known: nil, for: session, delta: .on(held: nil), subjects: [])
             let operation = try #require(operations["1"])
-            _ = operation.patch(to: result("a"), hub) { _, _ in ByteBuffer() }
+            _ = operation.patch(to: result("a"), hub) { _, _ in SharedBody(ByteBuffer()) }
             #expect(operation.delta.isOn && operation.delta != .on(held: nil))
             _ = operations.deliver(.result(result("b")), id: "1", to: operation, unwrittenBytes: 10)
             let error = SessionDelivery.failed(RequestError(.databaseError, "no"))

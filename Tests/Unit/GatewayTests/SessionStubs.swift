@@ -24,8 +24,9 @@ final class StubConnection: SessionConnection {
         messages.append(String(buffer: message))
         onSend()
     }
+    func send(result: ByteBuffer) { send(message: result) }
     func send(_ shared: SharedResult, id: String, as format: ResultFormat) {}
-    func send(prefix: [UInt8], shared: ByteBuffer) {}
+    func send(prefix: [UInt8], shared: SharedBody) {}
     func gathered(_ body: () -> Void) { body() }
     func end(_ error: RequestError) {}
     func close(code: UInt16, reason: String) { closes.append(code) }

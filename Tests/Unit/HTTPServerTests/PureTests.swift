@@ -52,6 +52,7 @@ import Testing
     @Test(
         arguments: [
             ("sec-websocket-protocol", "Sec-WebSocket-Protocol"), ("etag", "ETag"), ("im", "IM"),
+            ("sec-websocket-extensions", "Sec-WebSocket-Extensions"),
             ("www-authenticate", "WWW-Authenticate"), ("access-control-allow-origin", "Access-Control-Allow-Origin"),
             ("Retry-After", "Retry-After"), ("x-1a--b-", "X-1a--B-"),
         ])

@@ -11,6 +11,8 @@ final class TestApplication: HTTPHandler {
     let events = EventLog()
     /// The answer that a test ends.
     let held = Mutex<HTTPExchange?>(nil)
+    /// What many sessions get.
+    let shared = SharedBody(ByteBuffer(string: (0..<300).map { "{\"id\":\($0),\"name\":\"shared\"}" }.joined()))
     private let other = DispatchQueue(label: "other thread")
 
     func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
@@ -26,6 +28,33 @@ final class TestApplication: HTTPHandler {
             exchange.startStream(.ok, headers: ["content-type": "text/event-stream"])
             other.async {
                 for number in 1...3 { exchange.write(ByteBuffer(string: "data: \(number)\n\n")) }
+                exchange.end()
+            }
+        case "/result":
+            let bytes = Int(request.query("bytes") ?? "") ?? 5_000
+            exchange.respond(
+                .ok, headers: ["etag": "\"1\"", "vary": "Origin"],
+                body: ByteBuffer(repeating: UInt8(ascii: "r"), count: bytes), as: .result)
+        case "/patch":
+            exchange.respond(
+                .imUsed, headers: ["im": "json-patch", "etag": "\"2\""],
+                body: ByteBuffer(repeating: UInt8(ascii: "p"), count: 5_000),
+                as: .patch(acceptsGzip: request.header("a-im")?.contains("gzip") == true))
+        case "/poll":
+            // As the answers to polls: encoded once.
+            let file = exchange.gzip(shared)
+            let body = file ?? shared.bytes
+            let head = "Content-Length: \(body.readableBytes)\r\n\r\n"
+            var text = ByteBuffer(string: (file == nil ? "" : "Content-Encoding: gzip\r\n") + head)
+            text.writeImmutableBuffer(body)
+            exchange.respond("X-Own", "1", shared: text, plainBytes: file == nil ? nil : shared.bytes.readableBytes)
+        case "/results":
+            exchange.startStream(.ok, headers: ["content-type": "text/event-stream"], as: .result)
+            exchange.write(ByteBuffer(string: ":\n\n"))
+            exchange.write(prefix: Array("data: ".utf8), shared: shared)
+            exchange.write(shared: SharedBody(ByteBuffer(string: "\n\n")))
+            other.async {
+                exchange.write(shared: self.shared)
                 exchange.end()
             }
         case "/open":
@@ -73,10 +102,10 @@ final class TestApplication: HTTPHandler {
     func failureHeaders(origin: String?) -> HTTPHeaders { ["x-origin": origin ?? "unknown"] }
 
     func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
-        let events = events
+        let (events, shared) = (events, shared)
         switch request.path {
         case "/ws":
-            return .accept(subprotocol: nil) { EchoSocket($0, events) }
+            return .accept(subprotocol: nil) { EchoSocket($0, events, shared) }
         case "/ws-protocol":
             return .accept(subprotocol: "graphql-transport-ws", extraHeaders: ["x-extra": "1"]) {
                 EchoSocket($0, events)
@@ -140,12 +169,14 @@ final class AtomicBox: Sendable {
 final class EchoSocket: WebSocketHandler {
     let connection: WebSocketConnection
     let events: EventLog
+    let shared: SharedBody?
     /// The connection that a test resumes.
     static let paused = Mutex<WebSocketConnection?>(nil)
 
-    init(_ connection: WebSocketConnection, _ events: EventLog) {
+    init(_ connection: WebSocketConnection, _ events: EventLog, _ shared: SharedBody? = nil) {
         self.connection = connection
         self.events = events
+        self.shared = shared
     }
 
     func received(text: ByteBuffer) {
@@ -167,8 +198,14 @@ final class EchoSocket: WebSocketHandler {
                 connection.send(prefix: [0x61], shared: ByteBuffer(repeating: 0x33, count: 40_000))
                 connection.send(prefix: [0x61], shared: ByteBuffer(string: "4"))
             }
+        case "shared": if let shared { connection.send(prefix: Array("own ".utf8), shared: shared) }
+        case "frame":
+            if let shared, let frame = connection.compressedFrame(prefix: [0x66], shared: shared) {
+                connection.send(frame)
+            }
         case "close": connection.close(code: 4001, reason: "as told")
         case "flood": SlowClientFlood.send(on: connection, events)
+        case let text where text.utf8.count > 1_000: connection.send(result: ByteBuffer(string: text))
         default: connection.send(text: text)
         }
     }

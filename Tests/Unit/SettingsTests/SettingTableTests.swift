@@ -40,7 +40,8 @@ struct SettingTableTests {
     @Test("a name ends with the unit that the table states")
     func unitSuffixes() {
         for key in SettingTable.keys {
-            #expect(key.name.contains("BytesMax") == (key.unit == .bytes), "\(key.path)")
+            let isBytes = key.name.contains(#/(?:BytesMax|BytesMin|[bB]ytesPerSecond)/#)
+            #expect(isBytes == (key.unit == .bytes), "\(key.path)")
             let isDuration = key.name.hasSuffix("Ms") || key.name.hasSuffix("MaxMs") || key.name.hasSuffix("MinMs")
             #expect(isDuration == (key.kind == .duration), "\(key.path)")
         }

@@ -31,6 +31,14 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         return "\"\(digest.hex)@\(position)@\(keyPrefix.allHexDigits)\""
     }
 
+    /// The tag of a body that may have other bytes but means the same: a compressed one.
+    package var weak: String { "W/" + description }
+
+    /// Whether the first tag of an `If-None-Match` header is weak, and so are those in the response to it.
+    package static func isWeak(ifNoneMatch header: String) -> Bool {
+        header.drop { $0 == " " || $0 == "\t" }.hasPrefix("W/")
+    }
+
     /// The first tag of an `If-None-Match` header that has our form; weak ones count. Others are no error: they match
     /// nothing.
     package init?(ifNoneMatch header: String) {

@@ -37,9 +37,14 @@ package enum Preferences {
     }
 
     /// Whether the header `A-IM` names `json-patch` (RFC 3229 §10.5.3).
-    package static func acceptsDelta(_ header: String?) -> Bool {
+    package static func acceptsDelta(_ header: String?) -> Bool { accepts(manipulation: "json-patch", in: header) }
+
+    /// Whether the header `A-IM` names `gzip`: patches may be compressed.
+    package static func acceptsCompressedDelta(_ header: String?) -> Bool { accepts(manipulation: "gzip", in: header) }
+
+    private static func accepts(manipulation name: String, in header: String?) -> Bool {
         (header ?? "").split(separator: ",").contains { item in
-            item.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased() == "json-patch"
+            item.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased() == name
         }
     }
 }

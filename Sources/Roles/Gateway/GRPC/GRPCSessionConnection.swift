@@ -20,13 +20,15 @@ package final class GRPCSessionConnection: SessionConnection {
         call.send(prefix: [], shared: message)
     }
 
+    package func send(result: ByteBuffer) { send(message: result) }
+
     package func send(_ shared: SharedResult, id: String, as format: ResultFormat) {
         let (prefix, rest) = shared.parts(id: id, as: format)
         call.send(prefix: prefix, shared: rest)
     }
 
-    package func send(prefix: [UInt8], shared: ByteBuffer) {
-        call.send(prefix: prefix, shared: shared)
+    package func send(prefix: [UInt8], shared: SharedBody) {
+        call.send(prefix: prefix, shared: shared.bytes)
     }
 
     package func gathered(_ body: () -> Void) {

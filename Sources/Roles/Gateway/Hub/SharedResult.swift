@@ -11,31 +11,45 @@ package final class SharedResult {
     private let key: LiveQueryKey
     /// One encoding for each protocol in use; usually one.
     private var encodings: [Encoding] = []
-    private var streamTexts: [(format: StreamFormat, text: ByteBuffer)] = []
+    private var streamTexts: [(format: StreamFormat, text: SharedBody)] = []
     /// Patches by the digest that the client holds; nil if the whole result is shorter. Bounded by `framesMax`.
-    private var deltas: [Digest: ByteBuffer?] = [:]
-    private var poll: ByteBuffer?
-    /// The entity tag of an answer to a poll, as in its header.
-    private(set) lazy var entityTag = Array(
-        EntityTag(KnownResult(digest: result.digest, position: result.position), of: key).description.utf8)
-    private var streamDeltas: [Digest: [(format: StreamFormat, text: ByteBuffer)]] = [:]
+    private var deltas: [Digest: SharedBody?] = [:]
+    private var poll: PollAnswer?
+    private var compressedPoll: PollAnswer?
+    private var knownEnvelope: SharedBody?
+    private var tag: EntityTag {
+        EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
+    }
+    /// The entity tag of an answer to a poll, as in its header unless that is compressed; then it is weak.
+    private(set) lazy var entityTag = Array(tag.description.utf8)
+    private var streamDeltas: [Digest: [(format: StreamFormat, text: SharedBody)]] = [:]
 
     private final class Encoding {
         let format: ResultFormat
-        let rest: ByteBuffer
+        let rest: SharedBody
         /// Frames by subscription id: clients with the same library mostly use the same ids. Bounded by `framesMax`.
         var frames: [String: EncodedTextFrame] = [:]
+        /// The same for sessions that agreed on compression.
+        var compressedFrames: [DeflateWindow: [String: EncodedTextFrame]] = [:]
 
         init(_ format: ResultFormat, _ result: LiveResult) {
             EncodingMetrics.shared.encodings[.message(format)].increment()
             self.format = format
-            rest = ByteBuffer(bytes: format.rest(of: result))
+            rest = SharedBody(bytes: format.rest(of: result))
         }
     }
 
     /// Returns the individual prefix and the shared rest of a message, for connections that frame messages themselves.
     package func parts(id: String, as format: ResultFormat) -> (prefix: [UInt8], rest: ByteBuffer) {
-        (format.prefix(id: id), encoding(format).rest)
+        (format.prefix(id: id), encoding(format).rest.bytes)
+    }
+
+    /// The end of an answer to a poll: `ETag`, `Cache-Control`, `Content-Type`, `Content-Length`, an empty line and the
+    /// body.
+    package struct PollAnswer {
+        package let text: ByteBuffer
+        /// The length of the body without compression; nil: it is not compressed.
+        package let plainBytes: Int?
     }
 
     private static let framesMax = 16
@@ -49,31 +63,54 @@ package final class SharedResult {
 
     /// The memory held including all encodings: about one copy for each form, frame and patch.
     var heldBytes: Int {
-        let copies =
-            encodings.reduce(streamTexts.count) { $0 + 1 + $1.frames.count } + deltas.count + streamDeltas.count
-            + (poll == nil ? 0 : 1)
-        return (1 + copies) * byteCount
+        let messages = encodings.reduce(0) { count, encoding in
+            let compressed = encoding.compressedFrames.values.reduce(0) { $0 + $1.count }
+            return count + 1 + encoding.frames.count + compressed + encoding.rest.formCount
+        }
+        let texts = streamTexts.reduce(0) { $0 + 1 + $1.text.formCount }
+        let polls = (poll == nil ? 0 : 1) + (compressedPoll == nil ? 0 : 1)
+        let envelopes = knownEnvelope.map { 1 + $0.formCount } ?? 0
+        return (1 + messages + texts + deltas.count + streamDeltas.count + polls + envelopes) * byteCount
     }
 
     /// Sends the result as a message of the protocol.
     package func send(id: String, as format: ResultFormat, on connection: WebSocketConnection) {
         let encoding = encoding(format)
+        if let window = connection.deflateWindow, sendCompressed(id, encoding, window, connection) { return }
         if let frame = encoding.frames[id] {
             connection.send(frame)
             return
         }
         let prefix = format.prefix(id: id)
         guard encoding.frames.count < Self.framesMax else {
-            connection.send(prefix: prefix, shared: encoding.rest)
+            connection.send(prefix: prefix, shared: encoding.rest.bytes)
             return
         }
         var text = ByteBuffer()
-        text.reserveCapacity(prefix.count + encoding.rest.readableBytes)
+        text.reserveCapacity(prefix.count + encoding.rest.bytes.readableBytes)
         text.writeBytes(prefix)
-        text.writeImmutableBuffer(encoding.rest)
+        text.writeImmutableBuffer(encoding.rest.bytes)
         let frame = EncodedTextFrame(text: text)
         encoding.frames[id] = frame
         connection.send(frame)
+    }
+
+    /// - Returns: false if the result is to be sent as it is.
+    private func sendCompressed(
+        _ id: String, _ encoding: Encoding, _ window: DeflateWindow, _ connection: WebSocketConnection
+    ) -> Bool {
+        if let frame = encoding.compressedFrames[window]?[id] {
+            connection.send(frame)
+            return true
+        }
+        guard
+            let frame = connection.compressedFrame(prefix: encoding.format.prefix(id: id), shared: encoding.rest)
+        else { return false }
+        if encoding.compressedFrames[window]?.count ?? 0 < Self.framesMax {
+            encoding.compressedFrames[window, default: [:]][id] = frame
+        }
+        connection.send(frame)
+        return true
     }
 
     /// Writes the result to a stream that carries several operations.
@@ -82,50 +119,77 @@ package final class SharedResult {
     }
 
     /// Returns the result for a stream, where all subscribers get the same text.
-    package func text(as format: StreamFormat) -> ByteBuffer {
+    package func text(as format: StreamFormat) -> SharedBody {
         for known in streamTexts where known.format == format { return known.text }
         EncodingMetrics.shared.encodings[.stream(format)].increment()
-        let text = ByteBuffer(bytes: format.result(result, of: key))
+        let text = SharedBody(bytes: format.result(result, of: key))
         streamTexts.append((format, text))
         return text
     }
 
-    /// Returns the end of an answer to a poll: `ETag`, `Cache-Control`, `Content-Type`, `Content-Length`, an empty line
-    /// and the body.
+    /// Returns the end of an answer to a poll.
     /// - Parameter cacheControl: the field's value, which is the same for all polls of a live query.
-    package func pollAnswer(cacheControl: String) -> ByteBuffer {
+    package func pollAnswer(cacheControl: String, to exchange: HTTPExchange) -> PollAnswer {
+        if exchange.prefersGzip, let answer = compressedPollAnswer(cacheControl, exchange) { return answer }
         if let poll { return poll }
-        let tag = String(decoding: entityTag, as: UTF8.self)
         let body = result.answer.envelope
-        var text = ByteBuffer(
+        var text = pollHead(cacheControl, exchange, bodyBytes: body.count, isCompressed: false)
+        text.writeBytes(body)
+        let answer = PollAnswer(text: text, plainBytes: nil)
+        poll = answer
+        return answer
+    }
+
+    private func compressedPollAnswer(_ cacheControl: String, _ exchange: HTTPExchange) -> PollAnswer? {
+        if let compressedPoll { return compressedPoll }
+        let body = envelope
+        guard let file = exchange.gzip(body) else { return nil }
+        var text = pollHead(cacheControl, exchange, bodyBytes: file.readableBytes, isCompressed: true)
+        text.writeImmutableBuffer(file)
+        let answer = PollAnswer(text: text, plainBytes: body.bytes.readableBytes)
+        compressedPoll = answer
+        return answer
+    }
+
+    /// The body of a response with the result.
+    package var envelope: SharedBody {
+        if let knownEnvelope { return knownEnvelope }
+        let envelope = SharedBody(bytes: result.answer.envelope)
+        knownEnvelope = envelope
+        return envelope
+    }
+
+    private func pollHead(
+        _ cacheControl: String, _ exchange: HTTPExchange, bodyBytes: Int, isCompressed: Bool
+    ) -> ByteBuffer {
+        ByteBuffer(
             string: """
-                ETag: \(tag)\r
+                ETag: \(isCompressed ? tag.weak : tag.description)\r
                 Cache-Control: \(cacheControl)\r
+                \(exchange.compressesResults ? "Vary: Accept-Encoding\r\n" : "")\
+                \(isCompressed ? "Content-Encoding: gzip\r\n" : "")\
                 Content-Type: application/json\r
-                Content-Length: \(body.count)\r
+                Content-Length: \(bodyBytes)\r
                 \r\n
                 """)
-        text.writeBytes(body)
-        poll = text
-        return text
     }
 
     /// Returns what follows `ResultFormat.deltaPrefix` for a client that holds `held`; nil to send the whole result.
-    package func delta(from held: Digest, _ cache: inout DeltaCache) -> ByteBuffer? {
+    package func delta(from held: Digest, _ cache: inout DeltaCache) -> SharedBody? {
         if let known = deltas[held] { return known }
         let patch = cache.patch(from: held, to: result.digest, result.answer)
-        let text = patch.map { ByteBuffer(bytes: ResultFormat.deltaRest($0)) }
+        let text = patch.map { SharedBody(bytes: ResultFormat.deltaRest($0)) }
         if deltas.count < Self.framesMax { deltas[held] = .some(text) }
         return text
     }
 
     /// Returns the patch for a stream; nil to send the whole result.
-    package func delta(from held: Digest, as format: StreamFormat, _ cache: inout DeltaCache) -> ByteBuffer? {
+    package func delta(from held: Digest, as format: StreamFormat, _ cache: inout DeltaCache) -> SharedBody? {
         for known in streamDeltas[held] ?? [] where known.format == format { return known.text }
         guard let patch = cache.patch(from: held, to: result.digest, result.answer),
             let bytes = format.delta(patch, to: result, of: key)
         else { return nil }
-        let text = ByteBuffer(bytes: bytes)
+        let text = SharedBody(bytes: bytes)
         if streamDeltas.count < Self.framesMax { streamDeltas[held, default: []].append((format, text)) }
         return text
     }

@@ -42,7 +42,8 @@ extension ClientSession {
                 let isAwaited = session.operations.oneShots.finished(run)
                 if isAwaited {
                     switch outcome {
-                    case .success(let answer): session.perform(session.machine.finished(id: id, answer: answer))
+                    case .success(let answer):
+                        session.perform(session.machine.finished(id: id, answer: answer), carryResult: true)
                     case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
                     }
                 }

@@ -168,9 +168,11 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     // MARK: Actions
 
-    func perform(_ actions: [SessionAction]) {
+    /// - Parameter carryResult: whether the messages to be sent carry the result of an operation that ran once.
+    func perform(_ actions: [SessionAction], carryResult: Bool = false) {
         for action in actions {
             switch action {
+            case .send(let bytes) where carryResult: connection.send(result: ByteBuffer(bytes: bytes))
             case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
             case .close(let code, let reason):
                 sendRefusals()

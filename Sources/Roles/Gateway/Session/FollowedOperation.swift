@@ -1,5 +1,6 @@
 import Catalog
 package import Execution
+import HTTPServer
 package import LiveModel
 import NIOCore
 import Operations
@@ -70,8 +71,8 @@ final class FollowedOperation {
     /// - Parameter encode: encodes the patch that leads to it from the result with a digest; nil if there is none.
     /// - Returns: the patch; nil to send the whole result.
     func patch(
-        to shared: SharedResult, _ hub: LoopHub, _ encode: (Digest, inout DeltaCache) -> ByteBuffer?
-    ) -> ByteBuffer? {
+        to shared: SharedResult, _ hub: LoopHub, _ encode: (Digest, inout DeltaCache) -> SharedBody?
+    ) -> SharedBody? {
         guard delta.isOn else { return nil }
         defer { hub.deltas.remember(shared.result.digest, shared.result.answer) }
         return delta.advance(to: shared.result.digest).flatMap { encode($0, &hub.deltas) }

@@ -13,10 +13,12 @@ package protocol SessionConnection: AnyObject {
 
     /// Sends one complete message.
     func send(message: ByteBuffer)
+    /// Sends one complete message that carries a result, compressed if the client accepts that.
+    func send(result: ByteBuffer)
     /// Sends a result as a message of the protocol; its body is shared.
     func send(_ shared: SharedResult, id: String, as format: ResultFormat)
     /// Sends a message in two parts; the second one is shared.
-    func send(prefix: [UInt8], shared: ByteBuffer)
+    func send(prefix: [UInt8], shared: SharedBody)
     /// Gathers several sends into as few system calls as possible.
     func gathered(_ body: () -> Void)
     func close(code: UInt16, reason: String)
@@ -31,10 +33,6 @@ extension WebSocketConnection: SessionConnection {
 
     package func send(_ shared: SharedResult, id: String, as format: ResultFormat) {
         shared.send(id: id, as: format, on: self)
-    }
-
-    package func send(prefix: [UInt8], shared: ByteBuffer) {
-        send(prefix: prefix, shared: shared, suffix: [])
     }
 
     package func end(_ error: RequestError) {

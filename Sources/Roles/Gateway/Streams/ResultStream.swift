@@ -55,7 +55,7 @@ package final class ResultStream: LiveSession {
     private func open(headers: HTTPHeaders, keepAliveMs: Int64) {
         let eventLoop = hub.eventLoop
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        exchange.startStream(.ok, headers: Self.headers(headers, format))
+        exchange.startStream(.ok, headers: Self.headers(headers, format), as: .result)
         exchange.write(ByteBuffer(bytes: format.opening))
         timers.keepAlive = eventLoop.scheduleKeepAlive(everyMs: keepAliveMs) {
             let stream = bound.value
@@ -98,7 +98,7 @@ package final class ResultStream: LiveSession {
 
     private func write(_ shared: SharedResult) {
         let patch = operation?.patch(to: shared, hub) { shared.delta(from: $0, as: format, &$1) }
-        exchange.write(patch ?? shared.text(as: format))
+        exchange.write(shared: patch ?? shared.text(as: format))
     }
 
     private func fail(_ error: RequestError) {

@@ -101,7 +101,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             timers.opening?.cancel()
             timers.opening = nil
             self.exchange = exchange
-            exchange.startStream(.ok, headers: ResultStream.headers(headers, .graphQLSSE))
+            exchange.startStream(.ok, headers: ResultStream.headers(headers, .graphQLSSE), as: .result)
             exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.opening))
             for text in held { exchange.write(ByteBuffer(bytes: text)) }
             timers.keepAlive = eventLoop.scheduleKeepAlive(everyMs: limits.keepAliveMs) {
@@ -171,7 +171,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             self.eventLoop.execute {
                 guard self.operations.oneShots.finished(run) else { return }
                 switch outcome {
-                case .success(let envelope): self.write(self.machine.finished(id: id, envelope: envelope))
+                case .success(let envelope):
+                    self.write(self.machine.finished(id: id, envelope: envelope), carriesResult: true)
                 case .failure(let error): self.write(self.machine.failed(id: id, [error]))
                 }
             }
@@ -214,9 +215,10 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         }
     }
 
-    private func write(_ text: SharedStreamMachine.Text) {
+    private func write(_ text: SharedStreamMachine.Text, carriesResult: Bool = false) {
         switch text {
         case .none: break
+        case .write(let bytes) where carriesResult: exchange?.write(shared: SharedBody(bytes: bytes))
         case .write(let bytes): exchange?.write(ByteBuffer(bytes: bytes))
         case .overflow: goAway()
         }

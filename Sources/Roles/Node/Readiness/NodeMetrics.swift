@@ -1,6 +1,7 @@
 import Admin
 import Broker
 import Clocks
+import HTTPServer
 import LiveModel
 import Logging
 import Observability
@@ -15,6 +16,19 @@ struct NodeMetrics {
     private let peersCutOff = Metric.observed(
         "freshet_peers_cut_off",
         "clients cut off and gRPC calls reset since the start: no sign of life, nothing read, past a limit")
+    private let compressions = Metric.observed(
+        "freshet_compressions",
+        "results compressed since the start: one for each event loop, form and window, whatever the number of sessions")
+    private let compressionsOverBudget = Metric.observed(
+        "freshet_compressions_over_budget",
+        "results left as they are since the start, because the event loop had compressed as much as it may")
+    private let compressedBodyBytes = Metric.observed(
+        "freshet_compressed_result_bytes", "bytes of results compressed since the start")
+    private let compressedMessages = Metric.observed(
+        "freshet_compressed_messages", "messages and responses sent compressed since the start")
+    private let compressedMessageBytes = Metric.observed(
+        "freshet_compressed_message_bytes", "bytes of these without compression")
+    private let compressedSentBytes = Metric.observed("freshet_compressed_sent_bytes", "bytes of these as sent")
     private let redisCommands = Metric.observed(
         "freshet_redis_commands", "commands that Redis answered since the start, without blocking reads")
     private let redisBytes = Metric.observed("freshet_redis_written_bytes", "bytes of commands since the start")
@@ -25,7 +39,7 @@ struct NodeMetrics {
     /// Installs the gauges, which are read at every scrape.
     static func observe(
         _ metrics: PrometheusMetrics, roles: Set<Role>, sessions: @escaping @Sendable () -> Int,
-        peersCutOff: @escaping @Sendable () -> Int, redis: @escaping @Sendable () -> BrokerState?,
+        http: @escaping @Sendable () -> HTTPServerCounters?, redis: @escaping @Sendable () -> BrokerState?,
         isReady: @escaping @Sendable () -> Bool
     ) {
         let labels = [("version", ClusterFormat.release), ("roles", roles.names.joined(separator: ","))]
@@ -33,7 +47,18 @@ struct NodeMetrics {
         gauges.buildInfo.observe(in: metrics, labels: labels) { 1 }
         gauges.ready.observe(in: metrics) { isReady() ? 1 : 0 }
         gauges.sessions.observe(in: metrics) { Double(sessions()) }
-        gauges.peersCutOff.observe(in: metrics) { Double(peersCutOff()) }
+        gauges.peersCutOff.observe(in: metrics) { Double(http()?.peersCutOffTotal ?? 0) }
+        let compression: [(ObservedGauge, @Sendable (CompressionCounters) -> Int)] = [
+            (gauges.compressions, { $0.compressionsTotal }),
+            (gauges.compressionsOverBudget, { $0.overBudgetTotal }),
+            (gauges.compressedBodyBytes, { $0.bodyBytesTotal }),
+            (gauges.compressedMessages, { $0.messagesTotal }),
+            (gauges.compressedMessageBytes, { $0.messageBytesTotal }),
+            (gauges.compressedSentBytes, { $0.sentBytesTotal }),
+        ]
+        for (gauge, count) in compression {
+            gauge.observe(in: metrics) { Double(http().map { count($0.compression) } ?? 0) }
+        }
         gauges.redisCommands.observe(in: metrics) { Double(redis()?.commandsAnswered ?? 0) }
         gauges.redisBytes.observe(in: metrics) { Double(redis()?.bytesWritten ?? 0) }
     }

@@ -64,7 +64,7 @@ extension PublicRouter {
         // Temporary errors stay 503: clients do not retry after a stream that began and ended.
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE, error.code != .unavailable {
             return Self.stream(
-                call, format, format.answer(ResultEnvelope.errors([error], body: data)) + format.completed)
+                call, format, format.answer(ResultEnvelope.errors([error], body: data)) + format.completed, as: .other)
         }
         answer(call, type, error, status: type.status(of: error), data: data)
     }
@@ -118,15 +118,15 @@ extension PublicRouter {
     /// Sends the answer of an operation that is not followed; as a stream if the client accepts nothing else.
     private func answerOnce(_ call: Call, _ envelope: [UInt8], _ accepted: AcceptedAnswer) {
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE {
-            Self.stream(call, format, format.answer(envelope) + format.completed)
+            Self.stream(call, format, format.answer(envelope) + format.completed, as: .result)
         } else {
-            answer(call, accepted.single ?? .json, status: .ok, body: envelope)
+            answer(call, accepted.single ?? .json, status: .ok, body: envelope, as: .result)
         }
     }
 
     /// Sends a stream that ends at once.
-    private static func stream(_ call: Call, _ format: StreamFormat, _ text: [UInt8]) {
-        call.exchange.respond(.ok, headers: ResultStream.headers(call.headers, format), body: text)
+    private static func stream(_ call: Call, _ format: StreamFormat, _ text: [UInt8], as kind: ResponseKind) {
+        call.exchange.respond(.ok, headers: ResultStream.headers(call.headers, format), body: text, as: kind)
     }
 
     private func answer(
@@ -144,11 +144,12 @@ extension PublicRouter {
     }
 
     private func answer(
-        _ call: Call, _ type: ResponseType, status: HTTPResponseStatus, body: [UInt8], headers: HTTPHeaders? = nil
+        _ call: Call, _ type: ResponseType, status: HTTPResponseStatus, body: [UInt8], headers: HTTPHeaders? = nil,
+        as kind: ResponseKind = .other
     ) {
         var headers = headers ?? call.headers
         headers.replaceOrAdd(name: "content-type", value: type.rawValue + "; charset=utf-8")
-        call.exchange.respond(status, headers: headers, body: body)
+        call.exchange.respond(status, headers: headers, body: body, as: kind)
     }
 
     /// Parses the request and its `extensions`.

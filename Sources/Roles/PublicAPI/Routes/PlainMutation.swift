@@ -23,7 +23,7 @@ extension PublicRouter {
             let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             guard !outcome.errors.isEmpty else {
-                return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers)
+                return call.exchange.respond(json: ResultEnvelope.data(outcome.body), headers: headers, as: .result)
             }
             // 200 means committed; otherwise the response has the failure's status.
             if let failure = outcome.failure { headers.setRetryAfter(of: failure) }

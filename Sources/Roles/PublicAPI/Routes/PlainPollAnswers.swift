@@ -59,11 +59,11 @@ final class PlainPollAnswers: PollAnswers {
                 KnownResult(digest: result.digest, position: result.position), of: session.liveQuery.key)
             return router.answer(
                 call(session), tag: tag, known: known, result.digest, result.answer, session.resolved,
-                session.liveQuery)
+                session.liveQuery, body: session.exchange.prefersGzip ? shared.envelope : nil)
         }
-        session.exchange.respond(
-            "X-Trace-Id", traceID(session),
-            shared: shared.pollAnswer(cacheControl: PublicRouter.cacheControl(session.resolved)))
+        let exchange = session.exchange
+        let answer = shared.pollAnswer(cacheControl: PublicRouter.cacheControl(session.resolved), to: exchange)
+        exchange.respond("X-Trace-Id", traceID(session), shared: answer.text, plainBytes: answer.plainBytes)
     }
 
     /// Reads the result at the end of the wait: the owner may not have responded at all, so the database decides.

@@ -106,24 +106,27 @@ extension PublicRouter {
 
     /// Sends 304 if the client has the result, a patch if it requested deltas and there is one, otherwise the whole
     /// result.
+    /// - Parameter body: the whole result, if other responses have it, too.
     func answer(
         _ call: Call, tag: EntityTag, known: KnownResult?, _ digest: Digest, _ result: OperationAnswer,
-        _ resolved: ResolvedOperation, _ liveQuery: LiveQuery
+        _ resolved: ResolvedOperation, _ liveQuery: LiveQuery, body: SharedBody? = nil
     ) {
         if known?.digest == digest { return answer(call, tag: tag, nil, resolved) }
         guard Preferences.acceptsDelta(call.request.header("a-im")),
             let hub = gateway?.hub(of: call.exchange.eventLoop)
-        else { return answer(call, tag: tag, result, resolved) }
+        else { return answer(call, tag: tag, result, resolved, body: body) }
         call.exchange.eventLoop.execute {
             defer { hub.deltas.remember(digest, result) }
             guard let known, let patch = hub.deltas.patch(from: known.digest, to: digest, result) else {
-                return self.answer(call, tag: tag, result, resolved)
+                return self.answer(call, tag: tag, result, resolved, body: body)
             }
             var headers = self.headers(call, tag, resolved)
+            let base = EntityTag(known, of: liveQuery.key)
             headers.replaceOrAdd(name: "im", value: "json-patch")
-            headers.replaceOrAdd(name: "delta-base", value: EntityTag(known, of: liveQuery.key).description)
+            headers.replaceOrAdd(name: "delta-base", value: call.holdsWeakTag ? base.weak : base.description)
             headers.replaceOrAdd(name: "content-type", value: "application/json-patch+json")
-            call.exchange.respond(.imUsed, headers: headers, body: patch)
+            let acceptsGzip = Preferences.acceptsCompressedDelta(call.request.header("a-im"))
+            call.exchange.respond(.imUsed, headers: headers, body: patch, as: .patch(acceptsGzip: acceptsGzip))
         }
     }
 
@@ -138,13 +141,25 @@ extension PublicRouter {
         return headers
     }
 
-    /// - Parameter result: nil sends 304.
-    private func answer(_ call: Call, tag: EntityTag, _ result: OperationAnswer?, _ resolved: ResolvedOperation) {
-        let headers = headers(call, tag, resolved)
+    /// - Parameters:
+    ///   - result: nil sends 304.
+    ///   - body: the result, if other responses have it, too.
+    private func answer(
+        _ call: Call, tag: EntityTag, _ result: OperationAnswer?, _ resolved: ResolvedOperation,
+        body: SharedBody? = nil
+    ) {
+        var headers = headers(call, tag, resolved)
         if let result {
-            call.exchange.respond(json: result.envelope, headers: headers)
+            headers.replaceOrAdd(name: "content-type", value: "application/json")
+            if let body {
+                call.exchange.respond(.ok, headers: headers, result: body)
+            } else {
+                call.exchange.respond(.ok, headers: headers, body: result.envelope, as: .result)
+            }
         } else {
-            call.exchange.respond(.notModified, headers: headers, body: [])
+            // The tag of the body that the client holds.
+            if call.holdsWeakTag { headers.replaceOrAdd(name: "etag", value: tag.weak) }
+            call.exchange.respond(.notModified, headers: headers, body: [], as: .result)
         }
     }
 
@@ -234,5 +249,12 @@ extension PublicRouter {
             permit: try SessionPermit(
                 streamOf: liveQuery.key, for: subjects(call, identity), sessions, executor.quotas),
             peer: call.request.remoteAddress)
+    }
+}
+
+extension Call {
+    /// Whether the client holds a compressed result.
+    fileprivate var holdsWeakTag: Bool {
+        request.header("if-none-match").map { EntityTag.isWeak(ifNoneMatch: $0) } ?? false
     }
 }

@@ -26,7 +26,7 @@ extension PublicRouter {
         perform(call) { [call] identity throws(RequestError) in
             let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
             let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
-            call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers)
+            call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers, as: .result)
         }
     }
 

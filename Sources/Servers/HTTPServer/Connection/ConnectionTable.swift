@@ -34,6 +34,8 @@ final class ConnectionTable {
     var head = ByteBuffer()
     /// The requests that clients of this loop repeat.
     let repeated: RepeatedRequests
+    /// Nil: nothing is compressed.
+    let compression: LoopCompression?
     private var entries: [Entry] = []
     private var tick: Scheduled<Void>?
     private var dateText: [UInt8] = []
@@ -50,6 +52,7 @@ final class ConnectionTable {
         taskExecutor = LoopTaskExecutor(eventLoop)
         scratch = .allocate(byteCount: 32 * 1024, alignment: 64)
         repeated = RepeatedRequests(countMax: context.configuration.repeatedRequestsMax)
+        compression = context.configuration.compression.map { LoopCompression($0, context) }
     }
 
     deinit { scratch.deallocate() }

@@ -24,6 +24,12 @@ final class ServerContext: Sendable {
         let webSocketsTotal = Atomic<Int>(0)
         let peerErrorsTotal = Atomic<Int>(0)
         let peersCutOffTotal = Atomic<Int>(0)
+        let compressionsTotal = Atomic<Int>(0)
+        let compressionsOverBudgetTotal = Atomic<Int>(0)
+        let compressedBodyBytesTotal = Atomic<Int>(0)
+        let compressedMessagesTotal = Atomic<Int>(0)
+        let compressedMessageBytesTotal = Atomic<Int>(0)
+        let compressedSentBytesTotal = Atomic<Int>(0)
     }
 
     init(
@@ -56,6 +62,13 @@ final class ServerContext: Sendable {
         now.webSocketsTotal = counters.webSocketsTotal.load(ordering: .relaxed)
         now.peerErrorsTotal = counters.peerErrorsTotal.load(ordering: .relaxed)
         now.peersCutOffTotal = counters.peersCutOffTotal.load(ordering: .relaxed)
+        now.compression = CompressionCounters(
+            compressionsTotal: counters.compressionsTotal.load(ordering: .relaxed),
+            overBudgetTotal: counters.compressionsOverBudgetTotal.load(ordering: .relaxed),
+            bodyBytesTotal: counters.compressedBodyBytesTotal.load(ordering: .relaxed),
+            messagesTotal: counters.compressedMessagesTotal.load(ordering: .relaxed),
+            messageBytesTotal: counters.compressedMessageBytesTotal.load(ordering: .relaxed),
+            sentBytesTotal: counters.compressedSentBytesTotal.load(ordering: .relaxed))
         return now
     }
 }
@@ -63,4 +76,5 @@ final class ServerContext: Sendable {
 extension Atomic<Int> {
     @inline(__always) func increment() { wrappingAdd(1, ordering: .relaxed) }
     @inline(__always) func decrement() { wrappingSubtract(1, ordering: .relaxed) }
+    @inline(__always) func add(_ count: Int) { wrappingAdd(count, ordering: .relaxed) }
 }

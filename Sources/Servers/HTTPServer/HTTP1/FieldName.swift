@@ -31,6 +31,7 @@ enum FieldName {
         case 20 where name.isSameField(as: "sec-websocket-accept"): "Sec-WebSocket-Accept"
         case 21 where name.isSameField(as: "sec-websocket-version"): "Sec-WebSocket-Version"
         case 22 where name.isSameField(as: "sec-websocket-protocol"): "Sec-WebSocket-Protocol"
+        case 24 where name.isSameField(as: "sec-websocket-extensions"): "Sec-WebSocket-Extensions"
         default: nil
         }
     }

@@ -52,6 +52,8 @@ extension HTTP1Handler {
         case .accept(let subprotocol, var headers, let makeHandler):
             guard let channelContext else { return }
             headers.add(contentsOf: handshake.responseHeaders(subprotocol: subprotocol, on: transport.channel))
+            let deflate = transport.table.compression == nil ? nil : MessageDeflate(offers: handshake.offeredExtensions)
+            if let deflate { headers.add(name: "sec-websocket-extensions", value: deflate.response) }
             leaveConnection()
             let head = ResponseHead(
                 status: .switchingProtocols, headers: headers, framing: .none, keepAlive: true, isHTTP10: false)
@@ -59,7 +61,8 @@ extension HTTP1Handler {
             head.encode(into: &buffer, date: transport.table.date())
             let pipeline = channelContext.pipeline.syncOperations
             do {
-                try WebSocketConnection.install(on: transport, pipeline: pipeline, greeting: buffer, makeHandler)
+                try WebSocketConnection.install(
+                    on: transport, pipeline: pipeline, greeting: buffer, deflate: deflate, makeHandler)
             } catch {
                 transport.abort()
                 return

@@ -319,7 +319,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         context.counters.requestsTotal.increment()
         let exchange = HTTPExchange(
             transport: transport, isHead: partial.isHead, isHTTP10: partial.isHTTP10, keepAlive: partial.keepAlive,
-            isRepeated: known != nil
+            prefersGzip: partial.prefersGzip, isRepeated: known != nil
         ) { [unowned self] keepAlive in
             answered(keepAlive: keepAlive)
         }

@@ -14,6 +14,8 @@ struct PartialRequest {
     let wantsUpgrade: Bool
     let isWebSocket: Bool
     let keepAlive: Bool
+    /// Whether the client prefers compressed bodies.
+    let prefersGzip: Bool
 
     var isHTTP10: Bool { head.version.minor == 0 }
     var origin: String? { head.headers.first(name: "origin") }
@@ -47,6 +49,7 @@ struct PartialRequest {
         self.head = head
         self.target = target
         keepAlive = head.isKeepAlive
+        prefersGzip = configuration.compression != nil && fields.codings.map(ContentCoding.prefersGzip) ?? false
         self.expectsContinue = expectsContinue
         announcesBody = fields.contentLength != nil || fields.hasTransferCoding
         wantsUpgrade =
@@ -105,6 +108,8 @@ private struct KnownFields {
     private(set) var hasTransferCoding = false
     private(set) var expectation: String?
     private(set) var hasUpgrade = false
+    /// `Accept-Encoding`, several joined by commas.
+    private(set) var codings: String?
 
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers {
@@ -116,6 +121,8 @@ private struct KnownFields {
             case 7 where name.isSameField(as: "upgrade"): hasUpgrade = true
             case 14 where contentLength == nil && name.isSameField(as: "content-length"):
                 contentLength = Self.trimmed(value)
+            case 15 where name.isSameField(as: "accept-encoding"):
+                codings = codings.map { "\($0),\(value)" } ?? value
             case 17 where name.isSameField(as: "transfer-encoding"):
                 hasTransferCoding = true
                 let coding = Substring(Self.trimmed(value)).lowercased()

@@ -106,17 +106,24 @@ final class RepeatedRequests {
             self.partial = partial
         }
 
-        /// Whether these bytes are this request with the tag as the value of its `If-None-Match`.
+        /// Whether these bytes are this request with the tag, weak or not, as the value of its `If-None-Match`.
         func matches(_ bytes: ByteBuffer, tag: [UInt8]) -> Bool {
-            guard hasTag, bytes.readableBytes == before.count + tag.count + after.count else { return false }
+            let weakBytes = bytes.readableBytes - before.count - tag.count - after.count
+            guard hasTag, weakBytes == 0 || weakBytes == Self.weak.count else { return false }
             let isSame = bytes.withUnsafeReadableBytes { raw in
-                let start = raw.baseAddress!
-                return memcmp(start, before, before.count) == 0 && memcmp(start + before.count, tag, tag.count) == 0
-                    && memcmp(start + before.count + tag.count, after, after.count) == 0
+                var at = raw.baseAddress!
+                func begins(with part: [UInt8], _ count: Int) -> Bool {
+                    defer { at += count }
+                    return memcmp(at, part, count) == 0
+                }
+                return begins(with: before, before.count) && begins(with: Self.weak, weakBytes)
+                    && begins(with: tag, tag.count) && begins(with: after, after.count)
             }
             if isSame { isRecent = true }
             return isSame
         }
+
+        private static let weak = Array("W/".utf8)
 
         fileprivate func equals(_ head: Head) -> Bool {
             before.count == head.before.count && after.count == head.after.count

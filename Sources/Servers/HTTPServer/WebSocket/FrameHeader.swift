@@ -4,6 +4,8 @@ package import NIOCore
 enum FrameHeader {
     static let text: UInt8 = 0x81
     static let binary: UInt8 = 0x82
+    /// Marks the first frame of a compressed message (RFC 7692 section 6).
+    static let compressed: UInt8 = 0x40
     static let close: UInt8 = 0x88
     static let ping: UInt8 = 0x89
     static let pong: UInt8 = 0x8A
@@ -36,6 +38,25 @@ enum FrameHeader {
 /// A complete text frame, encoded once for many connections.
 package struct EncodedTextFrame: Sendable {
     let bytes: ByteBuffer
+    /// The length of the text; nil unless it is compressed.
+    private(set) var plainBytes: Int?
+
+    /// Creates the frame of a compressed message.
+    /// - Parameter prefix: the text before the segment's body.
+    init(prefix: [UInt8], _ segment: DeflateSegment) {
+        let stored = DeflateBlocks.stored(prefix)
+        let length = stored.count + segment.messageEnd.readableBytes
+        var bytes = ByteBufferAllocator().buffer(capacity: length + FrameHeader.bytesMax)
+        withUnsafeTemporaryAllocation(byteCount: FrameHeader.bytesMax, alignment: 8) { header in
+            let size = FrameHeader.write(
+                FrameHeader.text | FrameHeader.compressed, length: length, to: header.baseAddress!)
+            _ = bytes.writeBytes(UnsafeRawBufferPointer(rebasing: header[..<size]))
+        }
+        bytes.writeBytes(stored)
+        bytes.writeImmutableBuffer(segment.messageEnd)
+        self.bytes = bytes
+        plainBytes = prefix.count + segment.plainBytes
+    }
 
     package init(text: ByteBuffer) {
         var bytes = ByteBufferAllocator().buffer(capacity: text.readableBytes + FrameHeader.bytesMax)

@@ -7,6 +7,8 @@ struct WebSocketAssembler {
         case none
         case text(ByteBuffer)
         case binary(ByteBuffer)
+        /// A message to be decompressed, and then passed to `whole`.
+        case compressed(isText: Bool, ByteBuffer)
         /// Requires a pong with the same payload.
         case ping(ByteBuffer)
         /// The peer's code, 1005 when it gave none.
@@ -23,10 +25,12 @@ struct WebSocketAssembler {
 
     private final class Partial {
         let isText: Bool
+        let isCompressed: Bool
         var bytes: ByteBuffer
         var fragments = 1
-        init(isText: Bool, bytes: ByteBuffer) {
+        init(isText: Bool, isCompressed: Bool, bytes: ByteBuffer) {
             self.isText = isText
+            self.isCompressed = isCompressed
             self.bytes = bytes
         }
     }
@@ -34,8 +38,12 @@ struct WebSocketAssembler {
     /// The bytes of the incomplete message.
     var heldBytes: Int { partial?.bytes.readableBytes ?? 0 }
 
-    mutating func add(_ frame: WebSocketFrame, bytesMax: Int) -> Outcome {
-        guard let key = frame.maskKey, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return .fail(1002) }
+    /// - Parameter allowsCompressed: whether RSV1 may mark a compressed message (RFC 7692 section 6).
+    mutating func add(_ frame: WebSocketFrame, bytesMax: Int, allowsCompressed: Bool = false) -> Outcome {
+        guard let key = frame.maskKey, !frame.rsv2, !frame.rsv3 else { return .fail(1002) }
+        if frame.rsv1 {
+            guard allowsCompressed, frame.opcode == .text || frame.opcode == .binary else { return .fail(1002) }
+        }
         var payload = frame.data
         if payload.readableBytes > 0 { payload.webSocketUnmask(key) }
         switch frame.opcode {
@@ -46,8 +54,8 @@ struct WebSocketAssembler {
             guard partial == nil else { return .fail(1002) }
             let isText = frame.opcode == .text
             guard payload.readableBytes <= bytesMax else { return .fail(1009) }
-            if frame.fin { return Self.whole(isText: isText, payload) }
-            partial = Partial(isText: isText, bytes: payload)
+            if frame.fin { return Self.whole(isText: isText, isCompressed: frame.rsv1, payload) }
+            partial = Partial(isText: isText, isCompressed: frame.rsv1, bytes: payload)
             return .none
         case .continuation:
             guard let partial else { return .fail(1002) }
@@ -58,12 +66,14 @@ struct WebSocketAssembler {
             partial.bytes.writeBuffer(&payload)
             guard frame.fin else { return .none }
             self.partial = nil
-            return Self.whole(isText: partial.isText, partial.bytes)
+            return Self.whole(isText: partial.isText, isCompressed: partial.isCompressed, partial.bytes)
         default: return .fail(1002)
         }
     }
 
-    private static func whole(isText: Bool, _ bytes: ByteBuffer) -> Outcome {
+    /// Checks a complete message.
+    static func whole(isText: Bool, isCompressed: Bool, _ bytes: ByteBuffer) -> Outcome {
+        if isCompressed { return .compressed(isText: isText, bytes) }
         if !isText { return .binary(bytes) }
         return isUTF8(bytes) ? .text(bytes) : .fail(1007)
     }

@@ -7,6 +7,17 @@ extension WebSocketConnection {
         send(FrameHeader.text, prefix: [], shared: text, suffix: [])
     }
 
+    /// Sends one text frame with a result for this connection alone, compressed if the client accepts that.
+    package func send(result text: ByteBuffer) {
+        if let deflateWindow, let compression = transport.table.compression, isOpen,
+            case .compressed(let segment) = compression.segment(of: text, deflateWindow)
+        {
+            sendCompressed(prefix: [], segment)
+        } else {
+            send(text: text)
+        }
+    }
+
     /// Sends one binary frame.
     package func send(binary: ByteBuffer) {
         send(FrameHeader.binary, prefix: [], shared: binary, suffix: [])
@@ -18,10 +29,50 @@ extension WebSocketConnection {
         send(FrameHeader.text, prefix: prefix, shared: shared, suffix: suffix)
     }
 
-    /// Sends a frame that is identical for many connections.
+    /// Sends one text frame with the payload `prefix` and `shared`. The body is compressed once for all connections.
+    package func send(prefix: [UInt8], shared: SharedBody) {
+        if let segment = segment(of: shared) {
+            sendCompressed(prefix: prefix, segment)
+        } else {
+            send(FrameHeader.text, prefix: prefix, shared: shared.bytes, suffix: [])
+        }
+    }
+
+    /// Returns a frame with `prefix` and `shared`, for many connections with the same window; nil if this connection
+    /// gets the body as it is.
+    package func compressedFrame(prefix: @autoclosure () -> [UInt8], shared: SharedBody) -> EncodedTextFrame? {
+        segment(of: shared).map { EncodedTextFrame(prefix: prefix(), $0) }
+    }
+
+    private func segment(of shared: SharedBody) -> DeflateSegment? {
+        guard let deflateWindow, let compression = transport.table.compression else { return nil }
+        return shared.segment(deflateWindow, compression)
+    }
+
+    /// Sends a frame that is identical for many connections. A compressed one is for those with its window.
     package func send(_ frame: EncodedTextFrame) {
         eventLoopAssert()
-        if isOpen { transport.write(frame.bytes) }
+        guard isOpen else { return }
+        if let plainBytes = frame.plainBytes {
+            transport.table.compression?.sent(plainBytes: plainBytes, sentBytes: frame.byteCount)
+        }
+        transport.write(frame.bytes)
+    }
+
+    private func sendCompressed(prefix: [UInt8], _ segment: DeflateSegment) {
+        eventLoopAssert()
+        guard isOpen else { return }
+        let stored = DeflateBlocks.storedBytes(prefix.count)
+        let length = stored + segment.messageEnd.readableBytes
+        withUnsafeTemporaryAllocation(byteCount: FrameHeader.bytesMax + stored, alignment: 8) { head in
+            let size = FrameHeader.write(
+                FrameHeader.text | FrameHeader.compressed, length: length, to: head.baseAddress!)
+            prefix.withUnsafeBytes { if $0.count > 0 { DeflateBlocks.store($0, to: head.baseAddress! + size) } }
+            transport.table.compression?.sent(
+                plainBytes: prefix.count + segment.plainBytes, sentBytes: size + length)
+            transport.write(
+                head: UnsafeRawBufferPointer(rebasing: head[..<(size + stored)]), shared: segment.messageEnd, tail: [])
+        }
     }
 
     /// Gathers the sends of `body` into as few system calls as possible.

@@ -8,7 +8,8 @@ import Pacing
 /// Bound to its event loop: call every method there (asserted in debug builds). `Sendable` so that other threads can
 /// pass it to `eventLoop.execute`.
 ///
-/// This file contains the connection's life; `WebSocketConnection+Sending` writes the frames.
+/// This file contains the connection's life; `WebSocketConnection+Sending` writes the frames and
+/// `WebSocketConnection+Inflating` decompresses messages.
 package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the event loop.
 
@@ -26,6 +27,8 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     /// A number that is unique in this server.
     package let id: UInt64
     let transport: Transport
+    /// The window of compressed messages; nil: the client offered no compression.
+    package let deflateWindow: DeflateWindow?
     private var handler: (any WebSocketHandler)?
     private var phase = Phase.open
     private var deadlineMs: Int64
@@ -34,10 +37,11 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     private var heldBytes = 0
     private var lingerBytesLeft = 0
     private var readIsDue = false
-    private let throttle: InputThrottle
+    let throttle: InputThrottle
 
-    init(transport: Transport) {
+    init(transport: Transport, deflateWindow: DeflateWindow? = nil) {
         self.transport = transport
+        self.deflateWindow = deflateWindow
         let configuration = transport.table.context.configuration
         id = transport.table.context.nextWebSocketID()
         throttle = InputThrottle(
@@ -52,9 +56,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
 
     static func install(
         on transport: Transport, pipeline: ChannelPipeline.SynchronousOperations, greeting: ByteBuffer,
-        _ makeHandler: (WebSocketConnection) -> any WebSocketHandler
+        deflate: MessageDeflate?, _ makeHandler: (WebSocketConnection) -> any WebSocketHandler
     ) throws {
-        let connection = WebSocketConnection(transport: transport)
+        let connection = WebSocketConnection(transport: transport, deflateWindow: deflate?.window)
         let configuration = transport.table.context.configuration
         try pipeline.addHandlers([
             ByteToMessageHandler(
@@ -115,20 +119,29 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
         switch throttle.arrived() {
         case .within: break
-        case .over: throttle.pause { [weak self] in if let self, readIsDue { readIfWanted() } }
+        case .over: pauseReading()
         case .excessive: return fail(1008, "too many messages")
         }
         let maximum = transport.table.context.configuration.webSocketFrameBytesMax
-        let outcome = message.add(frame, bytesMax: maximum)
+        let outcome = message.add(frame, bytesMax: maximum, allowsCompressed: deflateWindow != nil)
         hold(frameBytes: 0)
+        perform(outcome)
+    }
+
+    func perform(_ outcome: WebSocketAssembler.Outcome) {
         switch outcome {
         case .none: break
         case .text(let text): if case .open = phase { handler?.received(text: text) }
         case .binary(let binary): if case .open = phase { handler?.received(binary: binary) }
+        case .compressed(let isText, let payload): if case .open = phase { inflate(payload, isText: isText) }
         case .ping(let payload): if case .open = phase { sendControl(FrameHeader.pong, payload.readableBytesView) }
         case .close(let code): peerClosed(code)
         case .fail(let code): fail(code)
         }
+    }
+
+    func pauseReading() {
+        throttle.pause { [weak self] in if let self, readIsDue { readIfWanted() } }
     }
 
     /// Counts the bytes of an incomplete message against the server's body budget.
@@ -174,7 +187,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     /// Fails the connection (section 7.1.7): sends the code and does not wait for the peer's close frame.
-    private func fail(_ code: UInt16, _ reason: String = "") {
+    func fail(_ code: UInt16, _ reason: String = "") {
         switch phase {
         case .open, .awaitingPong:
             transport.table.context.counters.peerErrorsTotal.increment()

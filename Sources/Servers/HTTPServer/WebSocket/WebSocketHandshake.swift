@@ -20,6 +20,11 @@ struct WebSocketHandshake {
         head.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
     }
 
+    /// `Sec-WebSocket-Extensions`, several joined by commas.
+    var offeredExtensions: String {
+        head.headers["sec-websocket-extensions"].joined(separator: ",")
+    }
+
     /// Returns `Sec-WebSocket-Accept` and the chosen subprotocol.
     func responseHeaders(subprotocol: String?, on channel: any Channel) -> HTTPHeaders {
         var headers = HTTPHeaders()

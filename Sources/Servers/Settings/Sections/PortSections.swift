@@ -44,6 +44,19 @@ package struct HTTPSection: SettingSection {
     package let grpcIdleTimeoutMs = Setting.duration(
         "http.grpc.idleTimeoutMs", 5 * minute, in: 100...24 * hour,
         "Time after which a gRPC connection without calls is closed with GOAWAY.")
+    package let compressionOn = Setting.bool(
+        "http.compression.on", true,
+        "Compresses results for clients that accept it: permessage-deflate for WebSockets, gzip for HTTP.")
+    package let compressionBodyBytesMin = Setting.bytes(
+        "http.compression.bodyBytesMin", kib, in: 64...mib, "Size of a result below which it is sent as it is.")
+    package let compressionBodyBytesMax = Setting.bytes(
+        "http.compression.bodyBytesMax", 2 * mib, in: mib...64 * mib,
+        "Size of a result past which it is sent as it is; compressing it would delay others.")
+    package let compressionLevel = Setting.int(
+        "http.compression.level", 1, in: 1...9, "zlib's level; 1 is the fastest.")
+    package let compressionBytesPerSecond = Setting.bytes(
+        "http.compression.bytesPerSecond", 16 * mib, in: 64 * kib...kib * mib,
+        "Bytes of results that each event loop compresses per second; results beyond that are sent as they are.")
     package let tlsCertificateFile = Setting.optional(
         "http.tls.certificateFile",
         "PEM file with the port's certificate chain; empty: no TLS. Reloaded when it changes.")

@@ -10,6 +10,8 @@ import Testing
         for position in [nil, SessionFixture.position(17, epoch: 1732)] {
             let tag = EntityTag(KnownResult(digest: digest, position: position), of: key)
             #expect(EntityTag(ifNoneMatch: tag.description) == tag)
+            #expect(EntityTag(ifNoneMatch: tag.weak) == tag && EntityTag.isWeak(ifNoneMatch: tag.weak))
+            #expect(!EntityTag.isWeak(ifNoneMatch: tag.description))
             #expect(EntityTag(bare: tag.bare) == tag)
             #expect(tag.description == "\"\(tag.bare)\"")
         }
@@ -89,5 +91,15 @@ import Testing
 
     @Test func theKeepAliveIsAComment() {
         #expect(text(ServerSentEvent.keepAlive) == ":\n\n")
+    }
+
+    @Test(
+        arguments: [
+            (nil, false), ("", false), ("json-patch", false), ("json-patch, gzip", true),
+            ("GZIP ;q=0.5, json-patch", true),
+            ("gzipped", false),
+        ] as [(String?, Bool)])
+    func patchesMayBeCompressedOnRequest(_ header: String?, _ accepts: Bool) {
+        #expect(Preferences.acceptsCompressedDelta(header) == accepts)
     }
 }

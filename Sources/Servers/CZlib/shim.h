@@ -1,0 +1,3 @@
+#pragma once
+// zlib's own header; the include folder comes from pkg-config.
+#include <zlib.h>
