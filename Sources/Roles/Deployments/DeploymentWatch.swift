@@ -13,7 +13,18 @@ import Synchronization
 package struct DeploymentError: Error, Sendable, CustomStringConvertible {
     package let description: String
     /// Whether the database was unreachable, so that a later call can succeed.
-    package var isTransient = false
+    package let isTransient: Bool
+
+    fileprivate init(_ failure: DeploymentFollower<Catalog>.LookFailure) {
+        switch failure {
+        case .unreadable(let unreadable):
+            description = "the deployments cannot be read: \(unreadable.reason)"
+            isTransient = unreadable.isTransient
+        case .unservable(let problem):
+            description = problem
+            isTransient = false
+        }
+    }
 }
 
 /// Performs `DeploymentFollower` on the deployments of the cluster: compiles versions, swaps the catalogs, and reports
@@ -58,14 +69,7 @@ package final class DeploymentWatch: Sendable {
         logger: Logger
     ) async throws(DeploymentError) -> DeploymentWatch {
         let watch = DeploymentWatch(store, folder, catalog, node, settings, logger)
-        switch await watch.end(of: { $0.start() }) {
-        case .unreadable(let unreadable):
-            throw DeploymentError(
-                description: "the deployments cannot be read: \(unreadable.reason)",
-                isTransient: unreadable.isTransient)
-        case .unservable(let problem): throw DeploymentError(description: problem)
-        case nil: break
-        }
+        if let failure = await watch.end(of: { $0.start() }) { throw DeploymentError(failure) }
         let served = watch.catalogs.set.current.version
         if served != folder.version {
             logger.notice(
@@ -114,8 +118,9 @@ package final class DeploymentWatch: Sendable {
         }
     }
 
-    /// Polls now. Returns when everything stored before the call is served; unreadable deployments change nothing.
-    package func poll() async { _ = await end(of: { $0.look() }) }
+    /// Polls now. Returns when everything stored before the call is served, or why it is not.
+    @discardableResult
+    package func poll() async -> DeploymentError? { await end(of: { $0.look() }).map(DeploymentError.init) }
 
     /// Returns when the look has ended.
     private func end(

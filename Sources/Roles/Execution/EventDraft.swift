@@ -25,8 +25,8 @@ struct EventDraft: Sendable {
         guard !envelope.shards.isEmpty else { return nil }
         let event = MutationEvent(
             id: envelope.eventID, operation: operation, variables: variables,
-            auth: envelope.authReads.project(auth) ?? .null, keysWritten: keysWritten(), traceID: envelope.traceID,
-            committedAtMs: clock.nowMs())
+            auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten(),
+            traceID: envelope.traceID, committedAtMs: clock.nowMs())
         return OutboxRow(event, shards: envelope.shards)
     }
 }

@@ -27,7 +27,7 @@ package actor FanoutWorker {
 
     private let broker: any Broker
     let catalogs: ServedCatalogs
-    private let loadCatalogs: @Sendable () async -> Void
+    private let loadCatalogs: @Sendable () async -> String?
     private let readNodes: @Sendable () -> Void
     let queries: QueryExecutor
     private let epochs: ShardEpochs
@@ -42,12 +42,12 @@ package actor FanoutWorker {
     private var drains: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - loadCatalogs: loads the versions now in service into `catalogs`.
+    ///   - loadCatalogs: loads the versions now in service into `catalogs`. Returns why that failed, nil if it did not.
     ///   - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
         shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger,
-        loadCatalogs: @escaping @Sendable () async -> Void = {},
+        loadCatalogs: @escaping @Sendable () async -> String? = { nil },
         onNodesOrLeasesChanged: @escaping @Sendable () -> Void = {}
     ) {
         self.broker = broker
@@ -146,8 +146,8 @@ package actor FanoutWorker {
             machine.databaseAnswered(id, reply, timeline: queries.databaseTimeline, nowMs: clock.nowMs()))
     }
 
-    private func catalogsLoaded(_ id: WorkerMachine.CallID) {
-        perform(machine.catalogsLoaded(id, nowMs: clock.nowMs()))
+    private func catalogsLoaded(_ id: WorkerMachine.CallID, problem: String?) {
+        perform(machine.catalogsLoaded(id, problem: problem, nowMs: clock.nowMs()))
     }
 
     private func batchAppended(_ id: WorkerMachine.CallID, _ answer: Result<[StreamID], BrokerError>) {
@@ -164,11 +164,7 @@ package actor FanoutWorker {
             switch effect {
             case .broker(let id, let call): Task { self.brokerAnswered(id, await broker.answer(call)) }
             case .database(let id, let call): Task { self.databaseAnswered(id, await epochs.answer(call)) }
-            case .loadCatalogs(let id):
-                Task {
-                    await self.loadCatalogs()
-                    self.catalogsLoaded(id)
-                }
+            case .loadCatalogs(let id): Task { self.catalogsLoaded(id, problem: await self.loadCatalogs()) }
             case .run(let id, let batch): run(id, batch)
             case .append(let id, let entries) where entries.messageCount <= Self.shortBatchMax:
                 append(id, entries)

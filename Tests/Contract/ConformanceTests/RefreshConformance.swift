@@ -121,9 +121,10 @@ private struct Case {
             generated += 1
             return "0000000000004000800000000000" + String(generated + 4_096, radix: 16)
         }
+        let authReads = catalog.authReadsOfConditions(on: operation.reference)
         return MutationEvent(
             id: "e", operation: operation.reference, variables: variables,
-            auth: catalog.authReadsOfConditions(on: operation.reference).project(side.auth) ?? .null,
+            auth: authReads.project(side.auth) ?? .null, authParts: authReads,
             keysWritten: call.keysWritten, traceID: "t", committedAtMs: 1)
     }
 

@@ -293,8 +293,9 @@ struct DeploymentWatchTests {
         try await with { fixture in
             try await fixture.deploy(Self.first)
             let watch = try await fixture.watch()
+            #expect(await watch.poll() == nil)
             await fixture.pool.stop()
-            await watch.poll()
+            #expect(await watch.poll() != nil)
             #expect(served(watch).first == Self.first.version)
             #expect(!watch.problem.isEmpty)
         }

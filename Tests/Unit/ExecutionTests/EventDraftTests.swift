@@ -22,6 +22,15 @@ import Testing
         #expect(event.variables == ["n": 1])
         // Only what conditions read leaves the node.
         #expect(event.auth == .null)
+        #expect(event.authParts == .nothing)
+    }
+
+    @Test func theEventRecordsWhichPartsOfAuthItTells() throws {
+        var reads = AuthReads.nothing
+        reads.add(path: ["token", "org"])
+        let row = try #require(draft([ShardID(3)], reads).row(keysWritten: []))
+        let event = try MutationEvent(encoded: row.event)
+        #expect(event.auth == ["token": [:]] && event.authParts == reads)
     }
 
     @Test func aMutationThatRefreshesNothingHasNoRow() {

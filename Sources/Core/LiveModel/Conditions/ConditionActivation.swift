@@ -12,6 +12,17 @@ package struct ConditionActivation: Activation {
         ],
         nullSafePaths: [["request", "auth"], ["mutation", "auth"]], allowNilLiteral: true)
 
+    /// Returns the path below `auth` that an attribute of one side, `request` or `mutation`, reads: `[]` is auth
+    /// itself, nil something else.
+    package static func authPath(_ attribute: AttributePath, of side: String) -> ArraySlice<String>? {
+        guard attribute.root == side else { return nil }
+        switch attribute.fields.first {
+        case "auth": return attribute.fields.dropFirst()
+        case nil: return []
+        default: return nil
+        }
+    }
+
     package var request: Value
     package var mutation: Value
 

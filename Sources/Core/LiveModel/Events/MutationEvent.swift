@@ -12,6 +12,9 @@ package struct MutationEvent: Sendable, Hashable {
     package var variables: JSONObject
     /// The writer's `auth`, reduced to what conditions on this mutation read; null if signed out.
     package var auth: JSONValue
+    /// The parts of the writer's `auth` that `auth` tells. Nil in events of nodes that did not record them: these count
+    /// as telling everything.
+    package var authParts: AuthReads?
     /// The rows that the mutation wrote by primary key.
     package var keysWritten: [EntityKey]
     /// The trace of the mutation's request, carried to every delivery.
@@ -20,13 +23,14 @@ package struct MutationEvent: Sendable, Hashable {
     package var committedAtMs: Int64
 
     package init(
-        id: String, operation: OperationReference, variables: JSONObject, auth: JSONValue, keysWritten: [EntityKey],
-        traceID: String, committedAtMs: Int64
+        id: String, operation: OperationReference, variables: JSONObject, auth: JSONValue,
+        authParts: AuthReads? = nil, keysWritten: [EntityKey], traceID: String, committedAtMs: Int64
     ) {
         self.id = id
         self.operation = operation
         self.variables = variables
         self.auth = auth
+        self.authParts = authParts
         self.keysWritten = keysWritten
         self.traceID = traceID
         self.committedAtMs = committedAtMs
@@ -48,6 +52,10 @@ extension MutationEvent {
         writer.append(variables)
         writer.raw(#","auth":"#)
         writer.append(auth)
+        if let authParts {
+            writer.raw(#","authParts":"#)
+            writer.append(authParts.names)
+        }
         writer.raw(#","keys":["#)
         for (number, key) in keysWritten.enumerated() {
             writer.raw(number == 0 ? "[" : ",[")
@@ -77,7 +85,36 @@ extension MutationEvent {
             id: try object.string("id"),
             operation: OperationReference(
                 connector: try object.string("connector"), operation: try object.string("operation")),
-            variables: try object.object("variables"), auth: object["auth"] ?? .null, keysWritten: keys,
+            variables: try object.object("variables"), auth: object["auth"] ?? .null,
+            authParts: try object["authParts"].map(AuthReads.init(names:)), keysWritten: keys,
             traceID: try object.string("trace"), committedAtMs: try object.int("at"))
+    }
+}
+
+/// The form in an event: a list of names, `uid`, `token` (all of it), `token.<claim>`, and `auth` if only whether the
+/// writer is signed in is read.
+extension AuthReads {
+    fileprivate static let claimPrefix = "token."
+
+    fileprivate var names: JSONValue {
+        var names: [JSONValue] = []
+        if uid { names.append("uid") }
+        if wholeToken { names.append("token") } else { names += claims.map { .string(Self.claimPrefix + $0) } }
+        if presence, names.isEmpty { names.append("auth") }
+        return .array(names)
+    }
+
+    /// A name that is not known counts as `auth`: a later version may have more.
+    fileprivate init(names: JSONValue) throws(MessageError) {
+        guard case .array(let names) = names else { throw MessageError(field: "authParts") }
+        self.init()
+        for name in names {
+            guard let name = name.stringValue else { throw MessageError(field: "authParts") }
+            if name.utf8.starts(with: Self.claimPrefix.utf8) {
+                add(path: ["token", String(Substring(name.utf8.dropFirst(Self.claimPrefix.utf8.count)))])
+            } else {
+                add(path: [name])
+            }
+        }
     }
 }

@@ -58,6 +58,17 @@ package struct AuthReads: Hashable, Sendable {
         claims = Set(claims).union(other.claims).sorted()
     }
 
+    /// Whether a path below `auth` is among what is read.
+    package func includes(path: some Collection<String>) -> Bool {
+        var rest = path.makeIterator()
+        switch rest.next() {
+        case nil: return uid && wholeToken
+        case "uid": return uid
+        case "token": return wholeToken || rest.next().map { claims.contains($0) } ?? false
+        default: return presence
+        }
+    }
+
     /// Returns the parts of `auth` that are read: `nil` if none is, `null` if signed out, otherwise `{uid?, token?}`.
     package func project(_ auth: Auth?) -> JSONValue? {
         guard presence else { return nil }

@@ -43,12 +43,8 @@ package struct RefreshRules: Sendable {
     package func authReads(of side: String, where isIncluded: (Trigger) -> Bool = { _ in true }) -> AuthReads {
         var reads = AuthReads.nothing
         for trigger in triggers where isIncluded(trigger) {
-            for attribute in trigger.condition?.attributes ?? [] where attribute.root == side {
-                switch attribute.fields.first {
-                case "auth": reads.add(path: attribute.fields.dropFirst())
-                case nil: reads.add(path: [String]())
-                default: break
-                }
+            for attribute in trigger.condition?.attributes ?? [] {
+                if let path = ConditionActivation.authPath(attribute, of: side) { reads.add(path: path) }
             }
         }
         return reads

@@ -17,11 +17,31 @@ enum ConditionOutcome: Sendable {
         self = holds ? .yes : .no
     }
 
+    /// The outcome for an event. Operands of `&&` that read a part of the writer's `auth` which the event does not tell
+    /// are errors.
+    init(_ condition: Program, of event: MutationEvent, _ activation: ConditionActivation) {
+        if let decidable = event.decidable(of: condition) {
+            self = ConditionOutcome.error.and(ConditionPlan.evaluate(decidable, activation))
+        } else {
+            self.init(condition, activation)
+        }
+    }
+
     func and(_ other: ConditionOutcome) -> ConditionOutcome {
         switch (self, other) {
         case (.no, _), (_, .no): .no
         case (.error, _), (_, .error): .error
         case (.yes, .yes): .yes
         }
+    }
+}
+
+extension MutationEvent {
+    /// Returns the operands of the condition's outermost `&&` that can be evaluated although others read a part of the
+    /// writer's `auth` that the event does not tell; nil if it tells all.
+    ///
+    /// A node that was suspended may publish by catalogs without the condition, which reads more than they do.
+    func decidable(of condition: Program) -> [Program]? {
+        tells(condition) ? nil : condition.conjuncts.map(\.program).filter(tells)
     }
 }

@@ -71,7 +71,7 @@ package struct RuleIndex: Sendable {
             for id in ids {
                 var errors = 0
                 triggers[id]?.match(
-                    mutation: mutation, request: { rules[$0]?.request ?? .null },
+                    event, mutation: mutation, request: { rules[$0]?.request ?? .null },
                     found: { causes[$0, default: []].insert(.trigger) }, errors: &errors)
                 if errors > 0 { conditionErrors[id] = errors }
             }
@@ -88,7 +88,7 @@ package struct RuleIndex: Sendable {
         let activation = ConditionActivation(request: rules.request, mutation: event.conditionValue)
         return candidates.contains { trigger in
             guard let condition = trigger.condition else { return true }
-            return ConditionOutcome(condition, activation) != .no
+            return ConditionOutcome(condition, of: event, activation) != .no
         }
     }
 }

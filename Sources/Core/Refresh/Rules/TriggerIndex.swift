@@ -58,12 +58,24 @@ struct TriggerIndex: Sendable {
         }
     }
 
-    /// - Parameter request: returns the `request` value of a member that does not store it.
+    /// - Parameters:
+    ///   - mutation: the condition value of `event`.
+    ///   - request: returns the `request` value of a member that does not store it.
     func match(
-        mutation: Value, request: (Int32) -> Value, found: (Int32) -> Void, errors: inout Int
+        _ event: MutationEvent, mutation: Value, request: (Int32) -> Value, found: (Int32) -> Void,
+        errors: inout Int
     ) {
         everybody.forEach(found)
         guard let plan, !members.isEmpty else { return }
+        if let decidable = event.decidable(of: plan.whole) {
+            for (slot, member) in members {
+                let activation = ConditionActivation(request: member.request ?? request(slot), mutation: mutation)
+                if case .no = ConditionPlan.evaluate(decidable, activation) { continue }
+                errors += 1
+                found(slot)
+            }
+            return
+        }
         let eventOnly = ConditionActivation(request: .null, mutation: mutation)
         let eventSide = ConditionPlan.evaluate(plan.eventSide, eventOnly)
         if case .no = eventSide { return }

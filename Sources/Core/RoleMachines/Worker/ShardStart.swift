@@ -43,8 +43,9 @@ struct ShardStart: Sendable {
     /// catalogs it would refuse the new version's queries.
     func begin() -> Action { .loadCatalogs }
 
-    mutating func catalogsLoaded() -> Action {
+    mutating func catalogsLoaded(problem: String?) -> Action {
         guard case .loadingCatalogs = step else { preconditionFailure("catalogs loaded during \(step) of \(shard)") }
+        if let problem { return .fail("the catalogs could not be loaded: \(problem)") }
         step = .readingEpoch
         return .database(.readEpochs(shard))
     }

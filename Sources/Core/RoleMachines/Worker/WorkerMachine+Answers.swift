@@ -62,11 +62,13 @@ extension WorkerMachine {
         return takeEffects()
     }
 
-    package mutating func catalogsLoaded(_ id: CallID, nowMs: Int64) -> [Effect] {
+    /// - Parameter problem: the reason that the catalogs may be outdated; nil if they are not. The shard is then given
+    ///   back and started again later.
+    package mutating func catalogsLoaded(_ id: CallID, problem: String?, nowMs: Int64) -> [Effect] {
         guard let pending = endCall(id) else { return [] }
         guard case .start(var start) = pending else { preconditionFailure("catalogs do not answer \(pending)") }
         guard isCurrent(start) else { return takeEffects() }
-        let action = start.catalogsLoaded()
+        let action = start.catalogsLoaded(problem: problem)
         go(on: start, action, nowMs: nowMs)
         return takeEffects()
     }

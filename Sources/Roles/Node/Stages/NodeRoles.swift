@@ -63,7 +63,7 @@ struct NodeRoles: Sendable {
             epochs: epochs(node, storage),
             shardCount: node.settings.cluster.shardCount, settings: node.workerSettings, clock: node.clock,
             logger: node.logger,
-            loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll() },
+            loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll()?.description },
             onNodesOrLeasesChanged: { [membership = cluster.membership] in membership.wake() })
     }
 

@@ -10,6 +10,8 @@ final class SimulatedDeployments {
     private static let pollMs: Int64 = 700
     /// The maximum time to compile a version.
     private static let compileMaxMs: Int64 = 1_500
+    /// How long reads of the history fail at a time.
+    private static let refusalMs: Int64 = 2_000
     /// The most versions served besides the current one.
     static let othersMax = 4
 
@@ -18,7 +20,7 @@ final class SimulatedDeployments {
     private var generations = ServedGenerations(0)
     let catalogs = SharedCatalogs(SimulatedCatalogs(current: 1, generation: 0))
     /// What awaits the end of a look, by the look's number.
-    private var waiting: [(look: UInt64, then: () -> Void)] = []
+    private var waiting: [(look: UInt64, then: (String?) -> Void)] = []
     /// The greatest deployment in an entry that this process wrote.
     private var reportedMax: Int64 = 0
 
@@ -70,11 +72,11 @@ final class SimulatedDeployments {
 
     /// Looks again and again.
     func follow(ended: @escaping () -> Void = {}) {
-        process.every(Self.pollMs) { [weak self] in self?.look(then: ended) }
+        process.every(Self.pollMs) { [weak self] in self?.look { _ in ended() } }
     }
 
-    /// - Parameter then: called when everything stored before this call is served, or could not be read.
-    func look(then: @escaping () -> Void) {
+    /// - Parameter then: called when everything stored before this call is served, or with the reason that it is not.
+    func look(then: @escaping (String?) -> Void) {
         let (number, effects) = follower.look()
         waiting.append((number, then))
         perform(effects)
@@ -115,7 +117,8 @@ final class SimulatedDeployments {
                 $0.deployments.history(nowMs: timeline.nowMs)
             } then: { [weak self] outcome in
                 guard let self else { return }
-                answered(call, outcome.deployments) { $0.historyRead(call, $1) }
+                let history = isRefused ? .failure(Self.refused) : outcome.deployments
+                answered(call, history) { $0.historyRead(call, $1) }
             }
         case .noteFolder(let call): answered(call, .success(())) { $0.folderNoted(call, $1) }
         case .compile(let call, let version):
@@ -128,8 +131,18 @@ final class SimulatedDeployments {
             if let failure { process.world.note("\(process.name) looked in vain: \(failure)") }
             let ended = waiting.filter { $0.look <= number }
             waiting.removeAll { $0.look <= number }
-            for waiter in ended { waiter.then() }
+            for waiter in ended { waiter.then(failure.map { "\($0)" }) }
         }
+    }
+
+    private static let refused = DeploymentsUnreadable("Postgres refuses", isTransient: false)
+
+    /// Whether the history cannot be read for a while although Postgres can be reached.
+    private var isRefused: Bool {
+        // Not drawn from the timeline, so that other faults stay where they are.
+        let period = UInt64(process.timeline.nowMs / Self.refusalMs)
+        let number = period &* 31 &+ process.world.seed &* 7 &+ UInt64(process.identity.processID) &* 3
+        return process.world.hasFaults && number % 8 == 0
     }
 
     /// Hands an answer to the follower, from time to time twice.

@@ -76,6 +76,19 @@ import Testing
         #expect(reads([["token"], ["token", "org"]]).project(auth) == ["token": whole])
     }
 
+    @Test func aPathIsIncludedIfItIsReadWhole() {
+        let paths = [
+            [], ["uid"], ["token"], ["token", "org"], ["token", "org", "id"], ["token", "email"], ["other"],
+        ]
+        func included(_ read: [[String]]) -> [[String]] { paths.filter { reads(read).includes(path: $0) } }
+        #expect(included([]) == [])
+        #expect(included([["uid"]]) == [["uid"], ["other"]])
+        #expect(included([["token", "org"]]) == [["token", "org"], ["token", "org", "id"], ["other"]])
+        #expect(included([["token"]]) == Array(paths[2...]))
+        #expect(included([[]]) == paths)
+        #expect(included([["other"]]) == [["other"]])
+    }
+
     @Test func signedOutIsNullAsSoonAsAnythingIsRead() {
         for path in [[], ["uid"], ["token"], ["token", "org"]] { #expect(reads([path]).project(nil) == .null) }
     }

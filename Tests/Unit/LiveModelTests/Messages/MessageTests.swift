@@ -15,6 +15,38 @@ import Testing
         #expect(try MutationEvent(encoded: signedOut.encoded) == signedOut)
     }
 
+    private static let parts: [([[String]], String)] = [
+        ([], "[]"), ([["uid"]], #"["uid"]"#), ([["token"]], #"["token"]"#), ([[]], #"["uid","token"]"#),
+        ([["token", "org"], ["token", "a.b"], ["uid"]], #"["uid","token.a.b","token.org"]"#),
+        ([["other"]], #"["auth"]"#), ([["token", ""]], #"["token."]"#),
+    ]
+
+    @Test(arguments: parts)
+    func eventsTellWhichPartsOfAuthTheyHold(_ paths: [[String]], text: String) throws {
+        var event = Self.event
+        var parts = AuthReads.nothing
+        for path in paths { parts.add(path: path) }
+        event.authParts = parts
+        #expect(String(decoding: event.encoded, as: UTF8.self).contains(#","authParts":\#(text),"#))
+        #expect(try MutationEvent(encoded: event.encoded) == event)
+    }
+
+    @Test func eventsOfOtherVersionsAreRead() throws {
+        #expect(!String(decoding: Self.event.encoded, as: UTF8.self).contains("authParts"))
+        guard case .object(var object) = try JSONValue(parsing: Self.event.encoded) else { return #expect(Bool(false)) }
+        object["later"] = ["x": 1]
+        #expect(try MutationEvent(encoded: JSONValue.object(object).compactBytes) == Self.event)
+        object["authParts"] = ["tenant"]
+        let parts = try MutationEvent(encoded: JSONValue.object(object).compactBytes).authParts
+        #expect(parts?.presence == true && parts?.includes(path: ["uid"]) == false)
+        for malformed in [JSONValue.bool(true), [1]] {
+            object["authParts"] = malformed
+            #expect(throws: MessageError(field: "authParts")) {
+                try MutationEvent(encoded: JSONValue.object(object).compactBytes)
+            }
+        }
+    }
+
     @Test func eventsThatDifferInOneFieldAreDecodedApart() throws {
         var decoder = EventDecoder()
         var later = Self.event
@@ -64,10 +96,18 @@ import Testing
         .announce(
             gateway: NodeID("g"), query: ModelFixture.query(), known: nil,
             announcement: AnnouncementID(number: 1, reportsTimerRuns: true)),
+        .announce(
+            gateway: NodeID("g"), query: ModelFixture.query(), known: nil,
+            announcement: AnnouncementID(number: 2, client: ClientID(number: .max))),
         .withdraw(gateway: NodeID("g"), key: ModelFixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
         .summary(gateway: NodeID("g"), count: 0, fingerprint: 0, settled: StreamID(ms: 5, sequence: 6)),
     ]
+
+    @Test func clientsAreUsersOrAddressesAndTheSameOnEveryNode() {
+        #expect(ClientID(user: "192.0.2.1") != ClientID(address: "192.0.2.1"))
+        #expect(ClientID(user: "ann") == ClientID(number: Digest(of: Array("user ann".utf8)).prefix))
+    }
 
     @Test(arguments: messages)
     func controlMessagesSurviveARoundTrip(message: ControlMessage) throws {

@@ -16,7 +16,9 @@ import Testing
         "request.variables.missing == 1", "has(mutation.variables.a)",
         "(request.variables.a == 1 || mutation.variables.b == 'x')",
         "request.variables.a != mutation.variables.b", "mutation.variables.list == request.variables.list", "true",
-        "mutation.variables.a in [1, 'x']", "request.auth != null",
+        "mutation.variables.a in [1, 'x']", "request.auth != null", "mutation.auth == null",
+        "has(mutation.auth.token.org)", "!has(mutation.auth.uid)", "'org' in mutation.auth.token",
+        "request.auth == mutation.auth",
     ]
     private static let values: [JSONValue] = [
         .null, 0, 1, 1.0, 2.5, "x", "y", "", true, false, ["x"], [1, .null], ["k": 1],
@@ -37,6 +39,28 @@ import Testing
         case 2: ["uid": "u1", "token": ["org": 1]]
         default: ["uid": "u2", "token": ["org": 1.0]]
         }
+    }
+
+    /// Nil: not recorded.
+    private static func parts(_ random: inout SeededRandom) -> AuthReads? {
+        if Bool.random(using: &random) { return nil }
+        return RefreshFixture.authReads(
+            [[], ["uid"], ["token"], ["token", "org"], ["token", "other"]].filter { _ in
+                Int.random(in: 0..<4, using: &random) == 0
+            })
+    }
+
+    /// An event that tells of its writer only some parts, and the same event with all of them.
+    private static func event(_ random: inout SeededRandom) -> (told: MutationEvent, whole: MutationEvent) {
+        let auth = auth(&random)
+        let whole = RefreshFixture.event(
+            Bool.random(using: &random) ? "M" : "N", variables(&random), auth: auth,
+            keys: (0..<Int.random(in: 0...2, using: &random)).map { _ in key(&random) })
+        guard let parts = parts(&random) else { return (whole, whole) }
+        var told = whole
+        told.authParts = parts
+        told.auth = parts.project(RefreshFixture.query(auth: auth).projectedAuth) ?? .null
+        return (told, whole)
     }
 
     private static func key(_ random: inout SeededRandom) -> EntityKey {
@@ -69,9 +93,26 @@ import Testing
         private func evaluate(_ trigger: Trigger, _ rules: QueryRules, _ event: MutationEvent) -> Bool? {
             guard let condition = trigger.condition else { return true }
             let activation = ConditionActivation(request: rules.request, mutation: event.conditionValue)
+            let isKnown = condition.conjuncts.map { RuleIndexPropertyTests.isTold($0.program.source, by: event) }
+            if isKnown.contains(false) {
+                let isFalse = zip(condition.conjuncts, isKnown).contains { conjunct, isKnown in
+                    guard isKnown, case .bool(false)? = try? conjunct.program.evaluate(activation) else { return false }
+                    return true
+                }
+                return isFalse ? false : nil
+            }
             guard case .bool(let holds)? = try? condition.evaluate(activation) else { return nil }
             return holds
         }
+    }
+
+    private static func isTold(_ text: String, by event: MutationEvent) -> Bool {
+        guard let parts = event.authParts, text.contains("mutation.auth") else { return true }
+        if event.auth == .null, parts.presence { return true }
+        if text.contains("mutation.auth.uid") { return parts.uid }
+        if text.contains("mutation.auth.token.org") { return parts.wholeToken || parts.claims.contains("org") }
+        if text.contains("mutation.auth.token") { return parts.wholeToken }
+        return parts.uid && parts.wholeToken
     }
 
     @Test(arguments: 1...12)
@@ -104,14 +145,15 @@ import Testing
                 index.remove(slot)
                 naive.rules[slot] = nil
             default:
-                let event = RefreshFixture.event(
-                    Bool.random(using: &random) ? "M" : "N", Self.variables(&random), auth: Self.auth(&random),
-                    keys: (0..<Int.random(in: 0...2, using: &random)).map { _ in Self.key(&random) })
+                let (event, whole) = Self.event(&random)
                 let found = index.match(event)
                 let expected = naive.match(event)
                 let live = Dictionary(uniqueKeysWithValues: found.live.map { ($0.slot, $0.causes) })
                 try #require(live == expected.live, "seed \(seed), step \(step)")
                 try #require(found.conditionErrors == expected.errors, "seed \(seed), step \(step)")
+                try #require(
+                    index.match(whole).live.allSatisfy { live[$0.slot] != nil },
+                    "seed \(seed), step \(step): what the event does not tell must not keep a query from refreshing")
                 for (slot, rules) in naive.rules {
                     try #require(
                         RuleIndex.concerns(event, rules: rules) == (expected.live[slot] != nil),

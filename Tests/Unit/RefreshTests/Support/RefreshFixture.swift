@@ -39,12 +39,26 @@ enum RefreshFixture {
     }
 
     static func event(
-        _ mutation: String = "M", _ variables: JSONObject = [:], auth: JSONValue = .null, keys: [EntityKey] = [],
-        trace: String = "t", atMs: Int64 = 1
+        _ mutation: String = "M", _ variables: JSONObject = [:], auth: JSONValue = .null, parts: AuthReads? = nil,
+        keys: [EntityKey] = [], trace: String = "t", atMs: Int64 = 1
     ) -> MutationEvent {
         MutationEvent(
-            id: "e", operation: operation(mutation), variables: variables, auth: auth, keysWritten: keys,
-            traceID: trace, committedAtMs: atMs)
+            id: "e", operation: operation(mutation), variables: variables, auth: auth, authParts: parts,
+            keysWritten: keys, traceID: trace, committedAtMs: atMs)
+    }
+
+    /// An event whose publisher knew only conditions that read these paths below `auth`.
+    static func event(
+        _ mutation: String = "M", _ variables: JSONObject = [:], by writer: Auth?, telling paths: [[String]]
+    ) -> MutationEvent {
+        let parts = authReads(paths)
+        return event(mutation, variables, auth: parts.project(writer) ?? .null, parts: parts)
+    }
+
+    static func authReads(_ paths: [[String]]) -> AuthReads {
+        var reads = AuthReads.nothing
+        for path in paths { reads.add(path: path) }
+        return reads
     }
 
     static func id(_ ms: UInt64) -> StreamID { StreamID(ms: ms, sequence: 0) }

@@ -142,18 +142,21 @@ struct WorkerBench {
         case .database(_, .recordEpoch(let epoch, _)):
             recorded = epoch
             answer(.recorded(true))
-        case .catalogs(let id):
-            open.removeFirst()
-            take(machine.catalogsLoaded(id, nowMs: nowMs))
+        case .catalogs: loadCatalogs(problem: nil)
         }
     }
 
-    /// The oldest call fails, unless catalogs are loaded, which ends either way.
+    private mutating func loadCatalogs(problem: String?) {
+        guard case .catalogs(let id) = open.removeFirst() else { fatalError("no catalogs are loaded") }
+        take(machine.catalogsLoaded(id, problem: problem, nowMs: nowMs))
+    }
+
+    /// The oldest call fails.
     mutating func fail() {
         switch open[0] {
         case .broker: answer(WorkerMachine.BrokerReply.failed("cut off"))
         case .database: answer(WorkerMachine.DatabaseReply.failed("cut off"))
-        case .catalogs: succeed()
+        case .catalogs: loadCatalogs(problem: "cut off")
         }
     }
 
