@@ -384,8 +384,8 @@ let package = Package(
         tests(
             .unit, "HTTPServerTests",
             [
-                "CZlib", "HTTPServer", "LiveModel", "SeededRandom", "TestSupport", nio, nioHTTP, nioWebSocket,
-                logging,
+                "CZlib", "HTTPServer", "LiveModel", "Pacing", "SeededRandom", "TestSupport", nio, nioHTTP, nioWebSocket,
+                logging, .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(
             .unit, "GRPCTests",

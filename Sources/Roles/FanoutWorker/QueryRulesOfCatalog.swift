@@ -38,6 +38,6 @@ extension StoredOperation {
             triggers: triggers, lookupKeys: self.lookupKeys(variables: query.variables, auth: auth),
             everyMs: refresh.everyMs.map(Int64.init),
             request: RefreshRules.requestValue(variables: query.variables, projectedAuth: query.auth),
-            asksOtherServers: hasRemoteFields || hasEmbeddings)
+            otherServers: resolverAddresses + (hasEmbeddings ? ["embeddings"] : []))
     }
 }

@@ -48,11 +48,13 @@ package struct SessionMetrics: Sendable {
         case rate
         /// The node has its maximum of sessions.
         case full
+        /// The address began too many.
+        case address
     }
 
     let refused = Metric.counters(
         "freshet_sessions_refused_total", by: "reason", Refusal.self,
-        "sessions refused, because too many started at once or the node is full")
+        "sessions refused, because too many started at once, on the node or from one address, or the node is full")
 
     package init() {}
 }

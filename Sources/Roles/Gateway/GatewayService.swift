@@ -113,11 +113,12 @@ package final class GatewayService: Sendable {
     // MARK: Hubs
 
     func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool
+        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, client: ClientID?
     ) throws(RequestError) -> InterestMachine.Start {
         let nowMs = clock.nowMs()
         let (start, effects) = try machine.withLock { machine throws(RequestError) in
-            try machine.subscribed(hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, nowMs: nowMs)
+            try machine.subscribed(
+                hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, client: client, nowMs: nowMs)
         }
         perform(effects)
         return start

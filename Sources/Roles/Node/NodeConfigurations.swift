@@ -164,12 +164,25 @@ extension NodeContext {
             perUser: settings.gateway.sessionsPerUserMax, perAddress: settings.gateway.sessionsPerAddressMax)
         limits.subscriptions = .init(
             perUser: settings.gateway.subscriptionsPerUserMax, perAddress: settings.gateway.subscriptionsPerAddressMax)
+        limits.messagesPerAddress = .init(
+            perSecond: settings.gateway.messagesPerAddressPerSecond, burst: settings.gateway.messagesPerAddressBurst)
+        limits.startsPerAddress = .init(
+            perSecond: settings.gateway.acceptPerAddressPerSecond, burst: settings.gateway.acceptPerAddressBurst)
         limits.liveQueriesPerAddress = settings.gateway.liveQueriesPerAddressMax
         limits.lingerMs = Int64(settings.gateway.lingerMs)
         limits.requests = .init(
             perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
         limits.uncounted = AddressSet(settings.http.uncountedAddresses) ?? AddressSet()
         return limits
+    }
+
+    /// The rates of addresses.
+    var addressRates: AddressRates {
+        let limits = quotaLimits
+        let (uncounted, proxies) = (limits.uncounted, publicAPISettings.trustedProxies)
+        return AddressRates(
+            perSecond: limits.messagesPerAddress.perSecond, burst: limits.messagesPerAddress.burst,
+            isCounted: { !uncounted.contains($0) }, isProxy: { proxies.contains($0) })
     }
 
     var sessionAdmission: SessionAdmission {

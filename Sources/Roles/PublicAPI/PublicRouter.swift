@@ -25,6 +25,8 @@ package final class PublicRouter: HTTPHandler {
     /// The reason that the node is not ready, if servers are unavailable.
     private let problem: @Sendable () -> String?
     let sessions: SessionRegistry
+    /// The rates of clients' addresses; nil: no limit.
+    let addressRates: AddressRates?
     /// Bounded by `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let administrator: AdministratorOperations
@@ -33,7 +35,8 @@ package final class PublicRouter: HTTPHandler {
 
     package init(
         executor: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
-        logger: Logger, isReady: @escaping @Sendable () -> Bool, isAdvertised: (@Sendable () -> Bool)? = nil,
+        addressRates: AddressRates? = nil, logger: Logger, isReady: @escaping @Sendable () -> Bool,
+        isAdvertised: (@Sendable () -> Bool)? = nil,
         problem: @escaping @Sendable () -> String? = { nil }
     ) {
         self.executor = executor
@@ -41,6 +44,7 @@ package final class PublicRouter: HTTPHandler {
         self.gateway = settings.isGateway ? gateway : nil
         self.settings = settings
         self.sessions = sessions
+        self.addressRates = addressRates
         self.logger = logger
         self.isReady = isReady
         self.isAdvertised = isAdvertised ?? isReady
@@ -166,11 +170,12 @@ package final class PublicRouter: HTTPHandler {
         let address = address(of: request)
         let permit: SessionPermit
         do throws(RequestError) {
-            try admitSession()
+            try admitSession(from: address)
             permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
         } catch {
             return reject(error)
         }
+        let rates = addressRates
         guard case .accepted(let spoken) = choice else {
             return .accept(subprotocol: nil) {
                 RefusedWebSocket($0, code: 4406, reason: "Subprotocol not acceptable")
@@ -183,6 +188,7 @@ package final class PublicRouter: HTTPHandler {
             waitingBytesMax: limits.waitingBytesMax)
         let peer = request.remoteAddress
         return .accept(subprotocol: spoken.subprotocol) { connection in
+            connection.count(for: address.flatMap { rates?.rate(of: $0.name, on: connection.eventLoop) })
             guard let hub = gateway.hub(of: connection.eventLoop) else {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
@@ -234,9 +240,13 @@ package final class PublicRouter: HTTPHandler {
         identity.subjects(at: address(of: call.request))
     }
 
-    /// Admits one session, before any work is done for it.
-    func admitSession() throws(RequestError) {
+    /// Admits one session, before any work is done for it. Sessions beyond the rate of their address do not count for
+    /// the node's rate.
+    func admitSession(from address: QuotaSubject?) throws(RequestError) {
         try requireRoomForSession()
+        if let retryAfterMs = executor.quotas.beginSession(from: address) {
+            throw sessions.refusalOfAddress(retryAfterMs: retryAfterMs)
+        }
         try sessions.admit()
     }
 
@@ -244,56 +254,5 @@ package final class PublicRouter: HTTPHandler {
     func requireRoomForSession() throws(RequestError) {
         guard isReady() else { throw RequestError(.unavailable, "the node is not ready") }
         guard sessions.count < settings.sessionsMax else { throw sessions.refusalOfFullNode() }
-    }
-}
-
-/// A request on its way through a route.
-struct Call: Sendable {
-    let request: HTTPRequest
-    let exchange: HTTPExchange
-    /// The headers of every response to it, but for the trace.
-    let commonHeaders: HTTPHeaders
-    let traceID: String
-    /// The form of an error response.
-    var failureForm = FailureForm.graphQL
-
-    /// The headers of every response to it.
-    var headers: HTTPHeaders {
-        var headers = commonHeaders
-        headers.add(name: "x-trace-id", value: traceID)
-        return headers
-    }
-
-    enum FailureForm {
-        case graphQL, sqlConnect, appSync
-    }
-
-    func fail(_ error: RequestError) {
-        switch failureForm {
-        case .graphQL: exchange.respond(error, headers: headers)
-        case .sqlConnect: exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
-        case .appSync:
-            exchange.respond(error, headers: headers.withAppSyncType(of: error), body: AppSyncRequest.body(error))
-        }
-    }
-
-    func methodNotAllowed(_ allowed: String) {
-        var headers = headers
-        headers.replaceOrAdd(name: "allow", value: allowed)
-        exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
-    }
-}
-
-extension HTTPRequest {
-    /// The header `X-Forwarded-For`, several joined by commas.
-    var forwarded: String? {
-        let parts = headers[canonicalForm: "x-forwarded-for"]
-        return parts.isEmpty ? nil : parts.joined(separator: ",")
-    }
-}
-
-extension Credentials {
-    init(_ request: HTTPRequest) {
-        self.init(header: { request.header($0) }, query: { request.query($0) })
     }
 }

@@ -11,6 +11,8 @@ package final class GRPCCall: @unchecked Sendable {
     package let taskExecutor: LoopTaskExecutor
     /// Bytes accepted but not written to the connection, because the peer's window or the socket is full.
     package var pendingBytes: Int { progress.pendingBytes }
+    /// The rate of the client's address, for which the messages of a streaming call count; set before the first one.
+    package var addressRate: AddressRate?
     private var progress = WriteProgress()
     private let id: HTTP2StreamID
     /// Nil once the stream is over.

@@ -68,6 +68,10 @@ final class GRPCConnection: ChannelInboundHandler {
             perSecond: configuration.controlFramesPerSecond, burst: 2 * configuration.controlFramesPerSecond,
             on: channel.eventLoop)
         remoteAddress = channel.remoteAddress
+        // The server counted the connection itself.
+        let rates = server.addressRates
+        controlThrottle.count(
+            for: remoteAddress?.ipAddress.flatMap { rates?.rate(ofPeer: $0, on: channel.eventLoop) })
         idleSince = channel.eventLoop.now
         lastRead = idleSince
         lastWritten = idleSince
@@ -95,7 +99,8 @@ final class GRPCConnection: ChannelInboundHandler {
         case .ping(Self.shutdownPing, ack: true): if isShuttingDown { refuseCalls() }
         // NIO answers these and reports closed streams by an event.
         case .ping(_, ack: false), .settings(.settings), .priority: countControlFrame()
-        case .rstStream, .windowUpdate, .settings, .ping, .goAway, .pushPromise, .alternativeService, .origin: break
+        case .rstStream: if controlThrottle.addressStep() == .over { pauseReading() }
+        case .windowUpdate, .settings, .ping, .goAway, .pushPromise, .alternativeService, .origin: break
         }
     }
 

@@ -99,6 +99,8 @@ final class GRPCStreamHandler {
         case .stream(let make):
             call.begin()
             role = .stream(make(call))
+            throttle.count(for: call.addressRate)
+            if !throttle.begin() { pauseInput() }
             call.onPendingBytesDecreased = { [weak self] in self?.writabilityChanged(pendingBytes: $0) }
             call.onFinish = { [weak self] in self?.endOfStream() }
         }
@@ -162,7 +164,7 @@ final class GRPCStreamHandler {
                     run(message, call)
                 case .stream(let stream):
                     // The window bounds what has arrived, so no debt is excessive.
-                    if throttle.arrived() != .within { throttle.pause { [weak self] in self?.goOn() } }
+                    if throttle.arrived() != .within { pauseInput() }
                     stream.received(message)
                     regulate()
                 case .awaitingHeaders, .over: return
@@ -184,6 +186,11 @@ final class GRPCStreamHandler {
         case .stream(let stream): stream.inputEnded()
         case .awaitingHeaders, .unary, .over: break
         }
+    }
+
+    private func pauseInput() {
+        throttle.pause { [weak self] in self?.goOn() }
+        regulate()
     }
 
     private func writabilityChanged(pendingBytes: Int) {

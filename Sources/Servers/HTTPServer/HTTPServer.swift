@@ -30,11 +30,15 @@ package final class HTTPServer: Sendable {
     ///   - group: event loops to share; nil makes `configuration.eventLoops` own ones.
     ///   - http2: takes over connections that begin with the HTTP/2 preface; without it they get a 400.
     ///   - tls: makes the handlers below HTTP for each accepted connection.
+    ///   - addressRates: the rates of peers' addresses, where a new connection counts as a message; nil: no limit.
     package init(
         configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger,
-        group: MultiThreadedEventLoopGroup? = nil, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil
+        group: MultiThreadedEventLoopGroup? = nil, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil,
+        addressRates: AddressRates? = nil
     ) {
-        context = ServerContext(configuration: configuration, handler: handler, logger: logger, http2: http2, tls: tls)
+        context = ServerContext(
+            configuration: configuration, handler: handler, logger: logger, http2: http2, tls: tls,
+            addressRates: addressRates)
         self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.eventLoops))
         ownsGroup = group == nil
     }

@@ -41,6 +41,14 @@ import Testing
         #expect(Set(listed) == used)
     }
 
+    @Test func theSecurityPageHasARowForEveryAttack() throws {
+        let attacks = try Repository.text("Tests/Integration/Python/hostile/attacks.py")
+            .matches(of: /(?m)^@attack\nasync def (\w+)\(/).map { String($0.1).replacing("_", with: " ") }
+        let rows = try Page("docs/security.md").lines.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| ---") }
+            .map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
+        #expect(rows == ["attack"] + attacks)
+    }
+
     /// Comments cite sections of `docs/reference/sql-connect.md`, in this one form.
     @Test func everyCitationHasItsSection() throws {
         let page = try Page("docs/reference/sql-connect.md")

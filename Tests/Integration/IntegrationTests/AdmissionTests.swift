@@ -70,6 +70,21 @@ struct AdmissionTests {
         }
     }
 
+    @Test func addressesHaveRatesOfTheirOwnThatReconnectingDoesNotRenew() async throws {
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: [
+                    "http.uncountedAddresses=127.0.0.1", "gateway.acceptPerAddressPerSecond=1",
+                    "gateway.acceptPerAddressBurst=3", "gateway.messagesPerAddressPerSecond=50",
+                    "gateway.messagesPerAddressBurst=100",
+                ])
+            try await PythonClients.run("rate_client.py", ["\(node.address.host):\(node.address.port)"])
+            let metrics = try await metrics(try await AdminClient(node.process))
+            #expect(metrics.contains("freshet_sessions_refused_total{reason=\"address\"} 3\n"))
+        }
+    }
+
     private static let secret = "0123456789abcdef0123456789abcdef"
 
     /// Every protocol, ended well, broken off, gone silent without an end, and out of its token's time.

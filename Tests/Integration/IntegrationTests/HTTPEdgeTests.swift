@@ -111,6 +111,16 @@ struct HTTPEdgeTests {
             #expect(refused.status == 503 && refused.headers.first(name: "retry-after") == "1")
             #expect(refused.headers.first(name: "access-control-allow-origin") == "https://a.example")
             try await holder.close()
+            let several = try await cluster.start(
+                roles: "api",
+                settings: ["http.corsOrigins=https://a.example,https://b.example", "http.connectionsMax=1"])
+            let other = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: several.address.host, port: several.address.port).get()
+            let echoed = try await HTTPCall.send(
+                .GET, several.address, path: "/healthz", headers: ["origin": "https://b.example"])
+            #expect(echoed.status == 503)
+            #expect(echoed.headers.first(name: "access-control-allow-origin") == "https://b.example")
+            try await other.close()
         }
     }
 

@@ -144,7 +144,7 @@ struct TLSTests {
         }
     }
 
-    @Test func connectionsBeyondTheLimitAreRefusedAtOnce() async throws {
+    @Test func connectionsBeyondTheLimitAreRefusedSoon() async throws {
         try await withNode(["http.connectionsMax=16"]) { node, files in
             try await PythonClients.run(
                 "full_client.py", [String(node.address.port), files.authority, "16"])

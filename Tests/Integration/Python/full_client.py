@@ -1,4 +1,4 @@
-"""A port with TLS whose connections are all taken: a further client is refused at once, before it sends anything.
+"""A port with TLS whose connections are all taken: a further client is refused, though it sends nothing.
 
     full_client.py PORT CA_FILE CONNECTIONS_MAX
 """

@@ -166,12 +166,14 @@ class Test:
         await post(None, QUERY, 400)
         await post("x", {"query": "{ nothing }"}, 404)
         await post("x", QUERY, 404, {TOKEN: "unknown"})
+        # Health checks need no stored operation.
+        expect(await post("name", {"query": "{ __typename }"}, 202), b"", "body")
         await post("x", QUERY, 406, {**mine, "accept": "text/html"})
         async with self.session.get(self.url, headers=events) as stream:
             expect(stream.status, 200, "stream")
             expect(stream.headers["content-type"], "text/event-stream", "type")
             seen = {}
-            while not {"early", "live", "complete early"} <= seen.keys():
+            while not {"early", "live", "name", "complete early", "complete name"} <= seen.keys():
                 name, data = await self.event(stream.content)
                 data = json.loads(data)
                 if name == "next":
@@ -179,6 +181,7 @@ class Test:
                 else:
                     seen["complete " + data["id"]] = True
             assert len(seen["early"]["lots"]) == 10
+            expect(seen["name"], {"__typename": "Query"}, "health check")
             async with self.session.get(self.url, headers=events) as second:
                 expect(second.status, 409, "a second stream")
             async with self.session.put(self.url, headers=mine) as again:

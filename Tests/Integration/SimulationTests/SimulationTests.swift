@@ -61,7 +61,6 @@ import Testing
         .timelineIgnored: (6, ["convergence"]),
         .basisIgnored: (6, ["convergence"]),
         .startUnchecked: (16, ["one owner"]),
-        .catalogFailuresIgnored: (1, ["rollout: worker"]),
         .followedFromEnd: (35, ["convergence"]),
         .entryRemovedUnchecked: (5, ["node list"]),
         .silenceUnreported: (1, ["silence"]),

@@ -29,16 +29,19 @@ final class GRPCPair {
     /// Whether what comes is read at once, so that windows open again.
     var isReading = true
 
-    init(_ application: any GRPCHandler, bodiesBytesMax: Int = 1 << 20, _ configuration: GRPCConfiguration = .init())
-        throws
-    {
+    init(
+        _ application: any GRPCHandler, bodiesBytesMax: Int = 1 << 20, _ configuration: GRPCConfiguration = .init(),
+        addressRates: AddressRates? = nil
+    ) throws {
         server = EmbeddedChannel(handler: socket)
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
         server.connect(to: address, promise: nil)
         client.connect(to: address, promise: nil)
         bodies = BytesBudget(bytesMax: bodiesBytesMax)
         grpc = GRPCServer(configuration: configuration, handler: application)
-        let share = HandoverContext(bodies: bodies) { [cutOffs] in cutOffs.value.wrappingAdd(1, ordering: .relaxed) }
+        let share = HandoverContext(bodies: bodies, addressRates: addressRates) { [cutOffs] in
+            cutOffs.value.wrappingAdd(1, ordering: .relaxed)
+        }
         try grpc.setup(server, share)
         try carry()
     }
@@ -282,12 +285,15 @@ final class TestCalls: GRPCHandler, @unchecked Sendable {
 
     /// Used by the test's one thread only.
     var streams: [Stream] = []
+    /// The rates of addresses, of which every call is of 192.0.2.1.
+    var rates: AddressRates?
 
     func accept(_ head: GRPCCallHead) -> GRPCAcceptance {
         switch head.path {
         case "/echo": .unary { message, call in call.respond(Array(message.readableBytesView)) }
         case "/stream":
             .stream { call in
+                call.addressRate = self.rates?.rate(of: "192.0.2.1", on: call.eventLoop)
                 let stream = Stream(call)
                 self.streams.append(stream)
                 return stream

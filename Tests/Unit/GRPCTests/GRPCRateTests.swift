@@ -1,3 +1,4 @@
+import HTTPServer
 import NIOCore
 import NIOEmbedded
 import NIOHTTP2
@@ -42,6 +43,38 @@ import Testing
         try pair.carry()
         #expect(pair.goAways == [.enhanceYourCalm])
         #expect(pair.cutOffCount == 1)
+    }
+
+    @Test func cancelledCallsAndPingsCountForTheirAddressAlsoAfterReconnects() throws {
+        let rates = AddressRates(perSecond: 10, burst: 30) { $0 == "127.0.0.1" }
+        let ping = GRPCPair.bytes(GRPCPair.ping, on: .rootStream, Array(repeating: 7, count: 8))
+        for number in 0..<2 {
+            let pair = try GRPCPair(TestCalls(), addressRates: rates)
+            for _ in 0..<10 {
+                let id = try pair.call("/stream")
+                try pair.write(id, .rstStream(.cancel))
+                pair.receive(ping)
+            }
+            let isPaused = pair.server.options.contains {
+                $0.option is ChannelOptions.Types.AutoReadOption && $0.value as? Bool == false
+            }
+            #expect(isPaused == (number == 1), "20 of 30 the first time, 40 the second")
+        }
+    }
+
+    @Test func messagesOfACallCountForTheAddressThatTheApplicationNames() throws {
+        let rates = AddressRates(perSecond: 10, burst: 5) { _ in true }
+        let calls = TestCalls()
+        calls.rates = rates
+        for number in 0..<2 {
+            let pair = try GRPCPair(calls)
+            let id = try pair.call("/stream")
+            for number in 1...20 { try pair.send("\(number)", on: id) }
+            #expect(calls.streams[number].events.count == (number == 0 ? 6 : 0))
+            // Its loop has a clock of its own.
+            try pair.pass(seconds: number == 0 ? 1 : 3)
+            #expect(calls.streams[number].events.count > (number == 0 ? 6 : 0))
+        }
     }
 
     @Test func pingsAtTheirRateAreAnsweredForEver() throws {

@@ -46,6 +46,32 @@ import Testing
         try quotas.acquire(.subscription(of: keys[1]), for: [home])
     }
 
+    @Test func clientIsTheUserElseTheAddressUnlessThatStandsForMany() {
+        var limits = QuotaLimits()
+        limits.uncounted = AddressSet(["127.0.0.1"])!
+        let quotas = QuotaGate(limits)
+        let (ann, home) = (QuotaSubject.user("ann"), QuotaSubject.address("192.0.2.1"))
+        #expect(quotas.client(of: [home, ann]) == ClientID(user: "ann"))
+        #expect(quotas.client(of: [home]) == ClientID(address: "192.0.2.1"))
+        #expect(quotas.client(of: [.address("127.0.0.1")]) == nil && quotas.client(of: []) == nil)
+        #expect(quotas.client(of: [.address("127.0.0.1"), ann]) == ClientID(user: "ann"))
+    }
+
+    @Test func addressBeginsSessionsAtItsRate() {
+        var limits = QuotaLimits()
+        limits.startsPerAddress = .init(perSecond: 2, burst: 3)
+        limits.uncounted = AddressSet(["127.0.0.1"])!
+        let quotas = QuotaGate(limits)
+        let home = QuotaSubject.address("192.0.2.1")
+        for _ in 0..<3 { #expect(quotas.beginSession(from: home, nowMs: 0) == nil) }
+        #expect((0..<4).map { _ in quotas.beginSession(from: home, nowMs: 0) } == [500, 1_000, 1_500, 2_000])
+        #expect(quotas.beginSession(from: .address("192.0.2.2"), nowMs: 0) == nil)
+        for _ in 0..<9 { #expect(quotas.beginSession(from: .address("127.0.0.1"), nowMs: 0) == nil) }
+        #expect(quotas.beginSession(from: nil, nowMs: 0) == nil)
+        #expect(quotas.beginSession(from: home, nowMs: 500) == nil)
+        #expect(SessionRegistry().refusalOfAddress(retryAfterMs: 500).retryAfterMs == 1_000)
+    }
+
     /// A permit counts its session and its subscription together, and gives both back once.
     @Test func aPermitHoldsAllOrNothing() throws {
         var limits = QuotaLimits()

@@ -1,4 +1,5 @@
 import HTTPServer
+import NIOCore
 import Testing
 
 /// What is answered to peers that do it wrong, and that others do not notice.
@@ -251,6 +252,34 @@ import Testing
             first.get("/echo")
             #expect(try first.response().status == 200)
             #expect(server.counters.connectionsRefused == 1)
+            #expect(server.counters.peerErrorsTotal == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /echo HTTP/1.1\r\nHost: t\r\nOrigin: http://page\r\n\r\n", "http://page"),
+        ("GET /echo HTTP/1.1\r\nHost: t\r\nOrigin: http://page\r\nX-Unfinished: ", "http://page"),
+        ("GET /echo HTTP/1.1\r\nHost: t\r\n\r\n", "unknown"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "unknown"),
+        ("", "unknown"),
+    ])
+    func refusalOfAConnectionIsForTheOriginThatWasRead(_ request: String, origin: String) async throws {
+        try await withServer(
+            { ($0.connectionsMax, $0.linger.timeoutMs) = (1, 200) },
+            http2: { channel, _ in channel.close(promise: nil) }
+        ) { port, application, _ in
+            let first = try RawClient(port: port)
+            first.get("/hold")
+            #expect(application.events.next() == "holding")
+            for endsInput in [false, true] {
+                let second = try RawClient(port: port)
+                second.send(request)
+                if endsInput { second.shutdownWrite() }
+                let response = try second.response()
+                #expect(response.status == 503 && response.has("retry-after: 1"), "\(response)")
+                #expect(response.has("x-origin: \(origin)"), "\(response)")
+                #expect(try second.rest() == [])
+            }
         }
     }
 

@@ -101,9 +101,19 @@ final class TestApplication: HTTPHandler {
 
     func failureHeaders(origin: String?) -> HTTPHeaders { ["x-origin": origin ?? "unknown"] }
 
+    /// The rates of the address that WebSockets name in the header `x-address`.
+    let rates = Mutex<AddressRates?>(nil)
+
     func webSocket(_ request: HTTPRequest) -> WebSocketDecision {
         let (events, shared) = (events, shared)
+        let rates = rates.withLock { $0 }
         switch request.path {
+        case "/ws-counted":
+            let address = request.header("x-address") ?? ""
+            return .accept(subprotocol: nil) {
+                $0.count(for: rates?.rate(of: address, on: $0.eventLoop))
+                return EchoSocket($0, events, shared)
+            }
         case "/ws":
             return .accept(subprotocol: nil) { EchoSocket($0, events, shared) }
         case "/ws-protocol":
@@ -239,14 +249,15 @@ final class EventLog: Sendable {
 /// Starts a server on a free port for the duration of `body`.
 func withServer(
     _ configure: (inout HTTPServerConfiguration) -> Void = { _ in }, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil,
-    graceMs: Int64 = 0, _ body: (Int, TestApplication, HTTPServer) throws -> Void
+    addressRates: AddressRates? = nil, graceMs: Int64 = 0, _ body: (Int, TestApplication, HTTPServer) throws -> Void
 ) async throws {
     var configuration = HTTPServerConfiguration()
     configure(&configuration)
     let application = TestApplication()
     let server = HTTPServer(
         configuration: configuration, handler: application,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, http2: http2, tls: tls)
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, http2: http2, tls: tls,
+        addressRates: addressRates)
     let port = try await server.start()
     let result = Result { try body(port, application, server) }
     await server.shutdown(graceMs: graceMs)

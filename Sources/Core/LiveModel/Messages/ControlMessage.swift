@@ -26,8 +26,13 @@ package struct AnnouncementID: Sendable, Hashable {
     package var requiresFreshRun: Bool
     /// Whether the gateway has sessions that receive every run of an `every` rule, even if the result is unchanged.
     package var reportsTimerRuns: Bool
+    /// Who subscribes on the gateway; nil if that is unknown, or several do.
+    package var client: ClientID?
 
-    package init(number: UInt64 = 0, requiresFreshRun: Bool = false, reportsTimerRuns: Bool = false) {
+    package init(
+        number: UInt64 = 0, requiresFreshRun: Bool = false, reportsTimerRuns: Bool = false, client: ClientID? = nil
+    ) {
+        self.client = client
         self.number = number
         self.requiresFreshRun = requiresFreshRun
         self.reportsTimerRuns = reportsTimerRuns
@@ -58,6 +63,8 @@ extension ControlMessage {
                     "position": .string(known?.position?.description ?? ""),
                     "ask": .int(Int64(clamping: announcement.number)), "fresh": .bool(announcement.requiresFreshRun),
                     "ticks": .bool(announcement.reportsTimerRuns),
+                    // Hexadecimal: JSON numbers are signed here.
+                    "client": announcement.client.map { .string(String($0.number, radix: 16)) } ?? .null,
                 ]
             case .withdraw(let gateway, let key):
                 ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
@@ -92,7 +99,8 @@ extension ControlMessage {
             }
             let announcement = AnnouncementID(
                 number: UInt64(clamping: try object.int("ask")), requiresFreshRun: object["fresh"]?.boolValue ?? false,
-                reportsTimerRuns: object["ticks"]?.boolValue ?? false)
+                reportsTimerRuns: object["ticks"]?.boolValue ?? false,
+                client: object["client"]?.stringValue.flatMap { UInt64($0, radix: 16) }.map(ClientID.init(number:)))
             self = .announce(gateway: gateway, query: query, known: known, announcement: announcement)
         case "withdraw":
             guard let digest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }

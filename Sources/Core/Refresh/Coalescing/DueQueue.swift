@@ -24,6 +24,8 @@ struct DueQueue: Sendable {
         let operation: OperationReference
         let version: Digest
         var kind = Kind.ordinary
+        /// The other servers that a run waits for.
+        var servers: [String] = []
     }
 
     private var waiting: [Group: Deque<Int32>] = [:]

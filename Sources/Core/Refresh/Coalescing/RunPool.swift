@@ -17,6 +17,14 @@ struct RunPool: Sendable {
         /// The pools share the pace; runs that wait take little of it, so they go first. `local` hands live queries on
         /// to `apart`.
         static let inOrder: [Name] = [.remote, .slow, .local, .apart]
+
+        /// Whether its runs take long and are few, so that clients take turns.
+        var hasOwners: Bool {
+            switch self {
+            case .apart, .slow: true
+            case .local, .remote: false
+            }
+        }
     }
 
     /// Live queries that may share a statement.
@@ -24,6 +32,7 @@ struct RunPool: Sendable {
         let group: DueQueue.Group
         let slots: [Int32]
         let isPaced: Bool
+        var owners: Set<RunClaim.Owner> = []
     }
 
     /// Maximum number of statements in flight.
@@ -31,31 +40,65 @@ struct RunPool: Sendable {
     /// Maximum number of statements in flight with first runs of one operation, and again with paced ones. Nothing is
     /// known of their speed: together they must not delay the others.
     private let firstRunsMax: Int
+    private let hasOwners: Bool
     private var due = DueQueue()
+    /// The due live queries where owners take turns, instead of `due`.
+    private var owned: OwnerQueue
     private var paced = DueQueue()
     private(set) var runsInFlight = 0
     private var pacedBatches: Set<UInt64> = []
     /// The statements in flight with first runs; only groups of this kind.
     private var firstRuns: [DueQueue.Group: Int] = [:]
     private var pacedFirstRuns: [DueQueue.Group: Int] = [:]
+    /// The statements in flight that wait for each other server.
+    private var serverRuns: [String: Int] = [:]
+    private var lastWasPaced = false
 
-    init(runsMax: Int, firstRunsMax: Int) {
+    init(_ name: Name, runsMax: Int, firstRunsMax: Int) {
+        hasOwners = name.hasOwners
         self.runsMax = runsMax
         self.firstRunsMax = firstRunsMax
+        owned = OwnerQueue(runsMax: runsMax)
     }
 
-    var dueCount: Int { due.count }
+    /// The statements in flight that may wait for the same server: one that hangs does not take all.
+    private var serverRunsMax: Int { max(1, runsMax / 2) }
+
+    var dueCount: Int { due.count + owned.count }
     var pacedCount: Int { paced.count }
     var mayRun: Bool { runsInFlight < runsMax }
 
     /// Whether this pool admits another paced statement.
     func mayRunPaced(statementsMax: Int) -> Bool {
-        mayRun && pacedBatches.count < statementsMax
-            && paced.hasTurn { $0.kind == .firstRuns && pacedFirstRuns[$0, default: 0] >= firstRunsMax }
+        let statementsMax = hasOwners ? min(statementsMax, max(1, runsMax - 1)) : statementsMax
+        return mayRun && pacedBatches.count < statementsMax && paced.hasTurn(except: shares(pacedFirstRuns).block)
     }
 
-    mutating func append(_ slot: Int32, to group: DueQueue.Group, isPaced: Bool) {
-        if isPaced { paced.append(slot, to: group) } else { due.append(slot, to: group) }
+    /// The runs in flight that count towards limits of their own, apart from the queues, which change meanwhile.
+    private struct Shares {
+        let firstRuns: [DueQueue.Group: Int]
+        let firstRunsMax: Int
+        let servers: [String: Int]
+        let serverMax: Int
+
+        func block(_ group: DueQueue.Group) -> Bool {
+            if group.kind == .firstRuns, firstRuns[group, default: 0] >= firstRunsMax { return true }
+            return group.servers.contains { servers[$0, default: 0] >= serverMax }
+        }
+    }
+
+    private func shares(_ firstRuns: [DueQueue.Group: Int]) -> Shares {
+        Shares(firstRuns: firstRuns, firstRunsMax: firstRunsMax, servers: serverRuns, serverMax: serverRunsMax)
+    }
+
+    mutating func append(_ slot: Int32, to group: DueQueue.Group, _ claim: RunClaim, isPaced: Bool) {
+        if isPaced {
+            paced.append(slot, to: group)
+        } else if hasOwners {
+            owned.append(slot, to: group, claim)
+        } else {
+            due.append(slot, to: group)
+        }
     }
 
     /// Takes the next turn. Runs with a cause go first, but one paced statement is always allowed, so that paced runs
@@ -64,29 +107,32 @@ struct RunPool: Sendable {
     ///   - pacedMax: the number of paced runs that may start now.
     ///   - batchMax: the number of a group's live queries that may run together.
     mutating func nextTurn(pacedMax: Int, batchMax: (DueQueue.Group) -> Int) -> Turn? {
-        let isPacedFirst = pacedMax > 0 && pacedBatches.isEmpty
+        // With a single run, the two take turns.
+        let isPacedFirst = pacedMax > 0 && pacedBatches.isEmpty && !(runsMax == 1 && lastWasPaced)
         if !isPacedFirst, let turn = nextDue(batchMax) { return turn }
         if pacedMax > 0, let turn = nextPaced(pacedMax, batchMax) { return turn }
         return nextDue(batchMax)
     }
 
     private mutating func nextPaced(_ pacedMax: Int, _ batchMax: (DueQueue.Group) -> Int) -> Turn? {
-        let (running, runsMax) = (pacedFirstRuns, firstRunsMax)
-        return paced.next {
-            min(pacedMax, batchMax($0))
-        } except: {
-            $0.kind == .firstRuns && running[$0, default: 0] >= runsMax
-        }.map { Turn(group: $0.group, slots: $0.slots, isPaced: true) }
+        paced.next(limit: { min(pacedMax, batchMax($0)) }, except: shares(pacedFirstRuns).block)
+            .map { Turn(group: $0.group, slots: $0.slots, isPaced: true) }
     }
 
     private mutating func nextDue(_ batchMax: (DueQueue.Group) -> Int) -> Turn? {
-        let (running, runsMax) = (firstRuns, firstRunsMax)
-        return due.next(limit: batchMax) { $0.kind == .firstRuns && running[$0, default: 0] >= runsMax }
+        if hasOwners {
+            return owned.next(limit: batchMax)
+                .map { Turn(group: $0.group, slots: $0.slots, isPaced: false, owners: $0.owners) }
+        }
+        return due.next(limit: batchMax, except: shares(firstRuns).block)
             .map { Turn(group: $0.group, slots: $0.slots, isPaced: false) }
     }
 
-    mutating func began(_ batch: UInt64, _ group: DueQueue.Group, isPaced: Bool) {
+    mutating func began(_ batch: UInt64, _ group: DueQueue.Group, isPaced: Bool, owners: Set<RunClaim.Owner>) {
         runsInFlight += 1
+        lastWasPaced = isPaced
+        if !owners.isEmpty { owned.began(batch, of: owners) }
+        for server in group.servers { serverRuns[server, default: 0] += 1 }
         if isPaced { pacedBatches.insert(batch) }
         guard group.kind == .firstRuns else { return }
         if isPaced { pacedFirstRuns[group, default: 0] += 1 } else { firstRuns[group, default: 0] += 1 }
@@ -96,6 +142,8 @@ struct RunPool: Sendable {
         precondition(runsInFlight > 0, "batch \(batch) ended, but none is in flight")
         runsInFlight -= 1
         let wasPaced = pacedBatches.remove(batch) != nil
+        owned.ended(batch)
+        for server in group.servers { serverRuns[server] = Self.oneLess(serverRuns[server]) }
         guard group.kind == .firstRuns else { return }
         if wasPaced {
             pacedFirstRuns[group] = Self.oneLess(pacedFirstRuns[group])
@@ -109,6 +157,7 @@ struct RunPool: Sendable {
     /// Drops all unwanted slots from queues that hold more than `countMax`.
     mutating func sweep(above countMax: Int, keeping isWanted: (Int32) -> Bool) {
         if due.count > countMax { due.keep(isWanted) }
+        if owned.count > countMax { owned.keep(isWanted) }
         if paced.count > countMax { paced.keep(isWanted) }
     }
 

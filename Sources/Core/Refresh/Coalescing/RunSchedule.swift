@@ -25,7 +25,7 @@ struct RunSchedule: Sendable {
     init(settings: RefreshSettings) {
         self.settings = settings
         pools = RunPool.Name.allCases.map { name in
-            RunPool(runsMax: settings.runsMax(in: name), firstRunsMax: settings.firstRunsMax)
+            RunPool(name, runsMax: settings.runsMax(in: name), firstRunsMax: settings.firstRunsMax)
         }
         pace = TokenBucket(
             perSecond: settings.pacedRunsPerSecond, burst: min(settings.batchMax, settings.pacedRunsPerSecond))
@@ -55,8 +55,10 @@ struct RunSchedule: Sendable {
 
     // MARK: Queues and runs
 
-    mutating func enqueue(_ slot: Int32, to group: DueQueue.Group, in pool: RunPool.Name, isPaced: Bool) {
-        pools[pool.rawValue].append(slot, to: group, isPaced: isPaced)
+    mutating func enqueue(
+        _ slot: Int32, to group: DueQueue.Group, _ claim: RunClaim, in pool: RunPool.Name, isPaced: Bool
+    ) {
+        pools[pool.rawValue].append(slot, to: group, claim, isPaced: isPaced)
     }
 
     /// Whether the paced queues may consist mostly of live queries that an event took out of turn.
@@ -111,9 +113,10 @@ struct RunSchedule: Sendable {
         return lastBatch
     }
 
-    mutating func began(_ batch: RunBatch, isPaced: Bool) {
-        if isPaced { pace.take(batch.items.count) }
-        pools[batch.pool.rawValue].began(batch.id, batch.group, isPaced: isPaced)
+    /// - Parameter turn: the turn in which the batch began.
+    mutating func began(_ batch: RunBatch, _ turn: RunPool.Turn) {
+        if turn.isPaced { pace.take(batch.items.count) }
+        pools[batch.pool.rawValue].began(batch.id, batch.group, isPaced: turn.isPaced, owners: turn.owners)
     }
 
     mutating func ended(_ batch: RunBatch) { pools[batch.pool.rawValue].ended(batch.id, batch.group) }

@@ -162,7 +162,11 @@ package struct RefreshMachine: Sendable {
         var actions: [RefreshAction] = []
         while let turn = schedule.nextTurn(in: pool, nowMs: nowMs) {
             if pool == .local, let trial = schedule.trial(of: turn.group, nowMs: nowMs) {
-                for slot in turn.slots { schedule.enqueue(slot, to: trial, in: .apart, isPaced: turn.isPaced) }
+                for slot in turn.slots {
+                    guard let index = shardIndex(of: slot) else { continue }
+                    let claim = shards.values[index].claim(of: slot)
+                    schedule.enqueue(slot, to: trial, claim, in: .apart, isPaced: turn.isPaced)
+                }
                 continue
             }
             let id = schedule.takeBatchNumber()
@@ -177,7 +181,7 @@ package struct RefreshMachine: Sendable {
             if items.isEmpty { continue }
             let course = settings.course(in: pool, turn.group.kind, count: items.count)
             let batch = RunBatch(id: id, items: items, course: course, group: turn.group, pool: pool)
-            schedule.began(batch, isPaced: turn.isPaced)
+            schedule.began(batch, turn)
             actions.append(.run(batch))
         }
         return actions

@@ -11,17 +11,17 @@ package struct QueryRules: Sendable {
     package var everyMs: Int64?
     /// CEL's `request`: `{variables, auth}`.
     package var request: Value
-    /// Whether a run waits for custom resolvers or the embedding server.
-    package var asksOtherServers: Bool
+    /// The servers that a run waits for beside Postgres: those of custom resolvers, the embedding server.
+    package var otherServers: [String]
 
     package init(
-        triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, request: Value, asksOtherServers: Bool = false
+        triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, request: Value, otherServers: [String] = []
     ) {
         self.triggers = triggers
         self.lookupKeys = lookupKeys
         self.everyMs = everyMs
         self.request = request
-        self.asksOtherServers = asksOtherServers
+        self.otherServers = otherServers
     }
 }
 

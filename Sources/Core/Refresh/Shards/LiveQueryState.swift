@@ -36,7 +36,10 @@ struct LiveQueryState: Sendable {
 
     let query: LiveQuery
     let everyMs: Int64?
-    private let asksOtherServers: Bool
+    /// The other servers that a run waits for.
+    let otherServers: [String]
+    /// Who subscribes; nil if that is unknown, or several do.
+    private(set) var client: ClientID?
     private(set) var speed = QuerySpeed()
     private(set) var phase = Phase.idle
     private(set) var subscribers = Subscribers()
@@ -59,17 +62,16 @@ struct LiveQueryState: Sendable {
     /// When to retry after a failure that looked final.
     private var retryDueMs: Int64?
 
-    init(query: LiveQuery, everyMs: Int64?, asksOtherServers: Bool) {
+    init(query: LiveQuery, everyMs: Int64?, otherServers: [String], client: ClientID?) {
         self.query = query
         self.everyMs = everyMs
-        self.asksOtherServers = asksOtherServers
+        self.otherServers = otherServers
+        self.client = client
     }
 
-    var pool: RunPool.Name { asksOtherServers ? .remote : speed.pool }
-
-    var group: DueQueue.Group {
-        let kind: DueQueue.Group.Kind = asksOtherServers ? failures > 0 ? .failedRemote : .ordinary : speed.kind
-        return DueQueue.Group(operation: query.operation, version: query.version, kind: kind)
+    /// Records who subscribes, now also on another gateway perhaps.
+    mutating func subscribed(by client: ClientID?) {
+        if client != self.client { self.client = nil }
     }
 
     // MARK: Subscribers

@@ -21,11 +21,11 @@ struct ScheduledQueries: Sendable {
 
     /// Registers a new live query in the index and sets the timer of its `every` rule.
     mutating func register(
-        _ query: LiveQuery, _ rules: QueryRules, _ schedule: inout RunSchedule, nowMs: Int64
+        _ query: LiveQuery, _ rules: QueryRules, for client: ClientID?, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> Int32 {
         let slot = schedule.takeSlot(for: shard)
         let state = LiveQueryState(
-            query: query, everyMs: rules.everyMs, asksOtherServers: rules.asksOtherServers)
+            query: query, everyMs: rules.everyMs, otherServers: rules.otherServers, client: client)
         table.insert(state, at: slot, rules: rules)
         if let dueMs = table.update(slot, { $0.scheduleInterval(nowMs: nowMs) }) {
             schedule.setTimer(.interval, slot, atMs: dueMs)
@@ -63,14 +63,14 @@ struct ScheduledQueries: Sendable {
         _ slot: Int32, _ schedule: inout RunSchedule, _ change: (inout LiveQueryState) -> Result
     ) -> Result {
         var phases: (from: LiveQueryState.Phase, to: LiveQueryState.Phase) = (.idle, .idle)
-        var turn: (pool: RunPool.Name, group: DueQueue.Group)?
+        var turn: (pool: RunPool.Name, group: DueQueue.Group, claim: RunClaim)?
         let result = table.update(slot) { query in
             phases.from = query.phase
             let result = change(&query)
             phases.to = query.phase
             switch phases {
             case (.queued, .queued), (.paced, .paced): break
-            case (_, .queued), (_, .paced): turn = (query.pool, query.group)
+            case (_, .queued), (_, .paced): turn = (query.pool, query.group, query.claim)
             case (_, .idle), (_, .waiting), (_, .awaitingReplay), (_, .running): break
             }
             return result
@@ -78,7 +78,7 @@ struct ScheduledQueries: Sendable {
         if phases.from.isAwaitingReplay, !phases.to.isAwaitingReplay { replay.forget(slot) }
         if let turn {
             if phases.to.isPaced { takeOver.rerun += 1 }
-            schedule.enqueue(slot, to: turn.group, in: turn.pool, isPaced: phases.to.isPaced)
+            schedule.enqueue(slot, to: turn.group, turn.claim, in: turn.pool, isPaced: phases.to.isPaced)
         }
         switch phases {
         case (.waiting, .waiting): break

@@ -79,6 +79,7 @@ struct ShardQueries: Sendable {
             reportsTimerRuns: announcement.reportsTimerRuns)
         if let slot = queries.table.slot(of: query.key) {
             queries.subscribe(gateway, to: slot, subscriber)
+            queries.update(slot, &schedule) { $0.subscribed(by: announcement.client) }
             return renewed(slot, by: gateway, known, announcement, &schedule, nowMs: nowMs)
         }
         let queryRules: QueryRules
@@ -93,7 +94,7 @@ struct ShardQueries: Sendable {
                 shard: shard, key: query.key, position: positions.current, error: error, answers: announcement.number)
             return .answered([.send(to: gateway, refusal)])
         }
-        let slot = queries.register(query, queryRules, &schedule, nowMs: nowMs)
+        let slot = queries.register(query, queryRules, for: announcement.client, &schedule, nowMs: nowMs)
         queries.subscribe(gateway, to: slot, subscriber)
         if let known, !announcement.requiresFreshRun {
             let freshness = positions.freshness(of: known, rules: queryRules)
@@ -188,6 +189,8 @@ struct ShardQueries: Sendable {
     }
 
     // MARK: Runs, timers and replays
+
+    func claim(of slot: Int32) -> RunClaim { queries.table[slot].claim }
 
     /// Starts the run of a live query whose turn has come.
     /// - Returns: nil if the live query ended or left that queue since it was queued.

@@ -155,12 +155,14 @@ package struct GatewayMachine: Sendable {
     ///   - known: the result that the client claims to hold.
     ///   - reportsTimerRuns: whether the subscription gets a message for each timer run, even if the result is
     ///     unchanged.
+    ///   - client: who subscribes; nil if that is unknown.
     /// - Returns: the initial state of the subscription; its `actions` are among the effects.
     package mutating func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, nowMs: Int64
+        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, client: ClientID? = nil,
+        nowMs: Int64
     ) throws(RequestError) -> (start: InterestMachine.Start, effects: [Effect]) {
         let start = try interest.subscribed(
-            hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, nowMs: nowMs)
+            hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, client: client, nowMs: nowMs)
         return (start, effects(of: start.actions))
     }
 

@@ -36,6 +36,21 @@ package struct QuotaLimits: Sendable, Hashable {
         }
     }
 
+    /// A rate of one address; 0 per second means unlimited.
+    package struct Rate: Sendable, Hashable {
+        package var perSecond: Int
+        package var burst: Int
+
+        package init(perSecond: Int, burst: Int) {
+            self.perSecond = perSecond
+            self.burst = burst
+        }
+    }
+
+    /// Messages of all sessions of an address.
+    package var messagesPerAddress = Rate(perSecond: 1_000, burst: 10_000)
+    /// Sessions that an address begins.
+    package var startsPerAddress = Rate(perSecond: 250, burst: 1_000)
     package var sessions = Limit(perUser: 1_000, perAddress: 5_000)
     package var subscriptions = Limit(perUser: 10_000, perAddress: 50_000)
     package var requests = Limit(perUser: 256, perAddress: 512)

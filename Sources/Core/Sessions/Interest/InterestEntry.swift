@@ -72,13 +72,16 @@ struct InterestEntry: Sendable {
     private var freshAnnouncement: UInt64?
     /// Whether a session here receives every timer run. Never reset while the live query lives: it costs little.
     private(set) var reportsTimerRuns: Bool
+    /// Who subscribes; nil if that is unknown, or several do. Never set again while the live query lives.
+    private var client: ClientID?
 
     /// Creates the entry of a first subscription, on `hub`.
     init(
         _ query: LiveQuery, _ route: ShardRoute, hub: Int, known: KnownResult?, reportsTimerRuns: Bool,
-        nextAnnouncement: UInt64
+        client: ClientID? = nil, nextAnnouncement: UInt64
     ) {
         self.query = query
+        self.client = client
         self.route = route
         self.reportsTimerRuns = reportsTimerRuns
         firstAnnouncement = nextAnnouncement
@@ -98,7 +101,10 @@ struct InterestEntry: Sendable {
     // MARK: Subscriptions
 
     /// Adds a subscription.
-    mutating func join(hub: Int, known: KnownResult?, nextAnnouncement: UInt64) -> Join {
+    mutating func join(
+        hub: Int, known: KnownResult?, client: ClientID? = nil, nextAnnouncement: UInt64
+    ) -> Join {
+        if client != self.client { self.client = nil }
         count(hub)
         lingerUntilMs = nil
         switch held {
@@ -219,7 +225,8 @@ struct InterestEntry: Sendable {
     ) -> ControlMessage {
         repeatAtMs = nowMs + max(1, settings.announceBackoff.delayMs(after: retries))
         let announcement = AnnouncementID(
-            number: number, requiresFreshRun: freshAnnouncement != nil, reportsTimerRuns: reportsTimerRuns)
+            number: number, requiresFreshRun: freshAnnouncement != nil, reportsTimerRuns: reportsTimerRuns,
+            client: client)
         return .announce(gateway: gateway, query: query, known: knownToOwner, announcement: announcement)
     }
 

@@ -53,8 +53,10 @@ package struct InterestMachine: Sendable {
     /// - Parameters:
     ///   - known: the result that the client claims to hold.
     ///   - reportsTimerRuns: whether to deliver each timer run, even if the result is unchanged.
+    ///   - client: who subscribes; nil if that is unknown.
     package mutating func subscribed(
-        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false, nowMs: Int64
+        hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false, client: ClientID? = nil,
+        nowMs: Int64
     ) throws(RequestError) -> Start {
         let (key, next) = (query.key, lastAnnouncement + 1)
         guard table[key] != nil else {
@@ -62,7 +64,7 @@ package struct InterestMachine: Sendable {
             table.insert(
                 InterestEntry(
                     query, route(of: query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
-                    nextAnnouncement: next)
+                    client: client, nextAnnouncement: next)
             )
             expectAnswer(key, nowMs: nowMs)
             return Start(claimUntil: next, actions: ended + announce(key, nowMs: nowMs))
@@ -70,7 +72,7 @@ package struct InterestMachine: Sendable {
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
             let mustAnnounce = reportsTimerRuns && entry.requestTimerRuns()
-            return (mustAnnounce, entry.join(hub: hub, known: known, nextAnnouncement: next))
+            return (mustAnnounce, entry.join(hub: hub, known: known, client: client, nextAnnouncement: next))
         }
         if !join.isImmediate { expectAnswer(key, nowMs: nowMs) }
         switch join {

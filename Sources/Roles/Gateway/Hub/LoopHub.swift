@@ -26,15 +26,19 @@ package final class LoopHub: @unchecked Sendable {
     }
 
     /// Starts a subscription.
-    /// - Parameter reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
+    /// - Parameters:
+    ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
+    ///   - client: who subscribes; nil if that is unknown.
     /// - Returns: the subscription and the result that the gateway already has; the caller delivers that to itself
     ///   after storing the handle.
     /// - Throws: `.limitExceeded` if the gateway cannot follow another live query.
     package func subscribe(
-        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false
+        _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false,
+        client: ClientID? = nil
     ) throws(RequestError) -> (handle: Handle, immediate: SessionDelivery?) {
         eventLoop.assertInEventLoop()
-        let start = try service.subscribed(hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns)
+        let start = try service.subscribed(
+            hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns, client: client)
         let (handle, immediate) = hub.subscribed(
             query.key, known: known, reportsTimerRuns: reportsTimerRuns, start: start)
         while subscribers.count <= handle.slot { subscribers.append(nil) }

@@ -59,7 +59,7 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
         if let refusal = session.register(poll) { return poll.end(.failed(refusal)) }
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
-                poll, id: "", query: session.liveQuery, known: known)
+                poll, id: "", query: session.liveQuery, known: known, client: session.permit.client)
             poll.handle = handle
             if let immediate { return poll.deliver(immediate, id: "") }
         } catch {

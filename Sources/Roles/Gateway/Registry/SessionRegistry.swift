@@ -82,6 +82,16 @@ package final class SessionRegistry: Sendable {
             retryAfterMs: Int.random(in: Self.fullRetryAfterSeconds) * 1_000)
     }
 
+    /// Returns the error for an address that begins too many sessions.
+    package func refusalOfAddress(retryAfterMs: Int64) -> RequestError {
+        refused.wrappingAdd(1, ordering: .relaxed)
+        metrics.refused[.address].increment()
+        // Whole seconds, the unit of `Retry-After`.
+        let seconds = Int((retryAfterMs + 999) / 1_000)
+        return RequestError(
+            .unavailable, "this address begins too many sessions", retryAfterMs: seconds * 1_000)
+    }
+
     private static let fullRetryAfterSeconds: ClosedRange<Int> = 2...10
 
     func makeID() -> UInt64 { nextID.wrappingAdd(1, ordering: .relaxed).newValue }

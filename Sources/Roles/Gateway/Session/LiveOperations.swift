@@ -46,7 +46,8 @@ struct LiveOperations {
         try executor.quotas.acquire(.subscription(of: resolved.liveQuery.key), for: subjects)
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
-                session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns)
+                session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns,
+                client: executor.quotas.client(of: subjects))
             let operation = FollowedOperation(
                 resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
             if let former = followed.updateValue(operation, forKey: id) {

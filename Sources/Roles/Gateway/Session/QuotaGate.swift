@@ -2,12 +2,16 @@ import Clocks
 package import Execution
 package import LiveModel
 import Metrics
+import Pacing
 package import Sessions
 import Synchronization
 
 /// The quotas of users and addresses on this node and the limit on requests in flight, for all event loops and tasks.
 package final class QuotaGate: Sendable {
     private let ledger: Mutex<QuotaLedger>
+    /// The sessions that addresses began recently.
+    private let starts: Mutex<KeyedBuckets<String>>
+    private let limitsStarts: Bool
     private let uncounted: AddressSet
     private let requestsMax: Int
     private let requests = Atomic<Int>(0)
@@ -18,6 +22,20 @@ package final class QuotaGate: Sendable {
         self.requestsMax = requestsMax
         uncounted = limits.uncounted
         ledger = Mutex(QuotaLedger(limits))
+        let rate = limits.startsPerAddress
+        limitsStarts = rate.perSecond > 0
+        starts = Mutex(KeyedBuckets(perSecond: rate.perSecond, burst: rate.burst, spreadMs: Self.retrySpreadMs))
+    }
+
+    /// The period over which refused clients of an address are asked to come back.
+    private static let retrySpreadMs: Int64 = 60_000
+
+    /// Counts the beginning of a session for its address.
+    /// - Returns: nil if the address may begin one, else the time after which to retry.
+    package func beginSession(from address: QuotaSubject?, nowMs: Int64 = MonotonicClock.nowMs()) -> Int64? {
+        guard limitsStarts, let address, !uncounted.contains(address.name) else { return nil }
+        let waitMs = starts.withLock { $0.begin(address.name, nowMs: nowMs) }
+        return waitMs > 0 ? waitMs : nil
     }
 
     /// Acquires the claim for all of the subjects, or for none.
@@ -75,6 +93,18 @@ package final class QuotaGate: Sendable {
 }
 
 extension QuotaGate {
+    /// Returns who takes a turn for a slow live query: the user, else the address, unless it stands for many clients.
+    package func client(of subjects: [QuotaSubject]) -> ClientID? {
+        var client: ClientID?
+        for subject in subjects {
+            switch subject {
+            case .user(let name): return ClientID(user: name)
+            case .address(let name): client = uncounted.contains(name) ? nil : ClientID(address: name)
+            }
+        }
+        return client
+    }
+
     /// Returns the identity that is charged for slow statements by this address, too. An address that stands for many
     /// clients is charged only for signed-out ones.
     package func charge(_ identity: Identity, at address: QuotaSubject?) -> Identity {

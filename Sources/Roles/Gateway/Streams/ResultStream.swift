@@ -42,7 +42,7 @@ package final class ResultStream: LiveSession {
         if let refusal { return stream.fail(refusal) }
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
-                stream, id: "", query: session.liveQuery, known: known)
+                stream, id: "", query: session.liveQuery, known: known, client: session.permit.client)
             stream.operation = FollowedOperation(
                 session.resolved, handle: handle,
                 delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest))

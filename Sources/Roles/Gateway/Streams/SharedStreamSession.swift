@@ -76,6 +76,19 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         await task?.value
     }
 
+    /// Answers an operation that needs no run.
+    /// - Parameter answer: called once, on the event loop, before the result is written.
+    package func answer(
+        _ id: String, _ envelope: [UInt8], identity: Identity,
+        answer: @escaping @Sendable (SharedStreamMachine.Start) -> Void
+    ) {
+        onLoop {
+            let start = self.executor.refusal(of: identity).map { .refused($0) } ?? self.machine.start(id: id)
+            answer(start)
+            if start == .started { self.write(self.machine.finished(id: id, envelope: envelope)) }
+        }
+    }
+
     package func stop(_ id: String) {
         onLoop { if self.machine.stop(id: id) { self.drop(id) } }
     }

@@ -21,14 +21,15 @@ struct NodeListeners: Sendable {
         _ network: NodeNetwork, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeListeners {
         let certificate = try CertificateFiles.open(node)
+        let rates = node.addressRates
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
-            sessions: roles.sessions, logger: node.logger, isReady: { readiness.isServing },
+            sessions: roles.sessions, addressRates: rates, logger: node.logger, isReady: { readiness.isServing },
             isAdvertised: { readiness.isReady }, problem: { readiness.problem })
         let grpc = GRPCServer(configuration: node.grpcConfiguration, handler: router)
         let server = HTTPServer(
             configuration: node.httpConfiguration, handler: router, logger: node.logger, group: network.group,
-            http2: grpc.setup, tls: certificate?.tls.handlers)
+            http2: grpc.setup, tls: certificate?.tls.handlers, addressRates: rates)
         await gate.end()
         let adminPort = try await openAdmin(node, administered, roles.executor, network, parts)
         let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")

@@ -1,6 +1,7 @@
 import Execution
 package import GRPC
 import Gateway
+import HTTPServer
 import JSON
 import LiveModel
 import NIOCore
@@ -68,7 +69,7 @@ extension PublicRouter: GRPCHandler {
         Credentials(header: { head.metadata.first(name: $0) })
     }
 
-    private func address(_ head: GRPCCallHead) -> QuotaSubject? {
+    func address(_ head: GRPCCallHead) -> QuotaSubject? {
         let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
         return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
     }
@@ -82,7 +83,7 @@ extension PublicRouter: GRPCHandler {
         let address = address(head)
         let permit: SessionPermit
         do throws(RequestError) {
-            try admitSession()
+            try admitSession(from: address)
             permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))
@@ -96,6 +97,7 @@ extension PublicRouter: GRPCHandler {
                 waitingBytesMax: settings.session.waitingBytesMax),
             service: executor.serviceIdentity)
         return .stream { [self] call in
+            call.addressRate = address.flatMap { addressRates?.rate(of: $0.name, on: call.eventLoop) }
             let pinned = executor.forSession { permit.uses($0) }
             let session = ClientSession(
                 connection: GRPCSessionConnection(call), machine: machine, executor: pinned, hub: hub,

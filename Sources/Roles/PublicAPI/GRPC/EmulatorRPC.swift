@@ -28,7 +28,7 @@ extension PublicRouter {
     private func streamIssues(_ head: GRPCCallHead) -> GRPCAcceptance {
         let permit: SessionPermit
         do throws(RequestError) {
-            try admitSession()
+            try admitSession(from: address(head))
             permit = try SessionPermit(connectionFrom: nil, sessions, executor.quotas)
         } catch {
             return .refuse(GRPCStatus(SQLConnectFailure(error)))

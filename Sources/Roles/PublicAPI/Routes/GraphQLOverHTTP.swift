@@ -100,7 +100,7 @@ extension PublicRouter {
             }
             // Not earlier: only the operation decides whether the response stays open, and mutations must not be
             // delayed.
-            if gateway != nil { try admitSession() }
+            if gateway != nil { try admitSession(from: address(of: call.request)) }
             return try stream(
                 call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key),
                 wantsDelta: request.wantsDelta)

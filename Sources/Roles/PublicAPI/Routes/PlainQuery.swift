@@ -31,7 +31,7 @@ extension PublicRouter {
         // A poll with a tag continues an earlier one: clients that are already here are not rate-limited.
         if gateway != nil, isStream || (waitMs != nil && tag == nil) {
             do throws(RequestError) {
-                try admitSession()
+                try admitSession(from: address(of: call.request))
             } catch {
                 return call.fail(error)
             }
@@ -87,7 +87,7 @@ extension PublicRouter {
                     failed: { call.fail($0) })
                 return true
             }
-            if gateway != nil, tag == nil { try admitSession() }
+            if gateway != nil, tag == nil { try admitSession(from: address) }
             let session = try pollSession(call, resolved, prepared.liveQuery, identity)
             longPoll(call, session, known: known, waitMs: waitMs, prepared)
         } catch {

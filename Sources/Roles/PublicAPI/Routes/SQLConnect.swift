@@ -62,7 +62,7 @@ extension PublicRouter {
         let sent = headers
         let permit: SessionPermit
         do throws(RequestError) {
-            try admitSession()
+            try admitSession(from: address(of: call.request))
             permit = try SessionPermit(connectionFrom: nil, sessions, executor.quotas)
         } catch {
             return call.fail(error)

@@ -38,6 +38,15 @@ extension Call {
         exchange.respond(
             json: ResultEnvelope.errors([RequestError(.badRequest, message)]), status: .conflict, headers: headers)
     }
+
+    /// Responds to a request that starts an operation of a stream.
+    fileprivate func started(_ start: SharedStreamMachine.Start) {
+        switch start {
+        case .started: exchange.respond(.accepted, headers: headers, body: [])
+        case .conflict: conflict("the operationId is in use")
+        case .refused(let error): fail(error)
+        }
+    }
 }
 
 extension PublicRouter {
@@ -100,7 +109,7 @@ extension PublicRouter {
                 throw RequestError(.notFound, "this node serves no live queries (role gateway)")
             }
             let address = address(of: call.request)
-            try admitSession()
+            try admitSession(from: address)
             let permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
             let token = SharedStreams.makeToken()
             let executor = self.executor.forSession { permit.uses($0) }
@@ -129,6 +138,12 @@ extension PublicRouter {
             guard let id = extensions["operationId"]?.stringValue, !id.isEmpty else {
                 throw RequestError(.badRequest, "\"extensions.operationId\" is required")
             }
+            if let name = TypenameQuery(request) {
+                guard name.kind == .query || call.request.method == .POST else { return call.methodNotAllowed("POST") }
+                return stream.answer(id, ResultEnvelope.data(name.data), identity: identity) {
+                    call.started($0)
+                }
+            }
             let resolved: ResolvedOperation
             do throws(RequestError) {
                 resolved = try stream.executor.resolve(request, for: identity, call.allowedKinds)
@@ -141,12 +156,8 @@ extension PublicRouter {
             await stream.start(
                 id, resolved, follow: isFollowed, identity: identity,
                 known: request.resume?.known(of: resolved.liveQuery.key)
-            ) { start in
-                switch start {
-                case .started: call.exchange.respond(.accepted, headers: call.headers, body: [])
-                case .conflict: call.conflict("the operationId is in use")
-                case .refused(let error): call.fail(error)
-                }
+            ) {
+                call.started($0)
             }
         }
     }

@@ -4,9 +4,14 @@ package struct HandoverContext: Sendable {
     package let bodies: BytesBudget
     /// Increments `HTTPServerCounters.peersCutOffTotal`.
     package let countCutOff: @Sendable () -> Void
+    /// The rates of peers' addresses; nil: no limit.
+    package let addressRates: AddressRates?
 
-    package init(bodies: BytesBudget, countCutOff: @escaping @Sendable () -> Void) {
+    package init(
+        bodies: BytesBudget, addressRates: AddressRates? = nil, countCutOff: @escaping @Sendable () -> Void
+    ) {
         self.bodies = bodies
+        self.addressRates = addressRates
         self.countCutOff = countCutOff
     }
 }

@@ -1,13 +1,19 @@
 package import NIOCore
 package import Pacing
 
-/// The rate of one peer's messages, and the pause for a peer that exceeds it.
+/// The rate of one peer's messages, the part that it uses of its address's rate, and the pause for a peer that exceeds
+/// either.
 ///
 /// Owned by its event loop, whose clock it reads.
 package final class InputThrottle {
     private let eventLoop: any EventLoop
     private var rate: InputRate
     private var timer: Scheduled<Void>?
+    private var address: AddressRate?
+    /// Whether the next message is paid to the address's rate.
+    private var isPrepaid = false
+    /// When to ask the address's rate again; nil while it permits messages.
+    private var addressAskMs: Int64?
 
     package init(perSecond: Int, burst: Int, on eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -17,24 +23,63 @@ package final class InputThrottle {
     /// While true, nothing more is to be taken from the peer.
     package var isPausing: Bool { timer != nil }
 
-    /// Counts one message.
-    package func arrived() -> InputRate.Step { rate.arrived(nowMs: nowMs) }
+    /// Counts messages for an address, too, from now on, until `cancel`. Call at most once.
+    package func count(for address: AddressRate?) { self.address = address }
 
-    /// Calls `resume` once the rate permits another message. Does nothing if the peer is paused already.
+    /// Counts the beginning of a connection or call as a message of its address.
+    /// - Returns: false if it is to be paused.
+    package func begin() -> Bool {
+        guard let waitMs = address?.begin(nowMs: nowMs) else { return true }
+        isPrepaid = waitMs == 0
+        addressAskMs = waitMs == 0 ? nil : nowMs + waitMs
+        return isPrepaid
+    }
+
+    /// Counts one message.
+    /// - Parameter isAnswer: whether we caused it; then it does not count for the address.
+    package func arrived(isAnswer: Bool = false) -> InputRate.Step {
+        let step = rate.arrived(nowMs: nowMs)
+        guard !isAnswer, addressStep() == .over, step == .within else { return step }
+        return .over
+    }
+
+    /// Counts something that only the address's rate limits.
+    package func addressStep() -> InputRate.Step {
+        guard let address else { return .within }
+        if isPrepaid {
+            isPrepaid = false
+            return .within
+        }
+        let waitMs = address.arrived(nowMs: nowMs)
+        guard waitMs > 0 else { return .within }
+        addressAskMs = nowMs + waitMs
+        return .over
+    }
+
+    /// Calls `resume` once the rates permit another message. Does nothing if the peer is paused already.
     package func pause(_ resume: @escaping () -> Void) {
         guard timer == nil else { return }
-        let waitMs = max(1, rate.pauseMs(nowMs: nowMs))
+        let waitMs = max(1, rate.pauseMs(nowMs: nowMs), (addressAskMs ?? 0) - nowMs)
         timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(waitMs)) { [weak self] in
             guard let self else { return }
             timer = nil
-            if rate.pauseMs(nowMs: nowMs) > 0 { pause(resume) } else { resume() }
+            if mayGoOn() { resume() } else { pause(resume) }
         }
     }
 
-    /// Ends the pause without a call.
+    private func mayGoOn() -> Bool {
+        if rate.pauseMs(nowMs: nowMs) > 0 { return false }
+        // Others of the address may have used what this one waited for.
+        return addressAskMs == nil || begin()
+    }
+
+    /// Ends the pause without a call, and the part in the address's rate.
     package func cancel() {
         timer?.cancel()
         timer = nil
+        addressAskMs = nil
+        address?.leave()
+        address = nil
     }
 
     private var nowMs: Int64 { Int64(eventLoop.now.uptimeNanoseconds / 1_000_000) }

@@ -8,6 +8,7 @@ final class ServerContext: Sendable {
     let logger: Logger
     let http2: HTTP2Setup?
     let tls: TLSHandlers?
+    let addressRates: AddressRates?
     let counters = Counters()
     /// The bytes of request bodies, held until their requests are answered.
     let bodies: BytesBudget
@@ -34,8 +35,9 @@ final class ServerContext: Sendable {
 
     init(
         configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger, http2: HTTP2Setup?,
-        tls: TLSHandlers?
+        tls: TLSHandlers?, addressRates: AddressRates?
     ) {
+        self.addressRates = addressRates
         self.configuration = configuration
         self.handler = handler
         self.logger = logger
@@ -45,7 +47,9 @@ final class ServerContext: Sendable {
     }
 
     var handover: HandoverContext {
-        HandoverContext(bodies: bodies) { [self] in counters.peersCutOffTotal.increment() }
+        HandoverContext(bodies: bodies, addressRates: addressRates) { [self] in
+            counters.peersCutOffTotal.increment()
+        }
     }
 
     func nextWebSocketID() -> UInt64 {

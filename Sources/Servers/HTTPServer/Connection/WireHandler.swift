@@ -57,10 +57,12 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
             let known = min(view.count, Self.preface.count)
             let fits = view.prefix(known).elementsEqual(Self.preface.prefix(known))
             if let http2 = transport.table.context.http2, fits {
-                if known == Self.preface.count {
-                    http1.handOver(to: http2, from: self, first: bytes)
-                } else {
+                if known < Self.preface.count {
                     state = .detecting(bytes)
+                } else if http1.isRefused {
+                    http1.refuse()
+                } else {
+                    http1.handOver(to: http2, from: self, first: bytes)
                 }
                 return
             }

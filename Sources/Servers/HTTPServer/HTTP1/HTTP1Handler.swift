@@ -91,6 +91,10 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// Set when another parser took over, which passes on what is left of a read later.
     private var wasParserRestarted = false
     private var remoteIP: String?
+    /// There are too many connections: whatever arrives is answered with a 503.
+    let isRefused: Bool
+    /// Nothing is read yet, because the rate of the peer's address does not permit it.
+    private var awaitsRate = false
 
     /// Adds the HTTP/1.1 handlers to an accepted channel, on its event loop.
     static func install(on channel: any Channel, table: ConnectionTable, refused: Bool) throws {
@@ -100,23 +104,24 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         let transport = Transport(channel: channel, table: table, direct: tls.isEmpty)
         // TLS has no usable half-closed state: the end of input ends the connection.
         if tls.isEmpty { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
-        let handler = HTTP1Handler(transport: transport)
+        let handler = HTTP1Handler(transport: transport, isRefused: refused)
         handler.below = tls.last
         let wire = WireHandler(transport: transport, http1: handler)
         let decoder = Self.makeDecoder(table.context.configuration)
         handler.wire = wire
         handler.decoder = decoder
-        if refused { handler.queue.append(.failure(.overloaded, origin: nil)) }
         try pipeline.addHandlers([wire, decoder, handler])
         transport.owner = handler
         table.add(transport, deadlineMs: handler.deadlineMs)
     }
 
-    private init(transport: Transport) {
+    private init(transport: Transport, isRefused: Bool) {
         self.transport = transport
+        self.isRefused = isRefused
         context = transport.table.context
         discard = context.configuration.linger
-        deadlineMs = MonotonicClock.nowMs() + context.configuration.headerTimeoutMs
+        let headerMs = context.configuration.headerTimeoutMs
+        deadlineMs = MonotonicClock.nowMs() + (isRefused ? min(headerMs, discard.timeoutMs) : headerMs)
     }
 
     // MARK: Channel events
@@ -129,12 +134,23 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        if !queue.isEmpty {
-            phase = .failed
-            advance()
+        // A refused connection reads, too: its answer depends on the request's `Origin`.
+        if isRefused { read() } else { readWhenPermitted() }
+    }
+
+    /// Reads once the rate of the peer's address permits a connection, which is refused if that takes longer than a
+    /// header may.
+    private func readWhenPermitted() {
+        guard let rates = context.addressRates else { return read() }
+        if remoteIP == nil { remoteIP = transport.channel.remoteAddress?.ipAddress }
+        let eventLoop = transport.channel.eventLoop
+        let nowMs = Int64(eventLoop.now.uptimeNanoseconds / 1_000_000)
+        let waitMs = remoteIP.map { rates.begin($0, nowMs: nowMs) } ?? 0
+        awaitsRate = waitMs > 0
+        guard awaitsRate else { return read() }
+        eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(waitMs)) { [weak self] in
+            if let self, channelContext != nil, !finalResponseSent { readWhenPermitted() }
         }
-        // A refused connection reads, too: with TLS nothing can be sent before the handshake.
-        read()
     }
 
     func channelInactive(context: ChannelHandlerContext) { connectionLost() }
@@ -170,6 +186,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .lingering: if transport.pendingBytes == 0 { transport.channel.close(promise: nil) }
         case .awaitingHead, .body, .failed:
             if let current { return current.inputEnded() }
+            if isRefused, queue.isEmpty { return refuse() }
             if queue.isEmpty { finishConnection() }
         }
     }
@@ -181,6 +198,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             transport.abort()
         }
     }
+
+    /// Refuses a connection that does not begin with an HTTP/1 request.
+    func refuse() { fail(.overloaded) }
 
     /// Dispatches a request that this loop knows, without the parser.
     /// - Returns: whether that was done.
@@ -202,7 +222,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// Whether the next bytes begin a request that can be answered at once.
     private var isBetweenRequests: Bool {
         guard case .awaitingHead(begun: false) = phase, isParserClean, !wasParserRestarted, !isParserStopped,
-            current == nil, queue.isEmpty
+            current == nil, queue.isEmpty, !isRefused
         else { return false }
         return !finalResponseSent && !isAdvancing && transport.pendingBytes == 0 && !transport.isDead
     }
@@ -214,7 +234,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         if !begun {
             phase = .awaitingHead(begun: true)
             sawTargetEnd = false
-            if current == nil { setDeadline(context.configuration.headerTimeoutMs) }
+            if current == nil, !isRefused { setDeadline(context.configuration.headerTimeoutMs) }
         }
         if !sawTargetEnd { sawTargetEnd = bytes.readableBytesView.contains(UInt8(ascii: "\n")) }
         if headerBytes == nil {
@@ -234,6 +254,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         case .head(let head):
             guard case .awaitingHead = phase else { return }
             headerBytes = nil
+            if isRefused { return fail(.overloaded, origin: head.headers.first(name: "origin")) }
             do {
                 let request = try PartialRequest(head, self.context.configuration)
                 phase = .body(request)
@@ -270,6 +291,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     // MARK: One request after the other
 
     private func fail(_ failure: HTTPFailure, origin: String? = nil) {
+        let failure = isRefused ? .overloaded : failure
         var origin = origin
         switch phase {
         case .lingering, .handedOver: return
@@ -279,7 +301,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         }
         headerBytes = nil
         guard !finalResponseSent else { return }
-        context.counters.peerErrorsTotal.increment()
+        if !isRefused { context.counters.peerErrorsTotal.increment() }
         phase = .failed
         continueIsDue = false
         queue.append(.failure(failure, origin: origin))
@@ -492,8 +514,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         deadlineMs = ConnectionTable.never
         switch phase {
         case .lingering: transport.channel.close(promise: nil)
-        case .awaitingHead(begun: false) where current == nil: finishConnection()
-        case .awaitingHead, .body: if current == nil { fail(.requestTimeout) }
+        case .awaitingHead(begun: false) where current == nil && !isRefused && !awaitsRate: finishConnection()
+        case .awaitingHead, .body: if current == nil { fail(awaitsRate ? .overloaded : .requestTimeout) }
         case .failed, .handedOver: break
         }
         return deadlineMs

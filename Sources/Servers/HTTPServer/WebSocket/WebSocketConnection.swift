@@ -97,6 +97,13 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         didSet { if !isReadingPaused { readIfWanted() } }
     }
 
+    /// Counts the peer's frames for its address, too, which also decides when the first is read. Call at most once,
+    /// while the connection's handler is made.
+    package func count(for address: AddressRate?) {
+        throttle.count(for: address)
+        if !throttle.begin() { pauseReading() }
+    }
+
     // MARK: Closing
 
     /// Starts the closing handshake after everything sent so far. `code` is 1000 to 4999; `reason` is cut to 123 bytes.
@@ -117,7 +124,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .lingering, .closed: return
         case .open, .awaitingPong, .closeSent: break
         }
-        switch throttle.arrived() {
+        switch throttle.arrived(isAnswer: frame.opcode == .pong) {
         case .within: break
         case .over: pauseReading()
         case .excessive: return fail(1008, "too many messages")

@@ -9,6 +9,12 @@ package struct GatewaySection: SettingSection {
         "New sessions per second on this node; more get a Retry-After. 0: no limit.")
     package let acceptBurst = Setting.int(
         "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
+    package let acceptPerAddressPerSecond = Setting.int(
+        "gateway.acceptPerAddressPerSecond", 250, in: 0...1_000_000,
+        "New sessions per second of one address on this node; more get a Retry-After. 0: no limit.")
+    package let acceptPerAddressBurst = Setting.int(
+        "gateway.acceptPerAddressBurst", 1000, in: 1...1_000_000,
+        "New sessions of one address accepted at once before that rate applies.")
     package let subscriptionsPerSessionMax = Setting.int(
         "gateway.subscriptionsPerSessionMax", 1000, in: 1...100_000, "Subscriptions of one session.")
     package let executesPerSessionMax = Setting.int(
@@ -23,6 +29,12 @@ package struct GatewaySection: SettingSection {
     package let messagesBurst = Setting.int(
         "gateway.messagesBurst", 2000, in: 1...1_000_000,
         "Messages that a session may send at once before that rate applies; with twice as many a WebSocket is closed.")
+    package let messagesPerAddressPerSecond = Setting.int(
+        "gateway.messagesPerAddressPerSecond", 1000, in: 0...1_000_000,
+        "Messages per second of all sessions of one address, also after reconnects; more are read later. 0: no limit.")
+    package let messagesPerAddressBurst = Setting.int(
+        "gateway.messagesPerAddressBurst", 10_000, in: 1...1_000_000,
+        "Messages that an address may send at once before that rate applies. Behind a proxy set http.trustedProxies.")
     package let sessionsPerUserMax = Setting.int(
         "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: no limit.")
     package let sessionsPerAddressMax = Setting.int(

@@ -8,7 +8,7 @@ package struct WorkerSection: SettingSection {
         "worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs, not counting those on slow connections.")
     package let remoteRunsMax = Setting.int(
         "worker.remoteRunsMax", 4, in: 1...1024,
-        "Additional runs in flight for queries that wait for custom resolvers or the embedding server.")
+        "Additional runs in flight for queries that wait for custom resolvers or the embedding server; half for each.")
     package let batchMax = Setting.int(
         "worker.batchMax", 256, in: 1...10_000, "Live queries in one multiplexed statement.")
     package let liveQueriesMax = Setting.int(

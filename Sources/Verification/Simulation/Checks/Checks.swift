@@ -38,8 +38,6 @@ final class Checks {
     }
 
     private var looks: [Look: (epoch: UInt64, recorded: UInt64)] = [:]
-    /// The current deployment when a worker last requested the lease of a stream's shard.
-    private var currentAtRequest: [Look: Int64] = [:]
     private var grants: [ShardID: (epoch: UInt64, owner: NodeID)] = [:]
 
     init(violated: @escaping (String) -> Void) {
@@ -66,23 +64,6 @@ final class Checks {
         guard let look = looks[Look(worker: worker, stream: stream)], look.recorded > look.epoch else { return }
         violated("one owner: \(worker) serves \(stream) under \(look.epoch) while \(look.recorded) is recorded")
     }
-
-    // MARK: Catalogs
-
-    func requestsLease(_ stream: String, current: Int64, by worker: String) {
-        currentAtRequest[Look(worker: worker, stream: stream)] = current
-    }
-
-    /// Checks that a worker that begins to serve the shard of this stream has loaded what was current when it requested
-    /// the lease, unless Postgres lost that.
-    func followed(_ stream: String, loaded: Int64, current: Int64, by worker: String) {
-        guard let atRequest = currentAtRequest[Look(worker: worker, stream: stream)] else { return }
-        if loaded < min(atRequest, current) {
-            violated("rollout: \(worker) serves \(stream) by deployment \(loaded) although \(atRequest) was current")
-        }
-    }
-
-    // MARK: Leases
 
     /// Checks the epoch of an accepted checkpoint or trim.
     func didUnderLease(_ shard: ShardID, _ epoch: UInt64) {

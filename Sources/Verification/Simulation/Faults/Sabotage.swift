@@ -75,8 +75,6 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case basisIgnored
     /// Workers begin to serve without checking the recorded epoch.
     case startUnchecked
-    /// Workers begin to serve although they could not load the catalogs.
-    case catalogFailuresIgnored
     /// Workers follow events from the end of the stream instead of the end of the history.
     case followedFromEnd
     /// Nodes remove the entry of an ended process although a later one of the same name may have announced itself.

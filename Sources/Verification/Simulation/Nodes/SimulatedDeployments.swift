@@ -10,8 +10,6 @@ final class SimulatedDeployments {
     private static let pollMs: Int64 = 700
     /// The maximum time to compile a version.
     private static let compileMaxMs: Int64 = 1_500
-    /// How long reads of the history fail at a time.
-    private static let refusalMs: Int64 = 2_000
     /// The most versions served besides the current one.
     static let othersMax = 4
 
@@ -117,8 +115,7 @@ final class SimulatedDeployments {
                 $0.deployments.history(nowMs: timeline.nowMs)
             } then: { [weak self] outcome in
                 guard let self else { return }
-                let history = isRefused ? .failure(Self.refused) : outcome.deployments
-                answered(call, history) { $0.historyRead(call, $1) }
+                answered(call, outcome.deployments) { $0.historyRead(call, $1) }
             }
         case .noteFolder(let call): answered(call, .success(())) { $0.folderNoted(call, $1) }
         case .compile(let call, let version):
@@ -133,16 +130,6 @@ final class SimulatedDeployments {
             waiting.removeAll { $0.look <= number }
             for waiter in ended { waiter.then(failure.map { "\($0)" }) }
         }
-    }
-
-    private static let refused = DeploymentsUnreadable("Postgres refuses", isTransient: false)
-
-    /// Whether the history cannot be read for a while although Postgres can be reached.
-    private var isRefused: Bool {
-        // Not drawn from the timeline, so that other faults stay where they are.
-        let period = UInt64(process.timeline.nowMs / Self.refusalMs)
-        let number = period &* 31 &+ process.world.seed &* 7 &+ UInt64(process.identity.processID) &* 3
-        return process.world.hasFaults && number % 8 == 0
     }
 
     /// Hands an answer to the follower, from time to time twice.

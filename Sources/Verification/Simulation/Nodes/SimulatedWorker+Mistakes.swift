@@ -46,9 +46,6 @@ extension SimulatedWorker {
         }
     }
 
-    /// Returns the reason that catalogs could not be loaded.
-    func mistaken(_ problem: String?) -> String? { world.sabotage == .catalogFailuresIgnored ? nil : problem }
-
     /// Returns the cursor from which to follow a stream.
     func mistaken(_ cursor: StreamID, of stream: String) -> StreamID {
         guard world.sabotage == .followedFromEnd, stream.hasSuffix(":events") else { return cursor }

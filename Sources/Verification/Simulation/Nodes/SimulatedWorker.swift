@@ -1,4 +1,3 @@
-import DeploymentPlan
 import LiveModel
 import Refresh
 import RoleMachines
@@ -132,7 +131,6 @@ final class SimulatedWorker: Process {
         switch effect {
         case .broker(let id, let request):
             let request = mistaken(request)
-            noteCatalogs(request)
             later(timeline.pick(0...3) + delayByMutations(request)) { [self] in
                 world.note("\(name) \(id) \(request)")
                 call {
@@ -147,7 +145,6 @@ final class SimulatedWorker: Process {
             later(timeline.pick(0...3)) { [self] in ask(id, request) }
         case .loadCatalogs(let id):
             deployments.look { [self] problem in
-                let problem = mistaken(problem)
                 answered { [self] in machine.catalogsLoaded(id, problem: problem, nowMs: nowMs) }
             }
         case .run(let id, let batch):
@@ -159,8 +156,6 @@ final class SimulatedWorker: Process {
         case .follow(let stream, let cursor, let server):
             followed.insert(stream)
             world.checks.followed(stream, by: name)
-            world.checks.followed(
-                stream, loaded: deployments.served.generation, current: currentDeployment, by: name)
             follower.follow(stream, after: mistaken(cursor, of: stream), server: server)
         case .unfollow(let stream):
             followed.remove(stream)
@@ -168,16 +163,6 @@ final class SimulatedWorker: Process {
         case .readNodes: membership.wake()
         case .log(let line): world.note("\(name): \(line.message) \(line.metadata.sorted { $0.key < $1.key })")
         case .endDrain: later(timeline.pick(0...50)) { [self] in kill() }
-        }
-    }
-
-    private var currentDeployment: Int64 { world.postgres.deployments.lastActive?.id ?? 0 }
-
-    /// Records which deployment is current when a lease is requested.
-    private func noteCatalogs(_ request: WorkerMachine.BrokerCall) {
-        guard case .requestLease(let key, _, _, _, _) = request else { return }
-        for shard in 0..<Workload.shardCount where world.redis.keys.lease(shard: shard) == key {
-            world.checks.requestsLease(world.redis.keys.events(shard: shard), current: currentDeployment, by: name)
         }
     }
 

@@ -5,19 +5,21 @@ import Testing
 
 /// Queries that wait for other servers have runs of their own.
 @Suite struct RunPoolTests {
-    private func rules(asksOtherServers: Bool) throws -> QueryRules {
+    private func rules(_ servers: [String] = []) throws -> QueryRules {
         var rules = RefreshFixture.rules([try RefreshFixture.trigger(nil)])
-        rules.asksOtherServers = asksOtherServers
+        rules.otherServers = servers
         return rules
     }
 
     private func bench(_ change: (inout RefreshSettings) -> Void = { _ in }) throws -> Bench {
         var settings = RefreshSettings()
-        (settings.runsMax, settings.remoteRunsMax, settings.firstRunsMax) = (3, 2, 3)
+        (settings.runsMax, settings.remoteRunsMax, settings.firstRunsMax) = (3, 4, 3)
         change(&settings)
-        let plain = try rules(asksOtherServers: false)
-        let remote = try rules(asksOtherServers: true)
-        return Bench(["Q": plain, "Near": remote, "Remote": remote], settings: settings)
+        return Bench(
+            [
+                "Q": try rules(), "Near": try rules(["http://near"]), "Remote": try rules(["http://remote"]),
+                "Both": try rules(["http://near", "http://remote"]), "Other": try rules(["http://other"]),
+            ], settings: settings)
     }
 
     private func query(_ name: String, _ number: Int) -> LiveQuery {
@@ -26,7 +28,7 @@ import Testing
 
     @Test func otherQueriesRunWhileAllRunsThatWaitForServersAreTaken() throws {
         var bench = try bench()
-        // Newcomers during a hang: each is a run, up to the limit.
+        // Newcomers during a hang: each is a run, up to the server's share.
         let stuck = (0..<5).flatMap { bench.announce(query("Near", $0)).runs }
         #expect(stuck.count == 2)
         // All others have the whole of theirs.
@@ -49,15 +51,39 @@ import Testing
         var bench = try bench()
         let plain = (0..<9).flatMap { bench.announce(query("Q", $0)).runs }
         #expect(plain.count == 3 && bench.machine.dueCount == 6)
-        var remote = (0..<3).flatMap { bench.announce(query("Near", $0)).runs }
-        remote += bench.announce(query("Remote", 0)).runs
-        #expect(remote.count == 2)
+        var remote = ["Near", "Near", "Remote", "Remote"].enumerated()
+            .flatMap { bench.announce(query($1, $0)).runs }
+        #expect(remote.count == 4)
+        remote += ["Near", "Other"].flatMap { bench.announce(query($0, 9)).runs }
+        #expect(remote.count == 4)
         // Turns among them, too.
         remote =
             bench.finish(remote[0], RefreshFixture.result(1)).runs
             + bench.finish(remote[1], RefreshFixture.result(1)).runs
-        #expect(remote.map(\.operation.operation) == ["Near", "Remote"])
+        #expect(remote.map(\.operation.operation) == ["Near", "Other"])
         #expect(bench.machine.dueCount == 6, "no run of the others ended")
+    }
+
+    @Test(arguments: [(remoteRunsMax: 8, share: 4), (5, 2), (2, 1)])
+    func serverThatHangsLeavesHalfOfTheRunsToOthers(remoteRunsMax: Int, share: Int) throws {
+        var bench = try bench { $0.remoteRunsMax = remoteRunsMax }
+        let stuck = (0..<20).flatMap { bench.announce(query("Near", $0)).runs }
+        #expect(stuck.count == share)
+        #expect(bench.announce(query("Both", 0)).runs.isEmpty, "it waits for that server, too")
+        #expect(bench.announce(query("Remote", 0)).runs.map(\.items.count) == [1])
+        let next = bench.finish(stuck[0], RefreshFixture.result(1)).runs
+        #expect(next.map(\.operation.operation) == ["Near"] && next[0].items.count == 20 - share)
+        // Also of runs without a cause.
+        let known = KnownResult(digest: RefreshFixture.digest(7), position: nil)
+        #expect(bench.announce(query("Near", 30), known: known).runs.isEmpty)
+        #expect(bench.finish(next[0], RefreshFixture.result(1)).runs.map(\.items.count) == [1])
+    }
+
+    @Test func onlyServerRunsAloneWhereThereIsOneRun() throws {
+        var bench = try bench { $0.remoteRunsMax = 1 }
+        let first = bench.announce(query("Near", 0)).runs
+        #expect(first.count == 1 && bench.announce(query("Near", 1)).runs.isEmpty)
+        #expect(bench.finish(first[0], RefreshFixture.result(1)).runs.map(\.items.count) == [1])
     }
 
     @Test func failedRemoteRunsAreRetriedAlone() throws {

@@ -46,6 +46,21 @@ import Testing
         #expect(errors(machine.timeReached(nowMs: 8_500)) == [.unavailable])
     }
 
+    @Test func announcementNamesTheClientUntilAnotherOneJoins() throws {
+        var machine = machine()
+        let (ann, bob) = (ClientID(user: "ann"), ClientID(user: "bob"))
+        let first = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, client: ann, nowMs: 0)
+        #expect(announcements(first.actions).map(\.client) == [ann])
+        _ = try machine.subscribed(hub: 1, SessionFixture.query(), known: nil, client: ann, nowMs: 0)
+        let again = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 2), nowMs: 1)
+        #expect(announcements(again).map(\.client) == [ann])
+        for client in [bob, ann] {
+            _ = try machine.subscribed(hub: 1, SessionFixture.query(), known: nil, client: client, nowMs: 2)
+        }
+        let shared = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 3), nowMs: 3)
+        #expect(announcements(shared).map(\.client) == [nil])
+    }
+
     @Test func anAnswerInTimeLeavesNoError() throws {
         var machine = machine()
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0)

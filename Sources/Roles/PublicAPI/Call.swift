@@ -1,0 +1,55 @@
+import HTTPServer
+import LiveModel
+import NIOHTTP1
+import Sessions
+
+/// A request on its way through a route.
+struct Call: Sendable {
+    let request: HTTPRequest
+    let exchange: HTTPExchange
+    /// The headers of every response to it, but for the trace.
+    let commonHeaders: HTTPHeaders
+    let traceID: String
+    /// The form of an error response.
+    var failureForm = FailureForm.graphQL
+
+    /// The headers of every response to it.
+    var headers: HTTPHeaders {
+        var headers = commonHeaders
+        headers.add(name: "x-trace-id", value: traceID)
+        return headers
+    }
+
+    enum FailureForm {
+        case graphQL, sqlConnect, appSync
+    }
+
+    func fail(_ error: RequestError) {
+        switch failureForm {
+        case .graphQL: exchange.respond(error, headers: headers)
+        case .sqlConnect: exchange.respond(error, headers: headers, body: SQLConnectFailure(error).json)
+        case .appSync:
+            exchange.respond(error, headers: headers.withAppSyncType(of: error), body: AppSyncRequest.body(error))
+        }
+    }
+
+    func methodNotAllowed(_ allowed: String) {
+        var headers = headers
+        headers.replaceOrAdd(name: "allow", value: allowed)
+        exchange.respond(RequestError(.methodNotAllowed, "this path allows \(allowed)"), headers: headers)
+    }
+}
+
+extension HTTPRequest {
+    /// The header `X-Forwarded-For`, several joined by commas.
+    var forwarded: String? {
+        let parts = headers[canonicalForm: "x-forwarded-for"]
+        return parts.isEmpty ? nil : parts.joined(separator: ",")
+    }
+}
+
+extension Credentials {
+    init(_ request: HTTPRequest) {
+        self.init(header: { request.header($0) }, query: { request.query($0) })
+    }
+}
