@@ -51,6 +51,8 @@ import Testing
         "Roles/Execution/Batches/BatchRun.swift": "which members of a batch run in one statement",
         "Roles/Execution/Batches/RemoteRound.swift": "the order of a batch's calls to custom resolvers",
         "Roles/Execution/SelectionMatch.swift": "when a client's text means a stored operation",
+        "Roles/Gateway/PlainResource/PollMachine.swift": "which result answers which long-poll",
+        "Roles/PublicAPI/Routes/PollRules.swift": "how long a long-poll waits, and what answers it",
         "Roles/Gateway/Registry/DrainPlan.swift": "when each session is asked to reconnect",
         "Roles/Node/Readiness/ReadingLag.swift": "the read lag that is reported",
         "Tools/LocalServers/RestartSchedule.swift": "when a server is started again",

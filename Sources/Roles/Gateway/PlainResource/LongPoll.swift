@@ -19,7 +19,8 @@ package protocol PollAnswers: AnyObject {
 /// and from then, for a short time, until the client's next poll.
 ///
 /// Belongs to the connection's event loop. Any gateway can serve the next poll: all state is in the entity tag. Between
-/// two polls the subscription remains, so that a client which polls again at once costs no new one.
+/// two polls the subscription remains, so that a client which polls again at once costs no new one. `PollMachine`
+/// decides which result answers which poll.
 package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, ConnectionAttachment {
     package enum Ending {
         case result(SharedResult)
@@ -28,26 +29,18 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
         case failed(RequestError)
     }
 
-    private enum State {
-        /// The client waits for a result other than this.
-        case waiting(known: KnownResult?)
-        /// The client was sent this result, and the other one has come since.
-        case answered(KnownResult, newer: SharedResult?)
-        case ended
-    }
-
     private var session: HTTPSession
     private let answers: any PollAnswers
     /// The time for which the subscription remains after an answer; 0 ends it with the answer.
     private let keptMs: Int64
     private var handle: LoopHub.Handle?
-    private var state: State
+    private var machine: PollMachine<SharedResult>
 
     private init(_ session: HTTPSession, _ answers: any PollAnswers, known: KnownResult?, keptMs: Int64) {
         self.session = session
         self.answers = answers
         self.keptMs = keptMs
-        state = .waiting(known: known)
+        machine = PollMachine(known: known)
     }
 
     /// Waits for a result other than `known`. Calls `answers` once, on the loop, unless the client disconnects first.
@@ -71,15 +64,15 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
     // MARK: ConnectionAttachment
 
     package func continues(_ exchange: HTTPExchange) -> Bool {
-        guard case .answered(let known, let newer) = state, let waitMs = answers.nextWaitMs() else {
+        switch machine.polledAgain(waitMs: answers.nextWaitMs()) {
+        case .refuse:
             end(nil)
             return false
-        }
-        session.exchange = exchange
-        state = .waiting(known: known)
-        if let newer, newer.result.digest != known.digest {
+        case .deliver(let newer):
+            session.exchange = exchange
             deliver(.result(newer), id: "")
-        } else {
+        case .wait(let waitMs):
+            session.exchange = exchange
             exchange.wait(waitMs, self)
         }
         return true
@@ -96,16 +89,17 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
     // MARK: LiveSession
 
     package func deliver(_ delivery: SessionDelivery, id: String) {
-        switch (delivery, state) {
-        case (.failed(let error), _): end(.failed(error))
-        case (.result(let shared), .answered(let known, _)): state = .answered(known, newer: shared)
-        case (.result(let shared), .waiting(let known)):
-            guard keptMs > 0, session.exchange.mayAttach else { return end(.result(shared)) }
-            let result = shared.result
-            state = .answered(KnownResult(digest: result.digest, position: result.position), newer: nil)
-            session.exchange.attach(self, tag: shared.entityTag, forMs: keptMs)
-            answers.finish(.result(shared), known: known, session)
-        case (.result, .ended): break
+        switch delivery {
+        case .failed(let error): end(.failed(error))
+        case .result(let shared):
+            let result = KnownResult(digest: shared.result.digest, position: shared.result.position)
+            switch machine.delivered(shared, result, mayRemain: keptMs > 0 && session.exchange.mayAttach) {
+            case .end: end(.result(shared))
+            case .answer(let known):
+                session.exchange.attach(self, tag: shared.entityTag, forMs: keptMs)
+                answers.finish(.result(shared), known: known, session)
+            case .keep: break
+            }
         }
     }
 
@@ -121,13 +115,12 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
     }
 
     private func end(_ ending: Ending?) {
-        let state = state
-        self.state = .ended
+        let ended = machine.end()
         let lingers = session.permit.end()
         if let handle {
             self.handle = nil
             session.hub.unsubscribe(handle, lingers: lingers)
         }
-        if let ending, case .waiting(let known) = state { answers.finish(ending, known: known, session) }
+        if let ending, case .answer(let known) = ended { answers.finish(ending, known: known, session) }
     }
 }

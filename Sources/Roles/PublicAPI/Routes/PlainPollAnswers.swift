@@ -26,7 +26,8 @@ final class PlainPollAnswers: PollAnswers {
 
     /// The wait ends with the sender's token.
     func untilExpiryMs(_ identity: Identity) -> Int64 {
-        identity.expiresAtMs.map { min(waitMs, max(0, $0 - router.executor.clock.nowMs())) } ?? waitMs
+        PollRules.waitMs(
+            requestedMs: waitMs, expiresAtMs: identity.expiresAtMs, nowMs: router.executor.clock.nowMs())
     }
 
     func nextWaitMs() -> Int64? {
@@ -40,12 +41,12 @@ final class PlainPollAnswers: PollAnswers {
     }
 
     func finish(_ ending: LongPoll.Ending, known: KnownResult?, _ session: HTTPSession) {
-        // The authorization may have changed during the wait.
-        if let refusal = session.authorizationRefusal { return call(session).fail(refusal) }
+        let isResult = if case .result = ending { true } else { false }
+        let refusal = PollRules.refusal(
+            session.authorizationRefusal, isResult: isResult, isExpired: session.isExpired)
+        if let refusal { return call(session).fail(refusal) }
         switch ending {
-        case .result(let shared):
-            if session.isExpired { return call(session).fail(.tokenExpired) }
-            answer(shared, known: known, session)
+        case .result(let shared): answer(shared, known: known, session)
         case .waited: read(known: known, session)
         case .failed(let error): call(session).fail(error)
         }
@@ -68,7 +69,7 @@ final class PlainPollAnswers: PollAnswers {
 
     /// Reads the result at the end of the wait: the owner may not have responded at all, so the database decides.
     private func read(known: KnownResult?, _ session: HTTPSession) {
-        let readMs = max(Self.finalReadMs.lowerBound, min(waitMs, Self.finalReadMs.upperBound))
+        let readMs = PollRules.finalReadMs(requestedMs: waitMs)
         let (call, router) = (call(session), router)
         let (resolved, liveQuery) = (session.resolved, session.liveQuery)
         router.perform(call) { _ throws(RequestError) in
@@ -76,15 +77,10 @@ final class PlainPollAnswers: PollAnswers {
                 try await router.executor.read(resolved, traceID: call.traceID)
             }
             guard let result = read else { return }
-            let isSame = known?.digest == result.digest
-            let position = isSame ? known?.position : nil
-            let tag = EntityTag(KnownResult(digest: result.digest, position: position), of: liveQuery.key)
+            let tag = EntityTag(PollRules.read(result.digest, known: known), of: liveQuery.key)
             router.answer(call, tag: tag, known: known, result.digest, result.answer, resolved, liveQuery)
         }
     }
-
-    /// The range of the time-out of the final read after a long-poll, which is as long as the wait was.
-    private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
     // MARK: The poll that is answered
 
