@@ -4,41 +4,25 @@ import Logging
 import Synchronization
 
 /// A reader of a Redis Cluster. A blocking read takes streams of one slot only, so each slot of the followed streams
-/// has a separate reader, with its own thread and connections to the slot's node. This one merges their batches.
-///
-/// Bounds: one reader for each followed slot (shard), and at most one batch of each read ahead of `next`.
+/// has a separate reader, with its own thread and connections to the slot's node. This one merges their batches, as
+/// `SlotReaders` decides.
 final class ClusterReader: OwnedReader {
-    private typealias Answer = Result<[StreamBatch], BrokerError>
-
     private struct Child {
         let reader: RedisStreamReader
-        /// The number of each stream's last change; batches from before it are dropped.
-        var changes: [String: Int] = [:]
-        /// Set while the reader waits because its last batch has not been handed out yet.
-        var parked: CheckedContinuation<Void, Never>?
-    }
-
-    private struct Ready {
-        let slot: Int
-        var batch: StreamBatch
-        let change: Int
+        /// Set while the reader waits for its turn.
+        var parked: CheckedContinuation<SlotReaders.Turn, Never>?
     }
 
     private struct Waiting {
         let ticket: ReadTicket
-        let maxEntries: Int
-        let completion: @Sendable (Answer) -> Void
+        let completion: @Sendable (Result<[StreamBatch], BrokerError>) -> Void
     }
 
     private struct State {
-        var children: [Int: Child] = [:]
-        var ready: [Ready] = []
-        var failure: BrokerError?
-        /// Streams whose reader could not be created for lack of a thread or descriptor; each `next` tries again.
-        var unmade: [String: ReaderInbox.Start] = [:]
+        var slots = SlotReaders()
+        /// Exactly the readers of `slots`.
+        var children: [SlotReaders.ID: Child] = [:]
         var waiting: Waiting?
-        var maxEntries = 0
-        var isClosed = false
         /// Closed readers whose threads may still run.
         var ending: [RedisStreamReader] = []
     }
@@ -62,61 +46,66 @@ final class ClusterReader: OwnedReader {
 
     func follow(_ stream: String, after cursor: StreamID, server: String?) {
         let slot = hashSlot(of: stream)
-        let made: RedisStreamReader? = state.withLock { state in
-            guard !state.isClosed else { return nil }
-            let start = ReaderInbox.Start(cursor: cursor, server: server)
-            state.unmade[stream] = nil
+        let start = ReaderInbox.Start(cursor: cursor, server: server)
+        let made = state.withLock { state -> (id: SlotReaders.ID, reader: RedisStreamReader)? in
+            let id: SlotReaders.ID
             var made: RedisStreamReader?
-            if state.children[slot] == nil {
+            switch state.slots.follow(stream, slot: slot) {
+            case nil: return nil
+            case .existing(let existing): id = existing
+            case .new(let new):
+                id = new
                 do throws(BrokerError) {
-                    let reader = try RedisStreamReader(
-                        configuration, resolver: SlotEndpoint(slot: slot, configuration: configuration, map: map),
-                        name: name, helper: ClusterHelper(map: map), logger: logger)
-                    state.children[slot] = Child(reader: reader)
+                    let reader = try makeReader(slot: slot)
+                    state.children[id] = Child(reader: reader)
                     made = reader
                 } catch {
-                    state.failure = error
-                    state.unmade[stream] = start
+                    state.slots.notCreated(stream, start, error)
                     return nil
                 }
             }
-            let number = state.children[slot]?.reader.change(stream, start)
-            state.children[slot]?.changes[stream] = number
-            state.ready.removeAll { $0.batch.stream == stream }
-            return made
+            if let number = state.children[id]?.reader.change(stream, start) {
+                state.slots.followed(stream, by: id, change: number)
+            }
+            return made.map { (id, $0) }
         }
-        if let made { startPump(made, slot: slot) }
+        if let made { startPump(made.reader, made.id) }
         handOut()
+    }
+
+    private func makeReader(slot: Int) throws(BrokerError) -> RedisStreamReader {
+        try RedisStreamReader(
+            configuration, resolver: SlotEndpoint(slot: slot, configuration: configuration, map: map), name: name,
+            helper: ClusterHelper(map: map), logger: logger)
     }
 
     func unfollow(_ stream: String) {
         let slot = hashSlot(of: stream)
-        let gone: Child? = state.withLock { state in
-            state.unmade[stream] = nil
-            guard state.children[slot]?.changes.removeValue(forKey: stream) != nil else { return nil }
-            _ = state.children[slot]?.reader.change(stream, nil)
-            state.ready.removeAll { $0.batch.stream == stream }
-            guard state.children[slot]?.changes.isEmpty == true else { return nil }
-            let gone = state.children.removeValue(forKey: slot)
-            if let gone { state.ending.append(gone.reader) }
-            return gone
+        let retired = state.withLock { state -> Child? in
+            switch state.slots.unfollow(stream, slot: slot) {
+            case nil: return nil
+            case .shrink(let id):
+                _ = state.children[id]?.reader.change(stream, nil)
+                return nil
+            case .retire(let id):
+                let retired = state.children.removeValue(forKey: id)
+                if let retired { state.ending.append(retired.reader) }
+                return retired
+            }
         }
-        guard let gone else { return handOut() }
-        gone.reader.close()
-        gone.parked?.resume()
+        if let retired { close(retired) } else { handOut() }
     }
 
     func next(
         maxEntries: Int, ticket: ReadTicket,
         completion: @escaping @Sendable (Result<[StreamBatch], BrokerError>) -> Void
     ) {
-        let unmade = state.withLock { $0.failure == nil ? $0.unmade : [:] }
-        for (stream, start) in unmade { follow(stream, after: start.cursor, server: start.server) }
+        for (stream, start) in state.withLock({ $0.slots.withoutReader }) {
+            follow(stream, after: start.cursor, server: start.server)
+        }
         let refusal = state.withLock { state -> BrokerError? in
-            if state.isClosed { return BrokerError(.closed) }
-            if state.waiting != nil { return BrokerError(.concurrentRead) }
-            state.waiting = Waiting(ticket: ticket, maxEntries: max(1, maxEntries), completion: completion)
-            state.maxEntries = max(1, maxEntries)
+            if let refusal = state.slots.next(maxEntries: maxEntries) { return refusal }
+            state.waiting = Waiting(ticket: ticket, completion: completion)
             return nil
         }
         if let refusal { return completion(.failure(refusal)) }
@@ -129,6 +118,7 @@ final class ClusterReader: OwnedReader {
         let waiting = state.withLock { state -> Waiting? in
             guard let waiting = state.waiting, waiting.ticket === ticket else { return nil }
             state.waiting = nil
+            state.slots.cancelled()
             return waiting
         }
         waiting?.completion(.failure(BrokerError(.cancelled)))
@@ -136,20 +126,20 @@ final class ClusterReader: OwnedReader {
 
     func close() {
         let (children, waiting) = state.withLock { state -> ([Child], Waiting?) in
-            state.isClosed = true
-            defer {
-                state.ending += state.children.values.map(\.reader)
-                state.children = [:]
-                state.waiting = nil
-                state.ready = []
-            }
-            return (Array(state.children.values), state.waiting)
+            state.slots.close()
+            let children = Array(state.children.values)
+            state.ending += children.map(\.reader)
+            state.children = [:]
+            defer { state.waiting = nil }
+            return (children, state.waiting)
         }
-        for child in children {
-            child.reader.close()
-            child.parked?.resume()
-        }
+        for child in children { close(child) }
         waiting?.completion(.failure(BrokerError(.closed)))
+    }
+
+    private func close(_ child: Child) {
+        child.reader.close()
+        child.parked?.resume(returning: .wait)
     }
 
     func waitUntilEnded() async {
@@ -158,16 +148,15 @@ final class ClusterReader: OwnedReader {
 
     // MARK: The slots' readers
 
-    /// Reads one batch after another, each once the previous one was handed out. Ends when the reader closes.
-    private func startPump(_ reader: RedisStreamReader, slot: Int) {
+    /// Reads one batch after another, each in its turn. Ends when the reader closes.
+    private func startPump(_ reader: RedisStreamReader, _ id: SlotReaders.ID) {
         Task { [weak self] in
-            while true {
-                guard let maxEntries = await self?.turn(slot, reader) else { break }
+            while let maxEntries = await self?.turn(id) {
                 do throws(BrokerError) {
-                    self?.arrived(try await reader.nextNumbered(maxEntries: maxEntries), slot)
+                    self?.arrived(try await reader.nextNumbered(maxEntries: maxEntries), id)
                 } catch {
                     if error.code == .closed { break }
-                    self?.failed(error)
+                    self?.failed(error, id)
                 }
             }
             await reader.waitUntilEnded()
@@ -175,41 +164,32 @@ final class ClusterReader: OwnedReader {
         }
     }
 
-    /// Waits until no batch of this slot is ready and a consumer has called `next`. Nil when the reader is closed.
-    private func turn(_ slot: Int, _ reader: RedisStreamReader) async -> Int? {
+    /// Waits until the reader may read. Nil when it is closed.
+    private func turn(_ id: SlotReaders.ID) async -> Int? {
         while true {
-            await withCheckedContinuation { continuation in
-                let mayGo = state.withLock { state in
-                    guard state.children[slot]?.reader === reader, !isFree(slot, state) else { return true }
-                    state.children[slot]?.parked = continuation
-                    return false
+            let turn = await withCheckedContinuation { continuation in
+                let turn = state.withLock { state in
+                    let turn = state.slots.turn(of: id)
+                    if turn == .wait { state.children[id]?.parked = continuation }
+                    return turn
                 }
-                if mayGo { continuation.resume() }
+                if turn != .wait { continuation.resume(returning: turn) }
             }
-            let go: Int?? = state.withLock { state in
-                guard state.children[slot]?.reader === reader else { return .some(nil) }
-                return isFree(slot, state) ? .some(state.maxEntries) : nil
+            switch turn {
+            case .read(let maxEntries): return maxEntries
+            case .wait: continue
+            case .end: return nil
             }
-            if let go { return go }
         }
     }
 
-    private func isFree(_ slot: Int, _ state: State) -> Bool {
-        state.maxEntries > 0 && state.failure == nil && !state.ready.contains { $0.slot == slot }
-    }
-
-    private func arrived(_ delivered: ReaderInbox.Delivered, _ slot: Int) {
-        state.withLock { state in
-            guard let child = state.children[slot] else { return }
-            for (batch, change) in delivered where child.changes[batch.stream] == change {
-                state.ready.append(Ready(slot: slot, batch: batch, change: change))
-            }
-        }
+    private func arrived(_ delivered: ReaderInbox.Delivered, _ id: SlotReaders.ID) {
+        state.withLock { $0.slots.arrived(delivered, from: id) }
         handOut()
     }
 
-    private func failed(_ error: BrokerError) {
-        state.withLock { $0.failure = error }
+    private func failed(_ error: BrokerError, _ id: SlotReaders.ID) {
+        state.withLock { $0.slots.failed(error, from: id) }
         handOut()
     }
 
@@ -217,51 +197,19 @@ final class ClusterReader: OwnedReader {
         state.withLock { state in state.ending.removeAll { $0 === reader } }
     }
 
-    /// Answers the waiting `next` with the ready batches, and resumes the readers whose batches were handed out.
+    /// Answers the waiting `next` if there is anything, and resumes the readers whose turn it is.
     private func handOut() {
-        let (waiting, answer, parked) = state.withLock {
-            state -> (Waiting?, Answer, [CheckedContinuation<Void, Never>])
-            in
+        let (waiting, answer, parked) = state.withLock { state in
+            let (answer, resumed) = state.slots.handOut()
             var waiting: Waiting?
-            var answer = Answer.success([])
-            if let asked = state.waiting, state.failure != nil || !state.ready.isEmpty {
-                waiting = asked
-                state.waiting = nil
-                if let failure = state.failure {
-                    state.failure = nil
-                    answer = .failure(failure)
-                } else {
-                    answer = .success(ClusterReader.take(&state.ready, maxEntries: asked.maxEntries))
-                }
-            }
-            var parked: [CheckedContinuation<Void, Never>] = []
-            for (slot, child) in state.children {
-                guard let continuation = child.parked, isFree(slot, state) else { continue }
-                state.children[slot]?.parked = nil
-                parked.append(continuation)
+            if answer != nil { swap(&waiting, &state.waiting) }
+            let parked = resumed.compactMap { id in
+                defer { state.children[id]?.parked = nil }
+                return state.children[id]?.parked
             }
             return (waiting, answer, parked)
         }
-        for continuation in parked { continuation.resume() }
-        waiting?.completion(answer)
-    }
-
-    /// Takes at most `maxEntries` of each batch and leaves the rest.
-    private static func take(_ ready: inout [Ready], maxEntries: Int) -> [StreamBatch] {
-        var taken: [StreamBatch] = []
-        var left: [Ready] = []
-        for item in ready {
-            var batch = item.batch
-            if batch.entries.count > maxEntries {
-                var rest = item
-                rest.batch.signal = nil
-                rest.batch.entries = Array(batch.entries[maxEntries...])
-                left.append(rest)
-                batch.entries = Array(batch.entries[..<maxEntries])
-            }
-            taken.append(batch)
-        }
-        ready = left
-        return taken
+        for continuation in parked { continuation.resume(returning: .wait) }
+        if let answer { waiting?.completion(answer) }
     }
 }
