@@ -45,8 +45,6 @@ final class CommandInbox: Sendable {
         var holder = Holder.thread
         var state = BrokerState()
         var closing: Closing?
-        var hasEnded = false
-        var closeWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// The reason that no more requests are accepted.
@@ -61,6 +59,7 @@ final class CommandInbox: Sendable {
     private let requestsMax: Int
     private let bytesMax: Int
     private let shared = Mutex(Shared())
+    private let ending = EndSignal()
 
     init(_ configuration: RedisConfiguration) throws(BrokerError) {
         wake = try WakeFlag()
@@ -130,15 +129,7 @@ final class CommandInbox: Sendable {
         wake.raise()
     }
 
-    func waitUntilEnded() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = shared.withLock { shared in
-                if !shared.hasEnded { shared.closeWaiters.append(continuation) }
-                return shared.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
-    }
+    func waitUntilEnded() async { await ending.wait() }
 
     // MARK: The thread
 
@@ -202,12 +193,5 @@ final class CommandInbox: Sendable {
         }
     }
 
-    func ended() {
-        let waiters = shared.withLock { shared in
-            shared.hasEnded = true
-            defer { shared.closeWaiters = [] }
-            return shared.closeWaiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    func ended() { ending.raise() }
 }

@@ -23,12 +23,11 @@ final class ReaderInbox: Sendable {
         var changeOfStream: [String: Int] = [:]
         var waiting: Waiting?
         var isClosed = false
-        var hasEnded = false
-        var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
     let wake: WakeFlag
     private let shared = Mutex(Shared())
+    private let ending = EndSignal()
 
     init() throws(BrokerError) {
         wake = try WakeFlag()
@@ -71,15 +70,7 @@ final class ReaderInbox: Sendable {
         fail(BrokerError(.closed))
     }
 
-    func waitUntilEnded() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = shared.withLock { shared in
-                if !shared.hasEnded { shared.endWaiters.append(continuation) }
-                return shared.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
-    }
+    func waitUntilEnded() async { await ending.wait() }
 
     // MARK: The thread
 
@@ -124,12 +115,5 @@ final class ReaderInbox: Sendable {
         return Set(delivered.map { $0.batch.stream })
     }
 
-    func end() {
-        let waiters = shared.withLock { shared in
-            shared.hasEnded = true
-            defer { shared.endWaiters = [] }
-            return shared.endWaiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    func end() { ending.raise() }
 }

@@ -7,13 +7,12 @@ final class TopologyThread: Sendable {
     private struct State {
         var isHinted = true
         var isClosed = false
-        var hasEnded = false
-        var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Raised by hints and by `close`.
     let wake: WakeFlag
     private let state = Mutex(State())
+    private let ending = EndSignal()
     private let listeners = WakeList()
     private let changes = Atomic<Int>(0)
 
@@ -25,7 +24,7 @@ final class TopologyThread: Sendable {
     func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(BrokerError) {
         try startRedisThread(named: name) {
             body()
-            self.end()
+            self.ending.raise()
         }
     }
 
@@ -45,15 +44,7 @@ final class TopologyThread: Sendable {
         wake.raise()
     }
 
-    func waitUntilEnded() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if !state.hasEnded { state.endWaiters.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
-    }
+    func waitUntilEnded() async { await ending.wait() }
 
     /// Increases with every change.
     var version: Int { changes.load(ordering: .acquiring) }
@@ -75,14 +66,5 @@ final class TopologyThread: Sendable {
             defer { state.isHinted = false }
             return state.isHinted
         }
-    }
-
-    private func end() {
-        let waiters = state.withLock { state in
-            state.hasEnded = true
-            defer { state.endWaiters = [] }
-            return state.endWaiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 }
