@@ -93,13 +93,13 @@ struct SlotMapTests {
             .array(pairs.flatMap { [RedisValue.bytes(Array($0.0.utf8)), .bytes(Array($0.1.utf8))] })
         }
         let good = [("name", "m"), ("ip", "10.0.0.1"), ("port", "6379"), ("config-epoch", "4")]
-        let found = SentinelWatch.decode(answer(good))
+        let found = SentinelRound.decode(answer(good))
         #expect(found?.epoch == 4 && found?.master == .tcp(host: "10.0.0.1", port: 6379))
         for index in 1..<good.count {
             var bad = good
             bad[index].1 = ""
-            #expect(SentinelWatch.decode(answer(bad)) == nil)
+            #expect(SentinelRound.decode(answer(bad)) == nil)
         }
-        #expect(SentinelWatch.decode(.error(RedisFailure(message: "ERR No such master with that name"))) == nil)
+        #expect(SentinelRound.decode(.error(RedisFailure(message: "ERR No such master with that name"))) == nil)
     }
 }

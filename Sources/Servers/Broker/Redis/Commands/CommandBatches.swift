@@ -10,7 +10,7 @@ import Logging
 /// When the connection is lost, requests in flight fail with `.outcomeUnknown` unless they are safe to repeat. Those,
 /// and requests not yet sent, wait for the next connection until their deadline.
 ///
-/// Never leaves its thread.
+/// `BatchPlan` decides; this performs and never leaves its thread.
 struct CommandBatches {
     private let inbox: CommandInbox
     private let configuration: RedisConfiguration
@@ -20,10 +20,7 @@ struct CommandBatches {
     private var connection: RedisConnection?
     private var server = ServerIdentity()
     private var resolverVersion = 0
-    private var backoff: JitteredBackoff
-    private var nextAttemptNs: UInt64 = 0
-    /// Requests taken from the inbox. It bounds them, because it counts a request until it is answered.
-    private var waiting: [CommandRequest] = []
+    private var plan: BatchPlan
 
     init(
         _ inbox: CommandInbox, _ configuration: RedisConfiguration, resolver: any RedisEndpointResolver, name: String,
@@ -34,44 +31,43 @@ struct CommandBatches {
         self.resolver = resolver
         self.name = name
         self.logger = logger
-        backoff = JitteredBackoff(minMs: configuration.reconnectMinMs, maxMs: configuration.reconnectMaxMs)
+        plan = BatchPlan(configuration)
     }
 
     /// Runs until the inbox closes.
     mutating func run() {
         while true {
-            let closing = inbox.take(into: &waiting)
-            if let closing, waiting.isEmpty || connection == nil || closing.isAbrupt { break }
+            let closing = inbox.take(into: &plan.waiting)
+            if let closing, plan.isOver(closing, isConnected: connection != nil) { break }
             noticeMove()
-            if let connection {
-                if waiting.isEmpty {
-                    let (sent, isReadable) = inbox.lend(connection) { [resolver, resolverVersion] in
-                        resolver.version == resolverVersion
-                    }
-                    if let sent {
-                        batchSent([sent.request], connection, sent.failure)
-                    } else if isReadable {
-                        // Nothing is in flight, so the server closed the connection.
-                        lose("closed by the server")
-                    }
-                } else {
-                    flush(connection)
-                }
-            } else {
+            switch plan.step(connection) {
+            case .lend(let connection): lend(connection)
+            case .sendBatch(let connection): flush(connection)
+            case .reconnect:
                 failExpired()
-                if MonotonicClock.nowNs() >= nextAttemptNs {
-                    connect()
-                } else {
-                    let firstDeadlineNs = waiting.map(\.deadlineNs).min() ?? .max
-                    _ = inbox.wake.wait(waitMs: msUntil(min(nextAttemptNs, firstDeadlineNs)))
+                switch plan.attempt(nowNs: MonotonicClock.nowNs()) {
+                case .connect: connect()
+                case .wait(let untilNs): _ = inbox.wake.wait(waitMs: msUntil(untilNs))
                 }
             }
         }
         connection = nil
         let reason = inbox.end()
-        for request in waiting { inbox.finish(request, .failure(reason)) }
-        waiting = []
+        for request in plan.waiting { inbox.finish(request, .failure(reason)) }
+        plan.waiting = []
         inbox.ended()
+    }
+
+    private mutating func lend(_ connection: RedisConnection) {
+        let (sent, isReadable) = inbox.lend(connection) { [resolver, resolverVersion] in
+            resolver.version == resolverVersion
+        }
+        if let sent {
+            batchSent([sent.request], connection, sent.failure)
+        } else if isReadable {
+            // Nothing is in flight, so the server closed the connection.
+            lose("closed by the server")
+        }
     }
 
     /// Connects to the new server if it has changed, without the back-off that the former one caused.
@@ -79,8 +75,7 @@ struct CommandBatches {
         guard resolver.version != resolverVersion else { return }
         resolverVersion = resolver.version
         if let connection, !resolver.isCurrent(connection.endpoint) { lose("no longer the primary") }
-        backoff.reset()
-        if connection == nil { nextAttemptNs = 0 }
+        plan.serverChanged(isConnected: connection != nil)
     }
 
     private mutating func connect() {
@@ -109,14 +104,14 @@ struct CommandBatches {
                 state.isMisconfigured = error.isFinal
             }
             if isNew { logger.warning("redis connection failed", metadata: ["reason": "\(error.reason)"]) }
-            nextAttemptNs = addMs(backoff.nextMs(), to: MonotonicClock.nowNs())
+            plan.disconnected(nowNs: MonotonicClock.nowNs()) { Int.random(in: $0) }
         }
     }
 
     private mutating func lose(_ reason: String) {
         connection = nil
         resolver.failed()
-        nextAttemptNs = addMs(backoff.nextMs(), to: MonotonicClock.nowNs())
+        plan.disconnected(nowNs: MonotonicClock.nowNs()) { Int.random(in: $0) }
         inbox.update { state in
             state.connected = false
             state.inFlightRequests = 0
@@ -126,18 +121,16 @@ struct CommandBatches {
     }
 
     private mutating func failExpired() {
-        let now = MonotonicClock.nowNs()
-        guard waiting.contains(where: { $0.deadlineNs <= now }) else { return }
+        let expired = plan.takeExpired(nowNs: MonotonicClock.nowNs())
+        guard !expired.isEmpty else { return }
         let reason = inbox.state.lastConnectError
-        for request in waiting where request.deadlineNs <= now {
-            inbox.finish(request, .failure(BrokerError(.unavailable, reason)))
-        }
-        waiting.removeAll { $0.deadlineNs <= now }
+        for request in expired { inbox.finish(request, .failure(BrokerError(.unavailable, reason))) }
     }
 
     private mutating func flush(_ connection: RedisConnection) {
         failExpired()
-        let batch = takeBatch()
+        let batch = plan.takeBatch()
+        inbox.update { $0.inFlightRequests = batch.count }
         guard !batch.isEmpty else { return }
         var failure: RedisConnection.Failure?
         do throws(RedisConnection.Failure) {
@@ -154,22 +147,16 @@ struct CommandBatches {
     private mutating func batchSent(
         _ batch: [CommandRequest], _ connection: RedisConnection, _ failure: RedisConnection.Failure?
     ) {
-        var answered = 0
-        var again: [CommandRequest] = []
+        var replies = SentBatch(batch)
         do throws(RedisConnection.Failure) {
             if let failure { throw failure }
             for request in batch {
                 var values: [RedisValue] = []
                 values.reserveCapacity(request.commands.commands)
                 for _ in 0..<request.commands.commands { values.append(try connection.reply()) }
-                answered += 1
-                if wantsReconnect(values) {
-                    again.append(request)
-                } else {
-                    inbox.finish(request, .success(values), isInFlight: true)
-                }
+                if replies.arrived(values) { inbox.finish(request, .success(values), isInFlight: true) }
             }
-            backoff.reset()
+            plan.answered()
             let bytes = batch.reduce(0) { $0 + $1.commands.bytes.count }
             let commands = batch.reduce(0) { $0 + $1.commands.commands }
             inbox.update { state in
@@ -177,43 +164,13 @@ struct CommandBatches {
                 state.bytesWritten += bytes
                 state.commandsAnswered += commands
             }
-            if !again.isEmpty { lose("server is loading or a replica") }
+            if replies.wantsReconnect { lose("server is loading or a replica") }
         } catch {
             lose(error.reason)
-            for request in batch[answered...] {
-                if request.isRepeatable {
-                    again.append(request)
-                } else {
-                    inbox.finish(request, .failure(BrokerError(.outcomeUnknown, error.reason)))
-                }
+            for request in replies.lost() {
+                inbox.finish(request, .failure(BrokerError(.outcomeUnknown, error.reason)))
             }
         }
-        waiting.insert(contentsOf: again, at: 0)
-    }
-
-    /// Takes the oldest waiting requests, as many as fit one batch, but at least one, however large.
-    private mutating func takeBatch() -> [CommandRequest] {
-        var count = 0
-        var bytes = 0
-        for request in waiting.prefix(configuration.batchRequestsMax) {
-            bytes += request.commands.bytes.count
-            if count > 0, bytes > configuration.batchBytesMax { break }
-            count += 1
-        }
-        inbox.update { $0.inFlightRequests = count }
-        if count == waiting.count {
-            defer { waiting = [] }
-            return waiting
-        }
-        defer { waiting.removeFirst(count) }
-        return Array(waiting.prefix(count))
-    }
-
-    /// Whether nothing of the request was executed and it should be retried on a new connection.
-    private func wantsReconnect(_ values: [RedisValue]) -> Bool {
-        values.allSatisfy { value in
-            if case .error(let failure) = value { return failure.wantsReconnect }
-            return false
-        }
+        plan.sendAgain(replies.again)
     }
 }

@@ -1,5 +1,4 @@
 import Clocks
-import Pacing
 import Streams
 import LiveModel
 import Logging
@@ -9,12 +8,9 @@ import Logging
 /// A call that a server refused or never received is sent again, elsewhere or later, until its deadline; so
 /// `.unavailable` means that no node served the slot all that time. Appends to one slot go as one transaction
 /// (`MULTI`), because a redirection between two of them would reverse their order.
+///
+/// `ClusterCall` decides what follows on each attempt.
 final class ClusterRoutes: CommandRoutes {
-    /// Redirections followed at once; later ones wait like any other retry.
-    private static let redirectsMax = 5
-    private static let againMinMs = 5
-    private static let againMaxMs = 200
-
     private let configuration: RedisConfiguration
     private let map: ClusterMap
     private let name: String
@@ -45,58 +41,37 @@ final class ClusterRoutes: CommandRoutes {
         _ commands: CommandBuffer, slot: Int, isRepeatable: Bool
     ) async throws(BrokerError) -> [RedisValue] {
         let deadlineNs = addMs(configuration.commandTimeoutMs, to: MonotonicClock.nowNs())
-        var pause = JitteredBackoff(minMs: ClusterRoutes.againMinMs, maxMs: ClusterRoutes.againMaxMs)
-        var redirects = 0
-        var asking: RedisConfiguration.Endpoint?
-        var lastError = BrokerError(.unavailable, "the cluster's slots are unknown")
+        var call = ClusterCall()
         while true {
-            let target = asking ?? map.owner(of: slot)
-            let isAsking = asking != nil
-            asking = nil
-            var redirection = Redirection.later
-            if let target {
-                do throws(BrokerError) {
-                    let values = try await map.pipeline(at: target)
-                        .call(
-                            isAsking ? CommandBuffer("ASKING").followed(by: commands) : commands,
-                            isRepeatable: isRepeatable, deadlineNs: deadlineNs)
-                    let answers = isAsking ? Array(values.dropFirst()) : values
-                    guard let refusal = ClusterRoutes.refusal(in: answers),
-                        let found = Redirection(refusal, asked: target)
-                    else { return answers }
-                    redirection = found
-                    lastError = refusal.brokerError
-                } catch {
-                    guard error.code == .unavailable else { throw error }
-                    lastError = error
+            let (target, sent) =
+                switch call.destination {
+                case .owner: (map.owner(of: slot), commands)
+                case .asking(let endpoint): (endpoint, CommandBuffer("ASKING").followed(by: commands))
                 }
-            } else {
-                lastError = BrokerError(.unavailable, map.lastError)
+            let verdict: ClusterCall.Verdict
+            do throws(BrokerError) {
+                guard let target else { throw BrokerError(.unavailable, map.lastError) }
+                let values = try await map.pipeline(at: target)
+                    .call(sent, isRepeatable: isRepeatable, deadlineNs: deadlineNs)
+                verdict = call.replied(values, by: target)
+            } catch {
+                verdict = call.failed(error)
             }
-            redirects += 1
-            switch redirection {
-            case .moved(let slot, let endpoint):
-                map.moved(slot, to: endpoint)
-                if redirects <= ClusterRoutes.redirectsMax { continue }
-            case .ask(let endpoint):
-                asking = endpoint
-                if redirects <= ClusterRoutes.redirectsMax { continue }
-            case .later: map.hint()
+            switch verdict {
+            case .answer(let values): return values
+            case .fail(let error): throw error
+            case .moved(let slot, let endpoint): map.moved(slot, to: endpoint)
+            case .outdated: map.hint()
+            case .redirected: break
             }
-            let waitMs = min(pause.nextMs(), msUntil(deadlineNs))
-            guard waitMs > 0 else { throw lastError }
-            // A separate task, because the caller's cancellation would turn this into a busy loop.
-            await Task { try? await Task.sleep(for: .milliseconds(waitMs)) }.value
+            switch call.retry(leftMs: msUntil(deadlineNs), { Int.random(in: $0) }) {
+            case .atOnce: break
+            case .after(let ms):
+                // A separate task, because the caller's cancellation would turn this into a busy loop.
+                await Task { try? await Task.sleep(for: .milliseconds(ms)) }.value
+            case .never(let error): throw error
+            }
         }
-    }
-
-    /// Returns the error with which a server refused everything: the reply to the first command, or to one in a
-    /// transaction.
-    private static func refusal(in values: [RedisValue]) -> RedisFailure? {
-        if case .error(let failure) = values.first { return failure }
-        guard case .error(let end) = values.last, end.word == "EXECABORT" else { return nil }
-        for case .error(let failure) in values { return failure }
-        return nil
     }
 
     // MARK: Appends
@@ -140,7 +115,7 @@ final class ClusterRoutes: CommandRoutes {
         if isTransaction { commands.add(["EXEC"]) }
         var values = try await call(commands, slot: slot, isRepeatable: false)
         if isTransaction {
-            if let refusal = ClusterRoutes.refusal(in: values) { throw refusal.brokerError }
+            if let refusal = ClusterCall.refusal(in: values) { throw refusal.brokerError }
             guard let executed = values.last?.array else { throw BrokerError(.protocolViolation, "EXEC") }
             values = executed
         }

@@ -1,5 +1,4 @@
 import Clocks
-import Pacing
 import Streams
 import Logging
 import Synchronization
@@ -7,28 +6,17 @@ import Synchronization
 /// The current master of a group that Redis Sentinel monitors
 /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
 ///
-/// A thread queries every sentinel and trusts the one with the highest configuration epoch, so a sentinel that was cut
-/// off does not lead back to a former master. It queries them when a connection failed or was refused, when a sentinel
-/// announces `+switch-master`, and every `periodMs`.
+/// A thread queries every sentinel as `SentinelSchedule` wants it: when a connection failed or was refused, when a
+/// sentinel announces `+switch-master`, and periodically. `MasterChoice` decides which report to believe.
 final class SentinelWatch: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
-
-    private static let periodMs = 1_000
-    private static let pauseMaxMs = 500
-
-    private struct Shared {
-        var master: Endpoint?
-        var epoch = -1
-        var lastError = "no sentinel has been queried yet"
-        var isLastErrorFinal = false
-    }
 
     private let configuration: RedisConfiguration
     private let addresses: [Endpoint]
     private let master: String
     private let name: String
     private let logger: Logger
-    private let shared = Mutex(Shared())
+    private let choice = Mutex(MasterChoice())
     private let thread: TopologyThread
 
     init(
@@ -49,11 +37,9 @@ final class SentinelWatch: Sendable {
     func start() throws(BrokerError) { try thread.start(named: "redis-sentinel") { self.run() } }
 
     var version: Int { thread.version }
-    var current: Endpoint? { shared.withLock { $0.master } }
+    var current: Endpoint? { choice.withLock { $0.master } }
     /// The reason that the master is unknown.
-    var failure: RedisConnection.Failure {
-        shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
-    }
+    var failure: RedisConnection.Failure { choice.withLock { $0.failure } }
     func watch(_ wake: WakeFlag) { thread.notify(wake) }
 
     /// Reports that the master may have changed.
@@ -70,38 +56,36 @@ final class SentinelWatch: Sendable {
         var asking: [Endpoint: RedisConnection] = [:]
         /// Subscribed to `+switch-master` at the first sentinel that answers.
         var listening: RedisConnection?
-        var pause = JitteredBackoff(minMs: configuration.reconnectMinMs, maxMs: SentinelWatch.pauseMaxMs)
+        var schedule = SentinelSchedule(pauseMinMs: configuration.reconnectMinMs)
         while !thread.isClosed {
             let isHinted = thread.takeHint()
             if isHinted {
-                if queryAll(&asking) { pause.reset() }
+                if queryAll(&asking) { schedule.changed() }
                 if listening == nil { listening = listen(asking) }
             }
-            // Further hints wait for the pause, unless a sentinel announces something.
-            let waitMs = isHinted ? pause.nextMs() : SentinelWatch.periodMs
-            let untilNs = addMs(waitMs, to: MonotonicClock.nowNs())
-            while !thread.isClosed {
-                let (raised, readable) = thread.wake.wait(socket: listening?.fd, waitMs: msUntil(untilNs))
-                if raised { thread.wake.lower() }
-                if readable, let heard = listening {
-                    if (try? heard.reply()) == nil { listening = nil }
-                    hint()
-                    break
-                }
-                if MonotonicClock.nowNs() >= untilNs {
-                    if !isHinted { hint() }
-                    break
-                }
-                if raised, !isHinted { break }
+            schedule.wait(afterRound: isHinted, nowNs: MonotonicClock.nowNs()) { Int.random(in: $0) }
+            wait(schedule, &listening)
+        }
+    }
+
+    /// Waits until the schedule wants a look at hints, or `close`.
+    private func wait(_ schedule: SentinelSchedule, _ listening: inout RedisConnection?) {
+        while !thread.isClosed {
+            let (raised, readable) = thread.wake.wait(
+                socket: listening?.fd, waitMs: msUntil(schedule.untilNs))
+            if raised { thread.wake.lower() }
+            if readable, let heard = listening, (try? heard.reply()) == nil { listening = nil }
+            switch schedule.step(isHinted: raised, isAnnounced: readable, nowNs: MonotonicClock.nowNs()) {
+            case .wait: break
+            case .proceed: return
+            case .query: return hint()
             }
         }
     }
 
     /// Queries all sentinels. Returns whether the master changed.
     private func queryAll(_ connections: inout [Endpoint: RedisConnection]) -> Bool {
-        var best: (epoch: Int, master: Endpoint)?
-        var failure = RedisConnection.Failure(reason: "")
-        var answers = 0
+        var round = SentinelRound(sentinelCount: addresses.count)
         for address in addresses {
             if thread.isClosed { return false }
             do throws(RedisConnection.Failure) {
@@ -113,51 +97,30 @@ final class SentinelWatch: Sendable {
                 }
                 let answer = try connection.call(CommandBuffer("SENTINEL", "MASTER", master))[0]
                 connections[address] = connection
-                guard let found = SentinelWatch.decode(answer) else {
-                    failure = .init(reason: "\(address): unknown master \(master)")
-                    continue
+                if let report = SentinelRound.decode(answer) {
+                    round.heard(report)
+                } else {
+                    round.failed(.init(reason: "\(address): unknown master \(master)"))
                 }
-                answers += 1
-                if best == nil || found.epoch > best?.epoch ?? -1 { best = found }
             } catch {
-                failure = .init(reason: "\(address): \(error.reason)", isFinal: error.isFinal)
+                round.failed(.init(reason: "\(address): \(error.reason)", isFinal: error.isFinal))
             }
         }
-        return learn(best, isMajority: 2 * answers > addresses.count, failure)
+        return learn(round)
     }
 
-    /// Decodes the reply to `SENTINEL MASTER`; nil: the sentinel does not know the name.
-    static func decode(_ answer: RedisValue) -> (epoch: Int, master: Endpoint)? {
-        guard let host = answer["ip"]?.text, !host.isEmpty, let port = answer["port"]?.integer,
-            (1...65_535).contains(port), let epoch = answer["config-epoch"]?.integer
-        else { return nil }
-        return (epoch, .tcp(host: host, port: port))
-    }
-
-    private func learn(
-        _ found: (epoch: Int, master: Endpoint)?, isMajority: Bool, _ failure: RedisConnection.Failure
-    ) -> Bool {
-        guard let found else {
-            let isNew = shared.withLock { shared in
-                defer { (shared.lastError, shared.isLastErrorFinal) = (failure.reason, failure.isFinal) }
-                return shared.lastError != failure.reason
-            }
-            if isNew { logger.warning("no sentinel answers", metadata: ["reason": "\(failure.reason)"]) }
+    private func learn(_ round: SentinelRound) -> Bool {
+        switch choice.withLock({ $0.learn(round) }) {
+        case .unchanged: return false
+        case .silent(let isNew):
+            if isNew { logger.warning("no sentinel answers", metadata: ["reason": "\(round.failure.reason)"]) }
             return false
-        }
-        let hasChanged = shared.withLock { shared in
-            shared.lastError = ""
-            // A lower epoch comes from outdated sentinels, unless a majority agrees: replaced sentinels start at 0.
-            guard found.epoch >= shared.epoch || isMajority, found.master != shared.master else { return false }
-            shared.epoch = found.epoch
-            shared.master = found.master
+        case .changed(let report):
+            logger.info(
+                "redis master by sentinel", metadata: ["address": "\(report.master)", "epoch": "\(report.epoch)"])
+            thread.changed()
             return true
         }
-        guard hasChanged else { return false }
-        logger.info(
-            "redis master by sentinel", metadata: ["address": "\(found.master)", "epoch": "\(found.epoch)"])
-        thread.changed()
-        return true
     }
 
     private func listen(_ asking: [Endpoint: RedisConnection]) -> RedisConnection? {
