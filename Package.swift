@@ -347,7 +347,7 @@ let package = Package(
             .unit, "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
         tests(
             .unit, "ExecutionTests",
-            ["Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "SchemaModel"]),
+            ["Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaModel"]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(

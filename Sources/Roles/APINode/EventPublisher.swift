@@ -18,7 +18,7 @@ package final class EventPublisher: Sendable {
     private let broker: any Broker
     private let pool: PostgresPool
     private let catalogs: ServedCatalogs
-    private let directory: ClusterDirectory
+    private let overrideList: OverrideList
     private let logger: Logger
     private let streams: EventStreams
     private let machine: Mutex<PublisherMachine>
@@ -41,16 +41,16 @@ package final class EventPublisher: Sendable {
 
     /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
     package init(
-        broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, directory: ClusterDirectory,
+        broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, overrideList: OverrideList,
         settings: PublisherMachine.Settings, eventsLengthMax: Int = 100_000, logger: Logger
     ) {
         self.broker = broker
         self.pool = pool
         self.catalogs = catalogs
-        self.directory = directory
+        self.overrideList = overrideList
         self.logger = logger
-        streams = EventStreams(keys: broker.keys, shardCount: directory.shardCount, lengthMax: eventsLengthMax)
-        machine = Mutex(PublisherMachine(settings: settings, shardCount: directory.shardCount))
+        streams = EventStreams(keys: broker.keys, shardCount: overrideList.shardCount, lengthMax: eventsLengthMax)
+        machine = Mutex(PublisherMachine(settings: settings, shardCount: overrideList.shardCount))
     }
 
     /// Publishes an event in the background; acknowledging the mutation does not wait for it.
@@ -84,8 +84,8 @@ package final class EventPublisher: Sendable {
             }
         case .confirmOverrides(let call):
             Task {
-                let answer = await attempt { try await directory.confirmed() }
-                let (rules, nowMs) = (catalogs.snapshot, directory.nowMs())
+                let answer = await attempt { try await overrideList.confirmed() }
+                let (rules, nowMs) = (catalogs.snapshot, overrideList.nowMs())
                 change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs) }
             }
         case .remove(let call, let ids, let catalogGeneration):

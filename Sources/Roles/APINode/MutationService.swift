@@ -17,7 +17,7 @@ package final class MutationService: Sendable {
     private let catalogs: ServedCatalogs
     private let executor: MutationExecutor
     private let publisher: EventPublisher
-    private let directory: ClusterDirectory
+    private let overrideList: OverrideList
     private let inFlightMax: Int
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
@@ -26,7 +26,7 @@ package final class MutationService: Sendable {
     private let metrics = MutationMetrics()
 
     package init(
-        catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, directory: ClusterDirectory,
+        catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, overrideList: OverrideList,
         inFlightMax: Int,
         makeUUID: @escaping @Sendable () -> String, logger: Logger = Logger(label: "freshet.api")
     ) {
@@ -34,7 +34,7 @@ package final class MutationService: Sendable {
         self.catalogs = catalogs
         self.executor = executor
         self.publisher = publisher
-        self.directory = directory
+        self.overrideList = overrideList
         self.inFlightMax = inFlightMax
         self.makeUUID = makeUUID
     }
@@ -67,11 +67,11 @@ package final class MutationService: Sendable {
     }
 
     private func targets(of mutation: OperationReference, _ served: ServedCatalogs.Snapshot) -> RefreshTargets {
-        let overrides = directory.overrides
+        let overrides = overrideList.overrides
         if let known = targetsCache.withLock({ $0.known(mutation, by: served, overrides) }) { return known }
         let targets = RefreshTargets(
-            of: mutation, rules: served, overrides: overrides, shardCount: directory.shardCount,
-            nowMs: directory.nowMs())
+            of: mutation, rules: served, overrides: overrides, shardCount: overrideList.shardCount,
+            nowMs: overrideList.nowMs())
         targetsCache.withLock { $0.note(targets, of: mutation, by: served, overrides) }
         return targets
     }

@@ -15,7 +15,7 @@ package final class OutboxSweeper: Sendable {
     private let pool: PostgresPool
     private let catalogs: ServedCatalogs
     private let publisher: EventPublisher
-    private let directory: ClusterDirectory
+    private let overrideList: OverrideList
     private let logger: Logger
     private let makeUUID: @Sendable () -> String
     private let streams: EventStreams
@@ -55,18 +55,18 @@ package final class OutboxSweeper: Sendable {
     /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
     package init(
         broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, publisher: EventPublisher,
-        directory: ClusterDirectory, settings: SweeperMachine.Settings, eventsLengthMax: Int = 100_000,
+        overrideList: OverrideList, settings: SweeperMachine.Settings, eventsLengthMax: Int = 100_000,
         makeUUID: @escaping @Sendable () -> String, logger: Logger
     ) {
         self.broker = broker
         self.pool = pool
         self.catalogs = catalogs
         self.publisher = publisher
-        self.directory = directory
+        self.overrideList = overrideList
         self.makeUUID = makeUUID
         self.logger = logger
-        streams = EventStreams(keys: broker.keys, shardCount: directory.shardCount, lengthMax: eventsLengthMax)
-        machine = Mutex(SweeperMachine(settings: settings, shardCount: directory.shardCount))
+        streams = EventStreams(keys: broker.keys, shardCount: overrideList.shardCount, lengthMax: eventsLengthMax)
+        machine = Mutex(SweeperMachine(settings: settings, shardCount: overrideList.shardCount))
     }
 
     package var backlog: SweeperMachine.Backlog { machine.withLock { $0.backlog } }
@@ -114,8 +114,8 @@ package final class OutboxSweeper: Sendable {
             return change { $0.resyncAppended(call, isCertain: (try? answer.get()) != nil) }
         case .take(let call, let ageMs, let limit): return await sweep(call, olderThanMs: ageMs, limit: limit)
         case .confirmOverrides(let call):
-            let answer = await attempt("outbox sweep failed") { try await directory.confirmed() }
-            let (rules, nowMs) = (catalogs.snapshot, directory.nowMs())
+            let answer = await attempt("outbox sweep failed") { try await overrideList.confirmed() }
+            let (rules, nowMs) = (catalogs.snapshot, overrideList.nowMs())
             return change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs) }
         case .append(let call, let publications):
             let answer = await attempt("outbox sweep failed") {

@@ -24,7 +24,7 @@ package struct NodeInspector: Sendable {
     private var node: NodeID { parts.id }
     private var roles: Set<Role> { parts.roles }
     private var broker: any Broker { parts.cluster.broker }
-    private var directory: ClusterDirectory { parts.cluster.directory }
+    private var overrideList: OverrideList { parts.cluster.overrideList }
     private var revocations: RevocationList { parts.cluster.revocations }
     private var catalogs: ServedCatalogs { parts.catalogs }
     private var worker: FanoutWorker? { parts.components.worker }
@@ -51,11 +51,11 @@ package struct NodeInspector: Sendable {
             "ready": .bool(readiness.isReady),
             "notReadyBecause": readiness.problem.map { .string($0) } ?? .null,
             "service": .string(catalogs.set.current.catalog.serviceID), "projects": projects,
-            "shardCount": .int(Int64(directory.shardCount)),
+            "shardCount": .int(Int64(overrideList.shardCount)),
             "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
-            "overridesGeneration": .string(String(directory.overrides.generation)),
+            "overridesGeneration": .string(String(overrideList.overrides.generation)),
             // The former name.
-            "ordersGeneration": .string(String(directory.overrides.generation)),
+            "ordersGeneration": .string(String(overrideList.overrides.generation)),
             "gateway": counts.map {
                 [
                     "liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions)),
@@ -149,12 +149,12 @@ package struct NodeInspector: Sendable {
         let mine = Dictionary(uniqueKeysWithValues: (await worker?.shardReports ?? []).map { ($0.shard, $0) })
         let nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
         let workers = nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id)
-        try await directory.refresh()
+        try await overrideList.refresh()
         let nowMs = clock.nowMs()
-        let overrides = directory.overrides
+        let overrides = overrideList.overrides
         let pins = overrides.pins(nowMs: nowMs)
         var rows: [JSONValue] = []
-        for shard in ShardID.all(count: directory.shardCount) {
+        for shard in ShardID.all(count: overrideList.shardCount) {
             let stream = broker.keys.events(shard: shard.number)
             let lease = try await broker.lease(broker.keys.lease(shard: shard.number))
             let info = try await broker.info(of: stream)
@@ -207,12 +207,12 @@ package struct NodeInspector: Sendable {
     /// Returns the cluster overrides.
     /// - Throws: `BrokerError` if the broker is unavailable.
     package func overrides() async throws(BrokerError) -> JSONValue {
-        try await directory.refresh()
-        let overrides = directory.overrides
+        try await overrideList.refresh()
+        let overrides = overrideList.overrides
         let nowMs = clock.nowMs()
         var rows: [JSONValue] = []
         for (operation, split) in overrides.splits.sorted(by: { $0.key < $1.key }) {
-            let shards = ShardRouting.shards(of: operation, splits: split.splits, shardCount: directory.shardCount)
+            let shards = ShardRouting.shards(of: operation, splits: split.splits, shardCount: overrideList.shardCount)
             rows.append([
                 "override": "splits", "target": .string(operation.description), "value": .int(Int64(split.splits)),
                 "shards": .array(shards.map { .int(Int64($0.number)) }),

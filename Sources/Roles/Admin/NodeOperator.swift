@@ -15,7 +15,7 @@ package struct NodeOperator: Sendable {
     private let parts: AdministeredNode
 
     private var broker: any Broker { parts.cluster.broker }
-    private var directory: ClusterDirectory { parts.cluster.directory }
+    private var overrideList: OverrideList { parts.cluster.overrideList }
     private var revocations: RevocationList { parts.cluster.revocations }
     private var catalogs: ServedCatalogs { parts.catalogs }
     private var sessions: SessionRegistry { parts.components.sessions }
@@ -74,7 +74,7 @@ package struct NodeOperator: Sendable {
             return "shard \(shard) goes to \(node) until \(untilMs.map(UTCTime.text) ?? "the move is cleared")"
         case .clearMove(let shard):
             try requireShard(shard)
-            guard directory.overrides.moves[shard] != nil else {
+            guard overrideList.overrides.moves[shard] != nil else {
                 throw RequestError(.notFound, "shard \(shard) is not moved")
             }
             try await store([ClusterOverrides.move(shard, to: nil)])
@@ -85,7 +85,7 @@ package struct NodeOperator: Sendable {
             return "\(node) hands over its shards and sessions and accepts no new ones"
         case .undrain(let node):
             // The node may be gone: the override outlives it.
-            guard directory.overrides.drained.contains(node) else {
+            guard overrideList.overrides.drained.contains(node) else {
                 throw RequestError(.notFound, "node \"\(node)\" is not drained by an override")
             }
             try await store([ClusterOverrides.drain(node, false)])
@@ -110,24 +110,24 @@ package struct NodeOperator: Sendable {
         guard let stored = catalogs.set.operation(operation), stored.kind == .query else {
             throw RequestError(.notFound, "no stored query \"\(operation)\"")
         }
-        let countMax = min(ShardRouting.splitsMax, directory.shardCount)
+        let countMax = min(ShardRouting.splitsMax, overrideList.shardCount)
         guard (1...countMax).contains(count) else {
             throw RequestError(.badRequest, "count must be 1 to \(countMax), not \(count)")
         }
         do {
-            try await directory.refresh()
+            try await overrideList.refresh()
         } catch {
             throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }
-        try await store([directory.overrides.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
-        let shards = ShardRouting.shards(of: operation, splits: count, shardCount: directory.shardCount)
+        try await store([overrideList.overrides.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
+        let shards = ShardRouting.shards(of: operation, splits: count, shardCount: overrideList.shardCount)
         return "\(operation) is divided over the shards \(shards.map(\.description).joined(separator: ", "))"
     }
 
     private func requireShard(_ shard: ShardID) throws(RequestError) {
-        guard (0..<directory.shardCount).contains(shard.number) else {
+        guard (0..<overrideList.shardCount).contains(shard.number) else {
             throw RequestError(
-                .notFound, "there is no shard \(shard); the cluster has 0 to \(directory.shardCount - 1)")
+                .notFound, "there is no shard \(shard); the cluster has 0 to \(overrideList.shardCount - 1)")
         }
     }
 
@@ -147,7 +147,7 @@ package struct NodeOperator: Sendable {
 
     private func store(_ changes: [OverrideChange]) async throws(RequestError) {
         do {
-            try await directory.change(changes)
+            try await overrideList.change(changes)
         } catch {
             throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }

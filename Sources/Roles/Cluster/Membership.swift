@@ -44,7 +44,7 @@ package final class Membership: Sendable {
 
     private let node: NodeID
     private let broker: any Broker
-    private let directory: ClusterDirectory
+    private let overrideList: OverrideList
     private let logger: Logger
     private let processHasEnded: @Sendable (ProcessIdentity) -> Bool
     private let state: Mutex<State>
@@ -54,12 +54,12 @@ package final class Membership: Sendable {
 
     /// - Parameter processHasEnded: whether a node's process is known to have ended.
     package init(
-        node: NodeID, broker: any Broker, directory: ClusterDirectory, settings: MembershipMachine.Settings,
+        node: NodeID, broker: any Broker, overrideList: OverrideList, settings: MembershipMachine.Settings,
         processHasEnded: @escaping @Sendable (ProcessIdentity) -> Bool = LocalProcess.hasEnded, logger: Logger
     ) {
         self.node = node
         self.broker = broker
-        self.directory = directory
+        self.overrideList = overrideList
         self.logger = logger
         overridesLog = StoredDefectLog(of: "overrides", logger)
         nodesLog = StoredDefectLog(of: "nodes", logger)
@@ -175,8 +175,8 @@ package final class Membership: Sendable {
         case .wait: preconditionFailure("membership of \(node): \(effect) is for its loop")
         case .readOverrides(let call):
             let answer = await attempt { () async throws(BrokerError) in
-                try await directory.refresh()
-                return directory.overrides
+                try await overrideList.refresh()
+                return overrideList.overrides
             }
             change { $0.overridesRead(call, answer) }
         case .announce(let call, let isDraining, let ttlMs):
@@ -189,10 +189,10 @@ package final class Membership: Sendable {
             let answer = await attempt { () async throws(BrokerError) in
                 try await broker.nodes(livingAtMost: Int(livingAtMostMs))
             }
-            change { [directory] in $0.nodesListed(call, answer, nowMs: directory.nowMs()) }
+            change { [overrideList] in $0.nodesListed(call, answer, nowMs: overrideList.nowMs()) }
         case .checkProcesses(let call, let processes):
             let ended = Set(processes.filter(processHasEnded))
-            change { [directory] in $0.processesChecked(call, ended: ended, nowMs: directory.nowMs()) }
+            change { [overrideList] in $0.processesChecked(call, ended: ended, nowMs: overrideList.nowMs()) }
         case .releaseLeases(let call, let owner, let shards):
             aside { await self.release(call, shards, of: owner) }
         case .removeEntry(let call, let gone, let payload):

@@ -44,16 +44,14 @@ package final class RevocationList: Sendable {
     @discardableResult
     package func refresh() async throws(BrokerError) -> Bool {
         let generation = try await broker.overridesGeneration(in: .revocations)
-        let (known, step) = latest.withLock { ($0.value, $0.generationRead(generation)) }
-        guard case .read(let ticket) = step else { return false }
-        var (stored, read) = try await fetch()
-        let missing = stored.missing(from: known, newMark: makeMark(), nowMs: nowMs())
-        if !missing.isEmpty {
-            try await broker.changeOverrides(missing, in: .revocations)
-            (stored, read) = try await fetch()
+        guard var refresh = latest.withLock({ RevocationRefresh(&$0, generation: generation) }) else { return false }
+        while true {
+            let (stored, read) = try await fetch()
+            switch refresh.listRead(stored, newMark: makeMark(), nowMs: nowMs()) {
+            case .write(let changes): try await broker.changeOverrides(changes, in: .revocations)
+            case .accept: return latest.withLock { refresh.end(&$0, stored, generation: read) }
+            }
         }
-        let former = latest.withLock { $0.end(ticket, stored, generation: read) }
-        return former.map { $0.revocations != stored.revocations } ?? false
     }
 
     private func fetch() async throws(BrokerError) -> (StoredRevocations, UInt64) {

@@ -135,40 +135,26 @@ package final class MutationExecutor: Sendable {
         do {
             return try await pool.withSession(caller: caller) { session in
                 try await session.begin()
-                var fields: [(String, [UInt8]?)] = []
-                var errors: [RequestError] = []
-                var keys: [EntityKey] = []
-                for (index, step) in call.steps.enumerated() {
+                var progress = MutationProgress(
+                    responseKeys: call.steps.map(\.responseKey), isTransaction: call.isTransaction)
+                while case .field(let index) = progress.step {
+                    let step = call.steps[index]
                     try await session.savepoint("field")
                     do {
                         let result = try await session.execute(
                             statements.statement(for: step.statement, of: operation),
                             step.parameters.map { Parameter($0) })
                         try await session.release("field")
-                        fields.append((step.responseKey, Self.value(of: step, result)))
-                        keys += Self.keysWritten(by: step, result)
+                        progress.succeeded(
+                            .value(Self.value(of: step, result)), keysWritten: Self.keysWritten(by: step, result))
                     } catch let error as PostgresError {
                         guard case .server = error.code else { throw error }
-                        if call.isTransaction {
-                            try await session.rollback()
-                            return Self.rolledBack(
-                                call.steps.map(\.responseKey), failedStep: index, RequestError(error, of: operation))
-                        }
-                        try await session.rollback(to: "field")
-                        var fieldError = RequestError(error, of: operation)
-                        fieldError.path = [.key(step.responseKey)]
-                        errors.append(fieldError)
-                        fields.append((step.responseKey, nil))
+                        // The whole transaction is rolled back at its end.
+                        if !call.isTransaction { try await session.rollback(to: "field") }
+                        progress.failed(RequestError(error, of: operation))
                     }
                 }
-                let row = errors.count < call.steps.count ? draft.row(keysWritten: keys) : nil
-                if let insertion = row?.insertion {
-                    _ = try await session.execute(insertion.statement, insertion.parameters)
-                }
-                try await session.commit()
-                return Outcome(
-                    body: Self.object(fields), errors: errors, event: row,
-                    failure: errors.count < call.steps.count ? nil : errors.first)
+                return try await Self.end(progress, draft, session)
             }
         } catch let error as PostgresError {
             throw RequestError(error)
@@ -177,6 +163,22 @@ package final class MutationExecutor: Sendable {
         } catch {
             throw RequestError(.internalError, "the mutation failed")
         }
+    }
+
+    /// Commits the transaction with the outbox row, or rolls it back.
+    static func end(
+        _ progress: MutationProgress, _ draft: EventDraft, _ session: PostgresSession
+    ) async throws -> Outcome {
+        guard progress.step == .commit else {
+            try await session.rollback()
+            return progress.outcome()
+        }
+        let row = progress.isKept ? draft.row(keysWritten: progress.keysWritten) : nil
+        if let insertion = row?.insertion {
+            _ = try await session.execute(insertion.statement, insertion.parameters)
+        }
+        try await session.commit()
+        return progress.outcome(event: row)
     }
 
     /// Returns the JSON text of one field; nil for null.

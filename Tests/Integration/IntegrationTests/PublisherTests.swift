@@ -30,7 +30,7 @@ struct PublisherTests {
         let broker: MemoryBroker
         let catalog: Catalog
         let catalogs: ServedCatalogs
-        let directory: ClusterDirectory
+        let overrideList: OverrideList
         let publisher: EventPublisher
         let sweeper: OutboxSweeper
 
@@ -44,17 +44,17 @@ struct PublisherTests {
             catalog = try Catalog.compile(try ProjectFolder.load(SampleProject.path))
             let member = CatalogSet.Member(version: Digest(of: "folder".utf8), catalog: catalog)
             catalogs = ServedCatalogs(CatalogSet(current: member), generation: 0)
-            directory = ClusterDirectory(
+            overrideList = OverrideList(
                 broker: broker, shardCount: PublisherTests.shardCount, nowMs: { Int64(PublisherTests.nowMs) })
             publisher = EventPublisher(
-                broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: .init(),
+                broker: broker, pool: pool, catalogs: catalogs, overrideList: overrideList, settings: .init(),
                 logger: logger)
             var settings = SweeperMachine.Settings()
             settings.sweepAgeMs = 0
             settings.rowsMax = rowsMax
             settings.foldMax = 10
             sweeper = OutboxSweeper(
-                broker: broker, pool: pool, catalogs: catalogs, publisher: publisher, directory: directory,
+                broker: broker, pool: pool, catalogs: catalogs, publisher: publisher, overrideList: overrideList,
                 settings: settings, makeUUID: { UUID().uuidString }, logger: logger)
         }
 
@@ -76,8 +76,8 @@ struct PublisherTests {
         /// The targets by the overrides and catalogs that this node knows.
         private var targets: RefreshTargets {
             RefreshTargets(
-                of: PublisherTests.mutation, rules: catalogs.snapshot, overrides: directory.overrides,
-                shardCount: directory.shardCount, nowMs: directory.nowMs())
+                of: PublisherTests.mutation, rules: catalogs.snapshot, overrides: overrideList.overrides,
+                shardCount: overrideList.shardCount, nowMs: overrideList.nowMs())
         }
 
         /// Changes the splits as another node does, so that this one does not notice.

@@ -59,7 +59,7 @@ struct MembershipTests {
         settings.isWorker = isWorker
         return Membership(
             node: id, broker: broker,
-            directory: ClusterDirectory(broker: broker, shardCount: 4, nowMs: { 1_700_000_000_000 }),
+            overrideList: OverrideList(broker: broker, shardCount: 4, nowMs: { 1_700_000_000_000 }),
             settings: settings, processHasEnded: { ended.contains($0) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }

@@ -1,12 +1,6 @@
-import Broker
-import Execution
-import InMemoryBroker
 import JSON
 import LiveModel
-import Logging
 import NIOCore
-import NIOPosix
-import RoleMachines
 import Sessions
 import Streams
 import Testing
@@ -47,18 +41,6 @@ import Testing
         return .deliver(.result(result), key: query(number).key, answers: .max)
     }
 
-    /// Runs on the event loop of a hub.
-    private func withHub(_ body: @escaping @Sendable (LoopHub) throws -> Void) async throws {
-        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-        let service = GatewayService(
-            node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
-            group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
-        let hub = try #require(service.hub(of: eventLoop))
-        try await eventLoop.submit { try body(hub) }.get()
-        await service.leave(withinMs: 5_000)
-    }
-
     private func follow(_ hub: LoopHub, _ session: Session, _ numbers: [Int]) throws {
         for number in numbers {
             session.handles.append(
@@ -67,7 +49,7 @@ import Testing
     }
 
     @Test func severalResultsForOneSessionAreGatheredInOrder() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             let (all, two, one) = (Session(), Session(), Session())
             try follow(hub, all, [1, 2, 3])
             try follow(hub, two, [3, 1])
@@ -81,7 +63,7 @@ import Testing
     }
 
     @Test func aDeliveryThatEndsOthersIsTheLast() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             let (first, second) = (Session(), Session())
             try follow(hub, first, [1, 2])
             try follow(hub, second, [1, 2])

@@ -1,13 +1,10 @@
-import Broker
 import Catalog
 import Execution
 import HTTPServer
 import InMemoryBroker
 import JSON
 import LiveModel
-import Logging
 import NIOCore
-import NIOPosix
 import RoleMachines
 import SchemaModel
 import Sessions
@@ -76,22 +73,6 @@ import Testing
                 answer: answer), of: LiveQueryKey(digest: Digest(of: "key".utf8)))
     }
 
-    /// Runs on the event loop of a hub.
-    private func withHub(
-        counting count: @escaping @Sendable (GatewayMachine.Counts) -> Void = { _ in },
-        _ body: @escaping @Sendable (LoopHub) throws -> Void
-    ) async throws {
-        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-        let service = GatewayService(
-            node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
-            group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
-        let hub = try #require(service.hub(of: eventLoop))
-        try await eventLoop.submit { try body(hub) }.get()
-        count(service.counts)
-        await service.leave(withinMs: 5_000)
-    }
-
     private func operations(_ hub: LoopHub, _ executor: Executor, bytesMax: Int = 100) -> LiveOperations {
         var limits = SessionLimits()
         limits.bytesMax = bytesMax
@@ -109,7 +90,7 @@ import Testing
     }
 
     @Test func aSlowClientGetsTheNewestResultOrIsClosed() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             let (session, executor) = (Session(), Executor())
             var operations = operations(hub, executor)
             _ = try operations.follow("1", try resolved("Always"), known: nil, for: session, subjects: [subject])
@@ -125,7 +106,7 @@ import Testing
     }
 
     @Test func anErrorReplacesTheResultThatWaits() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             let (session, executor) = (Session(), Executor())
             var operations = operations(hub, executor)
             _ = try operations.follow(
@@ -144,7 +125,7 @@ import Testing
     }
 
     @Test func authorizationThatDependsOnTheTimeIsCheckedAgain() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             for (name, nowMs, step) in [
                 ("Early", 999, "write a"), ("Early", 1_000, "end PERMISSION_DENIED"), ("Always", 1_000, "write a"),
             ] as [(String, Int64, String)] {
@@ -162,7 +143,7 @@ import Testing
     }
 
     @Test func everySubscriptionCountsUntilItIsStopped() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             let (session, executor) = (Session(), Executor(subscriptionsMax: 2))
             var operations = operations(hub, executor)
             let query = try resolved("Always")
@@ -187,7 +168,7 @@ import Testing
     /// The connections of an address are cut again and again, each with other live queries.
     @Test func cutConnectionsLeaveOnlySoManyLiveQueriesBehind() async throws {
         let home = QuotaSubject.address("192.0.2.1")
-        try await withHub(counting: { #expect($0.liveQueries == 10 && $0.subscriptions == 0) }) { hub in
+        try await onLoopOfHub(counting: { #expect($0.liveQueries == 10 && $0.subscriptions == 0) }) { hub in
             let executor = Executor(liveQueriesMax: 10)
             for round in 0..<5 {
                 let session = Session()
@@ -202,7 +183,7 @@ import Testing
     }
 
     @Test func aSubscriptionThatIsReplacedEnds() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             let (session, executor) = (Session(), Executor())
             var operations = operations(hub, executor)
             let query = try resolved("Always")
@@ -216,7 +197,7 @@ import Testing
     }
 
     @Test func stoppingDropsTheResponseOfAOneShotOperation() async throws {
-        try await withHub { hub in
+        try await onLoopOfHub { hub in
             var operations = operations(hub, Executor())
             let runs = ["1", "2"].map { operations.oneShots.begin($0) }
             let tasks = runs.map { run in

@@ -1,16 +1,10 @@
-import Broker
 import Catalog
 import Execution
-import InMemoryBroker
 import JSON
 import LiveModel
-import Logging
 import NIOCore
-import NIOPosix
-import RoleMachines
 import SchemaModel
 import Sessions
-import Streams
 import Synchronization
 import Testing
 
@@ -90,16 +84,6 @@ struct OneShotQuotaTests {
                 text: ByteBuffer(
                     string: #"{"requestId":"\#(id)","name":"\#(name)","execute":{"operationName":"Q"}}"#))
         }
-    }
-
-    private func withHub(_ body: @escaping @Sendable (LoopHub) async throws -> Void) async throws {
-        let service = GatewayService(
-            node: NodeID("g"), broker: MemoryBroker(keys: try Keys(namespace: "t"), now: { 0 }),
-            group: .singleton, settings: GatewayMachine.Settings(), controlLengthMax: 1_000,
-            clock: ServiceClock { 0 }, logger: Logger(label: "test"))
-        let hub = try #require(service.hub(of: MultiThreadedEventLoopGroup.singleton.next()))
-        try await body(hub)
-        await service.leave(withinMs: 5_000)
     }
 
     @Test func operationsBeyondTheQuotaWaitForThoseOfTheirSession() async throws {

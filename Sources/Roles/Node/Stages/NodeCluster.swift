@@ -11,22 +11,22 @@ enum NodeCluster {
         _ node: NodeContext, _ broker: any Broker, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> ClusterMember {
         let (settings, clock) = (node.settings, node.clock)
-        let directory = ClusterDirectory(
+        let overrideList = OverrideList(
             broker: broker, shardCount: settings.cluster.shardCount, nowMs: { clock.nowMs() })
         let revocations = RevocationList(
             broker: broker, countMax: settings.auth.revocationsMax, nowMs: { clock.nowMs() },
             makeMark: { RandomIdentity.uuid() }, logger: node.logger)
         _ = try await gate.until("Redis") { withinMs in
             await NodeStorage.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
-                try await directory.refresh()
+                try await overrideList.refresh()
                 try await revocations.refresh()
             }
         }
         let membership = Membership(
-            node: node.id, broker: broker, directory: directory, settings: node.membershipSettings,
+            node: node.id, broker: broker, overrideList: overrideList, settings: node.membershipSettings,
             logger: node.logger)
         parts.push("cluster entry") { _ in await membership.close() }
         return ClusterMember(
-            broker: broker, directory: directory, revocations: revocations, membership: membership)
+            broker: broker, overrideList: overrideList, revocations: revocations, membership: membership)
     }
 }

@@ -25,13 +25,14 @@ struct NodeRoles: Sendable {
     ) -> NodeRoles {
         let settings = node.settings
         let publisher = EventPublisher(
-            broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, directory: cluster.directory,
+            broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs,
+            overrideList: cluster.overrideList,
             settings: node.publisherSettings, eventsLengthMax: settings.redis.eventsLengthMax, logger: node.logger)
         // Closed after the ports, when the last mutation has ended.
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
         let sweeper = OutboxSweeper(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
-            directory: cluster.directory, settings: node.sweeperSettings,
+            overrideList: cluster.overrideList, settings: node.sweeperSettings,
             eventsLengthMax: settings.redis.eventsLengthMax, makeUUID: { RandomIdentity.uuid() }, logger: node.logger)
         let roles = settings.cluster.roles
         return NodeRoles(
@@ -79,7 +80,7 @@ struct NodeRoles: Sendable {
         let settings = node.settings
         let mutations = MutationService(
             catalogs: execution.catalogs, executor: execution.mutations, publisher: publisher,
-            directory: cluster.directory, inFlightMax: settings.api.requestsInFlightMax,
+            overrideList: cluster.overrideList, inFlightMax: settings.api.requestsInFlightMax,
             makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
             logger: node.logger)
         return RequestExecutor(

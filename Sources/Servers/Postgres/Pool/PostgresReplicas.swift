@@ -1,6 +1,5 @@
 import Clocks
 package import Logging
-import Pacing
 import Synchronization
 
 /// Read replicas, for statements whose result must include everything committed before the call.
@@ -30,12 +29,11 @@ package final class PostgresReplicas: Sendable {
         SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
           AND (SELECT timeline_id FROM pg_control_checkpoint()) = $2::int
         """)
-    private static let pauses = Backoff(minMs: 1, maxMs: 20)
 
     private let primary: PostgresPool
     let pools: [PostgresPool]
     private let waitMs: Int
-    private let state = Mutex((next: 0, counts: Counts()))
+    private let state = Mutex((choice: ReplicaChoice(), counts: Counts()))
 
     /// - Parameters:
     ///   - configurations: one per replica.
@@ -74,44 +72,41 @@ package final class PostgresReplicas: Sendable {
     private func answer(
         _ statement: Statement, _ parameters: [Parameter], _ course: PostgresPool.RefreshCourse
     ) async throws(PostgresError) -> ResultSet? {
-        guard let pool = choose(), let position = try? await primary.query(Self.primaryPosition),
-            let row = position.rows.first, let lsn = row.string(0), let timeline = row.string(1),
-            let number = Int(timeline, radix: 16)
-        else { return nil }
-        let check: PostgresStep = (Self.hasReplayed, [.text(lsn), .text(String(number))])
+        guard let pool = choose(), let target = await replayTarget() else { return nil }
+        let check: PostgresStep = (Self.hasReplayed, [.text(target.lsn), .text(String(target.timeline))])
         let deadline = Deadline(afterMs: waitMs)
-        var attempts = 0
-        var steps = [check, (statement, parameters)]
+        var attempt = ReplicaAttempt()
+        var step = ReplicaAttempt.Step.checkAndRun
+        var results: [ResultSet] = []
         while true {
-            let results: [ResultSet]
+            let steps: [PostgresStep]
+            switch step {
+            case .checkAndRun: steps = [check, (statement, parameters)]
+            case .check(let pauseMs):
+                try? await Task.sleep(for: .milliseconds(pauseMs))
+                steps = [check]
+            case .answer: return results.last
+            case .leaveToPrimary: return nil
+            case .fail(let error): throw error
+            }
             do throws(PostgresError) {
                 results = try await pool.refresh(steps, course)
+                step = attempt.checked(
+                    hasReplayed: results.first?.rows.first.map { $0.string(0) == "t" }, hasRun: results.count > 1,
+                    isOver: deadline.isReached || Task.isCancelled)
             } catch {
-                if error.ranTooLong { throw error }
-                return nil
+                step = attempt.failed(error)
             }
-            guard let answer = results.first?.rows.first else { return nil }
-            if answer.string(0) == "t" {
-                if results.count > 1 { return results[1] }
-                steps = [check, (statement, parameters)]
-                continue
-            }
-            // Repeat only the check until the replica has caught up.
-            steps = [check]
-            guard !deadline.isReached, !Task.isCancelled else { return nil }
-            try? await Task.sleep(for: .milliseconds(Self.pauses.delayMs(after: attempts)))
-            attempts += 1
         }
     }
 
-    /// Chooses among the connected replicas in turn.
+    private func replayTarget() async -> ReplayTarget? {
+        let row = try? await primary.query(Self.primaryPosition).rows.first
+        return row.flatMap { ReplayTarget(lsn: $0.string(0), timeline: $0.string(1)) }
+    }
+
     private func choose() -> PostgresPool? {
-        let connected = pools.filter(\.hasConnectedWriter)
-        guard !connected.isEmpty else { return nil }
-        let number = state.withLock { state in
-            state.next = (state.next + 1) % max(1, pools.count)
-            return state.next
-        }
-        return connected[number % connected.count]
+        let isConnected = pools.map(\.hasConnectedWriter)
+        return state.withLock { $0.choice.next(isConnected) }.map { pools[$0] }
     }
 }

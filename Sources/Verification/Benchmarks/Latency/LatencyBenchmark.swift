@@ -155,16 +155,16 @@ struct WriterNode {
     private let id: String
 
     init(_ servers: PrivateServers, _ pool: PostgresPool, _ broker: any Broker, shardCount: Int, id: String) throws {
-        let directory = ClusterDirectory(
+        let overrideList = OverrideList(
             broker: broker, shardCount: shardCount, nowMs: { ServiceClock.system().nowMs() })
         let catalogs = ServedCatalogs(servers.catalog)
         service = MutationService(
             catalogs: catalogs,
             executor: MutationExecutor(pool: pool, clock: .system(), makeUUID: { RandomIdentity.uuid() }),
             publisher: EventPublisher(
-                broker: broker, pool: pool, catalogs: catalogs, directory: directory, settings: .init(),
+                broker: broker, pool: pool, catalogs: catalogs, overrideList: overrideList, settings: .init(),
                 logger: PrivateServers.quiet),
-            directory: directory, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
+            overrideList: overrideList, inFlightMax: 16, makeUUID: { RandomIdentity.uuid() })
         lookup = catalogs.snapshot.lookup
         self.id = id
     }

@@ -12,7 +12,7 @@ final class SimulatedAPINode: Process {
     private(set) var sweeper = SweeperMachine(settings: .init(), shardCount: 0)
     private lazy var streams = EventStreams(
         keys: world.redis.keys, shardCount: Workload.shardCount, lengthMax: World.eventsLengthMax)
-    private lazy var directory = SimulatedDirectory(self)
+    private lazy var overrideList = SimulatedOverrideList(self)
     private var rules: SimulatedCatalogs { deployments.served }
     private lazy var membership = newMembership()
     private var count = 0
@@ -25,12 +25,12 @@ final class SimulatedAPINode: Process {
     override func started() {
         publisher = PublisherMachine(settings: world.publisherSettings, shardCount: Workload.shardCount)
         sweeper = SweeperMachine(settings: world.sweeperSettings, shardCount: Workload.shardCount)
-        (directory, isDraining, owesResync) = (SimulatedDirectory(self), false, false)
+        (overrideList, isDraining, owesResync) = (SimulatedOverrideList(self), false, false)
         membership = newMembership()
         membership.start()
         deployments.follow()
-        directory.read { _ in }
-        every(Self.refreshMs) { [self] in directory.read { _ in } }
+        overrideList.read { _ in }
+        every(Self.refreshMs) { [self] in overrideList.read { _ in } }
         if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
     }
 
@@ -65,7 +65,7 @@ final class SimulatedAPINode: Process {
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
         let catalogGeneration = deployments.mutationBegan()
         let targets = RefreshTargets(
-            of: Workload.mutation, rules: rules, overrides: directory.overrides, shardCount: Workload.shardCount,
+            of: Workload.mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
         precondition(targets.catalogGeneration == catalogGeneration, "a mutation began under other catalogs")
         let row = OutboxRow(event, shards: targets.shards)
@@ -230,7 +230,7 @@ final class SimulatedAPINode: Process {
     }
 
     private func confirmOverrides(_ then: @escaping (Result<ClusterOverrides, StepFailure>) -> Void) {
-        directory.confirm { [self] answer in
+        overrideList.confirm { [self] answer in
             guard let answer else { return then(.failure(StepFailure("no answer"))) }
             // The mistake: pretend that nothing changed.
             then(.success(world.sabotage == .overridesUnconfirmed ? ClusterOverrides() : answer))

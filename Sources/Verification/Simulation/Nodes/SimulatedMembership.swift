@@ -9,7 +9,7 @@ final class SimulatedMembership {
     private let node: NodeID
     private let role: Role
     private(set) var machine: MembershipMachine
-    let directory: SimulatedDirectory
+    let overrideList: SimulatedOverrideList
     /// The shards that the node announces.
     private let shards: () -> [ShardStatus]
     /// Handles a change of the node's membership.
@@ -29,7 +29,7 @@ final class SimulatedMembership {
     ) {
         (self.process, self.node, self.role, self.perform) = (process, node, role, perform)
         self.shards = shards
-        directory = SimulatedDirectory(process)
+        overrideList = SimulatedOverrideList(process)
         var settings = MembershipMachine.Settings()
         settings.isWorker = role == .worker
         machine = MembershipMachine(node: node, settings: settings)
@@ -55,9 +55,9 @@ final class SimulatedMembership {
         case .wait(let id, let ms):
             process.later(ms) { [self] in perform(machine.waitEnded(id)) }
         case .readOverrides(let id):
-            directory.read { [self] answer in
+            overrideList.read { [self] answer in
                 // As the node does: the copy counts, which a read begun later may have changed.
-                let known = answer.map { _ in directory.overrides }
+                let known = answer.map { _ in overrideList.overrides }
                 answered { [self] in machine.overridesRead(id, known.orFailure) }
             }
         case .announce(let id, let isDraining, let ttlMs):

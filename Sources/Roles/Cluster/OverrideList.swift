@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Read with every heartbeat, and when the broker reports another generation. The copy may be outdated;
 /// `ClusterOverrides` explains why that is harmless.
-package final class ClusterDirectory: Sendable {
+package final class OverrideList: Sendable {
     package let shardCount: Int
     private let broker: any Broker
     package let nowMs: @Sendable () -> Int64

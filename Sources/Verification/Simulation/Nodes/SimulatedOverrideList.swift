@@ -1,7 +1,7 @@
 import Sharding
 
-/// Performs the reads of `ClusterDirectory` for one process: its copy of the cluster's overrides.
-final class SimulatedDirectory {
+/// Performs the reads of `OverrideList` for one process: its copy of the cluster's overrides.
+final class SimulatedOverrideList {
     private unowned let process: Process
     private var latest: LatestRead<ClusterOverrides>
 
