@@ -81,7 +81,7 @@ package struct KeyedBuckets<Key: Hashable & Sendable>: Sendable {
 
     private mutating func change<Result>(_ key: Key, nowMs: Int64, _ body: (inout Bucket) -> Result) -> Result {
         if let index = buckets.index(forKey: key) {
-            fill(&buckets.values[index], nowMs: nowMs)
+            Self.fill(&buckets.values[index], perSecond, creditMax, nowMs: nowMs)
             return body(&buckets.values[index])
         }
         if buckets.count >= min(sweepCount, countMax) { sweep(nowMs: nowMs) }
@@ -90,7 +90,8 @@ package struct KeyedBuckets<Key: Hashable & Sendable>: Sendable {
         return body(&bucket)
     }
 
-    private func fill(_ bucket: inout Bucket, nowMs: Int64) {
+    // Static: a copy of `self` would make the dictionary be copied, too.
+    private static func fill(_ bucket: inout Bucket, _ perSecond: Int64, _ creditMax: Int64, nowMs: Int64) {
         guard nowMs > bucket.filledMs else { return }
         let elapsedMs = nowMs - bucket.filledMs
         bucket.filledMs = nowMs
@@ -100,7 +101,7 @@ package struct KeyedBuckets<Key: Hashable & Sendable>: Sendable {
     }
 
     private mutating func sweep(nowMs: Int64) {
-        for key in Array(buckets.keys) { fill(&buckets[key]!, nowMs: nowMs) }
+        for key in Array(buckets.keys) { Self.fill(&buckets[key]!, perSecond, creditMax, nowMs: nowMs) }
         buckets = buckets.filter { $0.value.credit < creditMax }
         let most = countMax - max(1, countMax / 4)
         if buckets.count > most {

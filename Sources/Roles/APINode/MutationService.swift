@@ -57,7 +57,8 @@ package final class MutationService: Sendable {
         let outcome = try await executor.run(
             resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
             envelope: .init(
-                eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads))
+                eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
+                catalogGeneration: targets.catalogGeneration))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
             publisher.publish(.init(row: event, mutation: reference, targets: targets))

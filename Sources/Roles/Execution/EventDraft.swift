@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import Postgres
 
 /// A mutation's event before its commit: all but the rows that the mutation writes.
 struct EventDraft: Sendable {
@@ -20,13 +21,13 @@ struct EventDraft: Sendable {
         self.clock = clock
     }
 
-    /// Returns the outbox row to insert just before the commit; nil if the mutation could refresh nothing.
-    func row(keysWritten: @autoclosure () -> [EntityKey]) -> OutboxRow? {
-        guard !envelope.shards.isEmpty else { return nil }
+    /// Returns the outbox row to insert just before the commit, and the step that does.
+    func row(keysWritten: [EntityKey]) -> (row: OutboxRow, insertion: PostgresStep) {
         let event = MutationEvent(
             id: envelope.eventID, operation: operation, variables: variables,
-            auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten(),
+            auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten,
             traceID: envelope.traceID, committedAtMs: clock.nowMs())
-        return OutboxRow(event, shards: envelope.shards)
+        let row = OutboxRow(event, shards: envelope.shards)
+        return (row, row.insertion(catalogGeneration: envelope.catalogGeneration))
     }
 }

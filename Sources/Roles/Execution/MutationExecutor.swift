@@ -11,7 +11,8 @@ package final class MutationExecutor: Sendable {
         package let body: [UInt8]
         /// Errors of single fields; the other fields were committed.
         package var errors: [RequestError]
-        /// The row now in the outbox; nil when nothing could be refreshed or nothing was committed.
+        /// The row now in the outbox; nil if nothing was committed, or nothing could be refreshed by the catalogs of
+        /// this node.
         package let event: OutboxRow?
         /// The error of the first failed field, when nothing was committed; nil otherwise.
         package var failure: RequestError?
@@ -22,16 +23,22 @@ package final class MutationExecutor: Sendable {
     package struct Envelope: Sendable {
         package let eventID: String
         package let traceID: String
-        /// Shards that own a query which this mutation could refresh; if empty, no event is written.
+        /// Shards that own a query which this mutation could refresh; if empty, an event is written only for
+        /// deployments after `catalogGeneration`.
         package let shards: [ShardID]
         /// The part of `mutation.auth` that conditions may read.
         package let authReads: AuthReads
+        /// The generation of the catalogs by which the shards were chosen.
+        package let catalogGeneration: Int64
 
-        package init(eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads) {
+        package init(
+            eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads, catalogGeneration: Int64
+        ) {
             self.eventID = eventID
             self.traceID = traceID
             self.shards = shards
             self.authReads = authReads
+            self.catalogGeneration = catalogGeneration
         }
     }
 
@@ -89,8 +96,8 @@ package final class MutationExecutor: Sendable {
         var steps: [PostgresStep] = call.steps.map {
             (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
         }
-        let row = draft.row(keysWritten: call.steps.flatMap(\.keysWritten))
-        if let row { steps.append(row.insertion) }
+        let (row, insertion) = draft.row(keysWritten: call.steps.flatMap(\.keysWritten))
+        steps.append(insertion)
         let results: [ResultSet]
         do {
             results = try await pool.transaction(steps, caller: caller)
@@ -104,7 +111,7 @@ package final class MutationExecutor: Sendable {
         let fields = zip(call.steps, results).map { step, result in
             (step.responseKey, Self.value(of: step, result))
         }
-        return Outcome(body: Self.object(fields), errors: [], event: row)
+        return Outcome(body: Self.object(fields), errors: [], event: row.isForLaterDeployments ? nil : row)
     }
 
     /// Returns an outcome with every field null and an error for each: the failing field's own, "(rolled back)" for
@@ -173,12 +180,14 @@ package final class MutationExecutor: Sendable {
             try await session.rollback()
             return progress.outcome()
         }
-        let row = progress.isKept ? draft.row(keysWritten: progress.keysWritten) : nil
-        if let insertion = row?.insertion {
+        var event: OutboxRow?
+        if progress.isKept {
+            let (row, insertion) = draft.row(keysWritten: progress.keysWritten)
             _ = try await session.execute(insertion.statement, insertion.parameters)
+            if !row.isForLaterDeployments { event = row }
         }
         try await session.commit()
-        return progress.outcome(event: row)
+        return progress.outcome(event: event)
     }
 
     /// Returns the JSON text of one field; nil for null.

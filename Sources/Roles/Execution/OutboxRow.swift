@@ -4,6 +4,18 @@ package import Postgres
 extension OutboxRow {
     private static let insert = Statement(
         "INSERT INTO freshet.outbox (id, shards, event) VALUES ($1::uuid, $2::int[], $3::text)")
+    private static let insertForLaterDeployments = Statement(
+        """
+        INSERT INTO freshet.outbox (id, shards, event) SELECT $1::uuid, $2::int[], $3::text
+        WHERE EXISTS (SELECT FROM freshet.deployments WHERE id > $4::bigint)
+        """)
+
+    /// Makes the step that inserts the row in the mutation's transaction.
+    /// - Parameter catalogGeneration: the generation of the catalogs by which the shards were chosen.
+    func insertion(catalogGeneration: Int64) -> PostgresStep {
+        guard isForLaterDeployments else { return insertion }
+        return (Self.insertForLaterDeployments, insertion.parameters + [.text(String(catalogGeneration))])
+    }
 
     package var insertion: PostgresStep {
         var numbers = "{"

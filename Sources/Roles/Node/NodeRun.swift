@@ -11,6 +11,7 @@ import HTTPServer
 import LiveModel
 import Logging
 import Observability
+import RoleMachines
 import Settings
 
 /// The last part of a start: the node joins the cluster, and its roles begin to work.
@@ -27,20 +28,55 @@ struct NodeRun {
     let tasks: BackgroundTasks
     let parts: ClosingStack
 
-    /// Returns when the node can take clients. A stop runs in the reverse order: the node leaves the node list, hands
-    /// its shards over, ends its sessions and withdraws its interest.
+    /// Returns when the node can take clients. `NodePart` decides the order, also of the end.
     func start() async {
-        // A gateway must be in the node list before it announces any interest: workers drop the interest of unlisted
-        // gateways.
-        tasks.add { [cluster, memberRoles] in await cluster.membership.run(memberRoles) }
-        await cluster.membership.firstRoundEnded()
-        await followDeployments()
-        followFiles()
-        startGateway()
-        acceptSessions()
-        startWorker()
+        for part in NodePart.startOrder(of: node.roles) { await start(part) }
+        for part in NodePart.stopOrder(of: node.roles).reversed() {
+            if let end = end(of: part) { parts.push(part.rawValue, end) }
+        }
         observe()
-        parts.push("membership") { [cluster] _ in await cluster.membership.leave() }
+    }
+
+    private func start(_ part: NodePart) async {
+        switch part {
+        case .membership:
+            tasks.add { [cluster, memberRoles] in await cluster.membership.run(memberRoles) }
+            await cluster.membership.firstRoundEnded()
+        case .deployments: await followDeployments()
+        case .gateway:
+            guard let gateway = roles.gateway else { return }
+            gateway.forgetFormer()
+            tasks.add { await gateway.run() }
+        case .sessions: followFiles()
+        case .worker:
+            if let worker = roles.worker { tasks.add { await worker.run() } }
+        case .sweeper: tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
+        }
+    }
+
+    /// Returns nil for a part that ends with its tasks.
+    private func end(of part: NodePart) -> ClosingStack.Close? {
+        switch part {
+        case .membership: return { [cluster] _ in await cluster.membership.leave() }
+        case .gateway:
+            guard let gateway = roles.gateway else { return nil }
+            return { await gateway.leave(withinMs: $0.workMs) }
+        case .sessions: return endSessions
+        case .worker:
+            guard let worker = roles.worker else { return nil }
+            return { _ in await worker.drain() }
+        case .deployments, .sweeper: return nil
+        }
+    }
+
+    private var endSessions: ClosingStack.Close {
+        let (server, grpc, sessions) = (listeners.server, listeners.grpc, roles.sessions)
+        return { grace in
+            await server.stopAccepting()
+            server.beginDraining()
+            grpc.goAway()
+            await sessions.drain(overMs: sessions.count > 0 ? grace.sessionsOverMs : 0)
+        }
     }
 
     private var memberRoles: MemberRoles {
@@ -57,7 +93,6 @@ struct NodeRun {
 
     private func followDeployments() async {
         guard let deployments = execution.deployments else { return }
-        // A rollout does not wait for a node that was not in the list when the version was announced.
         await deployments.poll()
         let (sessions, moveMs, logger) = (roles.sessions, Int64(node.settings.deploy.moveMs), node.logger)
         tasks.add {
@@ -70,40 +105,13 @@ struct NodeRun {
         }
     }
 
+    /// Follows what decides about sessions: revocations, keys and certificates.
     private func followFiles() {
         let (access, sessions, revocations) = (access, roles.sessions, cluster.revocations)
         tasks.add { [probe = readiness.probe] in await probe.run() }
         tasks.add { await access.followRevocations(revocations, sessions) }
         tasks.add { await access.followAPIKeys(sessions) }
         if let certificate = listeners.certificate { tasks.add { await certificate.follow() } }
-    }
-
-    private func startGateway() {
-        guard let gateway = roles.gateway else { return }
-        gateway.forgetFormer()
-        tasks.add { await gateway.run() }
-        parts.push("gateway") { await gateway.leave(withinMs: $0.workMs) }
-    }
-
-    /// Begins to accept sessions. On a stop, the sessions end before the gateway does.
-    private func acceptSessions() {
-        let (server, grpc, sessions) = (listeners.server, listeners.grpc, roles.sessions)
-        parts.push("sessions") { grace in
-            await server.stopAccepting()
-            server.beginDraining()
-            grpc.goAway()
-            await sessions.drain(overMs: sessions.count > 0 ? grace.sessionsOverMs : 0)
-        }
-    }
-
-    private func startWorker() {
-        if let worker = roles.worker {
-            tasks.add { await worker.run() }
-            parts.push("worker") { _ in await worker.drain() }
-        }
-        if !node.settings.cluster.roles.isDisjoint(with: [.api, .worker]) {
-            tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
-        }
     }
 
     private func observe() {

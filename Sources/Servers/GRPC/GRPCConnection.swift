@@ -68,10 +68,6 @@ final class GRPCConnection: ChannelInboundHandler {
             perSecond: configuration.controlFramesPerSecond, burst: 2 * configuration.controlFramesPerSecond,
             on: channel.eventLoop)
         remoteAddress = channel.remoteAddress
-        // The server counted the connection itself.
-        let rates = server.addressRates
-        controlThrottle.count(
-            for: remoteAddress?.ipAddress.flatMap { rates?.rate(ofPeer: $0, on: channel.eventLoop) })
         idleSince = channel.eventLoop.now
         lastRead = idleSince
         lastWritten = idleSince
@@ -81,6 +77,9 @@ final class GRPCConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        // The server counted the connection itself.
+        controlThrottle.count(
+            for: remoteAddress?.ipAddress.flatMap { server.addressRates?.rate(ofPeer: $0, on: eventLoop) })
         schedule()
     }
 
@@ -112,11 +111,14 @@ final class GRPCConnection: ChannelInboundHandler {
         }
     }
 
+    /// The maximum pause for what others of the peer's address sent: the connection carries all calls of a client.
+    private static let addressPauseMaxMs: Int64 = 1_000
+
     /// Reads nothing until the peer's rate permits it.
     private func pauseReading() {
         guard !controlThrottle.isPausing, let channel = context?.channel else { return }
         try? channel.syncOptions?.setOption(.autoRead, value: false)
-        controlThrottle.pause { [weak self] in
+        controlThrottle.pause(addressMaxMs: Self.addressPauseMaxMs) { [weak self] in
             guard let self else { return }
             // The peer was not silent: nothing was read from it.
             lastRead = eventLoop.now
@@ -393,6 +395,11 @@ final class GRPCConnection: ChannelInboundHandler {
         guard let context else { return }
         schedule()
         let now = eventLoop.now
+        if controlThrottle.isPausing {
+            // Silent only because nothing is read.
+            (lastRead, pingedAt) = (now, nil)
+            return
+        }
         if let pingedAt {
             if lastRead >= pingedAt {
                 self.pingedAt = nil

@@ -36,6 +36,8 @@ package final class HTTPExchange: @unchecked Sendable {
     private(set) var inputHasEnded = false
     private var waiter: (any ResponseWaiter)?
     private let isRepeated: Bool
+    /// Whether the request's `If-None-Match` is a weak tag, if an attachment handles it; nil for any other request.
+    package internal(set) var attachedTagIsWeak: Bool?
     /// What this response leaves for the next request, the entity tag expected there, and for how long.
     private(set) var left: (attachment: any ConnectionAttachment, tag: [UInt8], ms: Int64)?
     /// When the waiter's time is over.
@@ -243,6 +245,8 @@ package final class HTTPExchange: @unchecked Sendable {
         let finished = finished
         self.finished = nil
         finished?(keepAlive && !isDraining)
+        // An attachment may hold this exchange.
+        left = nil
     }
 
     func misuse(_ what: String) {

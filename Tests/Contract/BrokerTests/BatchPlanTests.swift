@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// Without a server: what a command thread groups, sends again, gives up, and when it connects.
+/// What a command thread groups, sends again, gives up, and when it connects.
 @Suite("Batch plan")
 struct BatchPlanTests {
     private typealias Closing = CommandInbox.Closing

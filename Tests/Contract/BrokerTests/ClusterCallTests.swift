@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// Without a server: what follows on each outcome of an attempt.
+/// What follows on each outcome of an attempt.
 @Suite("Cluster call")
 struct ClusterCallTests {
     private typealias Endpoint = RedisConfiguration.Endpoint

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Broker
 
-/// Without a server: which of the sentinels' reports is believed, and when they are queried.
+/// Which of the sentinels' reports is believed, and when they are queried.
 @Suite("Master choice")
 struct MasterChoiceTests {
     private typealias Report = SentinelRound.Report

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Broker
 
-/// Without a server: when a slot has a reader, when it reads, and what `next` returns.
+/// When a slot has a reader, when it reads, and what `next` returns.
 @Suite struct SlotReadersTests {
     private static let start = ReadPlan.Start(cursor: .zero)
 
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// Readers number their changes separately, so the numbers of a slot's former reader mean nothing.
-    @Test func whatARetiredReaderReadIsDropped() throws {
+    @Test func aRetiredReaderReadsForNobody() throws {
         var consumer = Consumer(following: "a")
         let retired = try #require(consumer.ids["a"])
         #expect(consumer.slots.unfollow("a", slot: 1) == .retire(retired))

@@ -119,7 +119,9 @@ extension Language {
                     pool: pool, clock: fixedClock, makeUUID: { UUID().uuidString.lowercased() }
                 ).run(
                     stored, variables: try stored.coerced(isVariable ? #"{"d": {"name": "Chess"}}"# : "{}"), auth: nil,
-                    envelope: .init(eventID: SchemaRow.freshUUID, traceID: "t", shards: [], authReads: .nothing))
+                    envelope: .init(
+                        eventID: SchemaRow.freshUUID, traceID: "t", shards: [], authReads: .nothing,
+                        catalogGeneration: 0))
                 let error = try #require(outcome.failure ?? outcome.errors.first)
                 #expect(error.code == .constraintViolation)
                 // Undisclosed, it names nothing.

@@ -56,7 +56,9 @@ extension Language {
                             pool: pool, clock: fixedClock, makeUUID: { "00000000-0000-4000-8000-000000000001" }
                         ).run(
                             operation, variables: JSONObject(), auth: nil,
-                            envelope: .init(eventID: "e", traceID: "t", shards: [], authReads: .nothing))
+                            envelope: .init(
+                                eventID: SchemaRow.freshUUID, traceID: "t", shards: [], authReads: .nothing,
+                                catalogGeneration: 0))
                         return outcome.errors.first.map { "\($0.code.rawValue): \($0.message)" }
                             ?? String(decoding: outcome.body, as: UTF8.self)
                     } catch {

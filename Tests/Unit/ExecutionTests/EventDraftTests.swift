@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import Postgres
 import Testing
 
 @testable import Execution
@@ -7,14 +8,15 @@ import Testing
 @Suite struct EventDraftTests {
     private func draft(_ shards: [ShardID], _ authReads: AuthReads = .nothing) -> EventDraft {
         EventDraft(
-            .init(eventID: "e", traceID: "t", shards: shards, authReads: authReads),
+            .init(eventID: "e", traceID: "t", shards: shards, authReads: authReads, catalogGeneration: 5),
             operation: OperationReference(connector: "c", operation: "M"), variables: ["n": 1],
             auth: Auth(uid: "ann", token: ["secret": "x"]), clock: ServiceClock { 7 })
     }
 
     @Test func theRowHoldsTheEventOfTheMutation() throws {
         let key = EntityKey(table: "Person", values: [.string("1")])
-        let row = try #require(draft([ShardID(3), ShardID(4)]).row(keysWritten: [key]))
+        let (row, insertion) = draft([ShardID(3), ShardID(4)]).row(keysWritten: [key])
+        #expect(insertion.statement == row.insertion.statement)
         #expect(row.id == "e" && row.shards == [ShardID(3), ShardID(4)])
         let event = try MutationEvent(encoded: row.event)
         #expect(event.keysWritten == [key] && event.committedAtMs == 7 && event.traceID == "t")
@@ -28,12 +30,17 @@ import Testing
     @Test func theEventRecordsWhichPartsOfAuthItTells() throws {
         var reads = AuthReads.nothing
         reads.add(path: ["token", "org"])
-        let row = try #require(draft([ShardID(3)], reads).row(keysWritten: []))
+        let row = draft([ShardID(3)], reads).row(keysWritten: []).row
         let event = try MutationEvent(encoded: row.event)
         #expect(event.auth == ["token": [:]] && event.authParts == reads)
     }
 
-    @Test func aMutationThatRefreshesNothingHasNoRow() {
-        #expect(draft([]).row(keysWritten: []) == nil)
+    /// A later version may refresh what the catalogs of a node that was suspended do not.
+    @Test func aMutationThatRefreshesNothingHasARowForLaterDeployments() {
+        let (row, insertion) = draft([]).row(keysWritten: [])
+        #expect(row.isForLaterDeployments)
+        #expect(
+            insertion.statement.sql.contains("WHERE EXISTS (SELECT FROM freshet.deployments WHERE id > $4::bigint)"))
+        #expect(insertion.parameters.count == 4)
     }
 }

@@ -56,6 +56,20 @@ import Testing
         }
     }
 
+    @Test func anAttachmentIsFreedWhenItIsOver() async throws {
+        try await withServer { port, application, _ in
+            for limit in [0, 1] {
+                let client = try RawClient(port: port)
+                try Self.attach(client, query: "tell&n=\(limit)&limit=1")
+                if limit == 1 { _ = try Self.answer(client, "0", query: "tell&n=\(limit)&limit=1") }
+                client.send("GET /echo HTTP/1.1\r\nHost: x\r\n\r\n")
+                _ = try client.response()
+                #expect(application.events.next() == "detached after \(limit)")
+                #expect(application.events.next() == "freed")
+            }
+        }
+    }
+
     @Test func anAttachmentLeavesARequestToTheApplication() async throws {
         try await withServer { port, _, _ in
             let client = try RawClient(port: port)

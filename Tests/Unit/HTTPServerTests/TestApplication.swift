@@ -90,7 +90,9 @@ final class TestApplication: HTTPHandler {
             events.add(exchange.pendingBytes > 0 ? "held back" : "not held back")
         case "/kept":
             let tag = request.header("if-none-match") ?? "no tag"
-            if exchange.mayAttach { exchange.attach(Kept(request, events), tag: Kept.tag(0), forMs: Kept.ms(request)) }
+            if exchange.mayAttach {
+                exchange.attach(Kept(request, exchange, events), tag: Kept.tag(0), forMs: Kept.ms(request))
+            }
             exchange.respond(.ok, body: ByteBuffer(string: "first \(tag)"))
         case "/not-modified":
             exchange.respond(.notModified, headers: ["etag": "\"1\""], body: ByteBuffer(string: "must not be sent"))
@@ -147,9 +149,14 @@ private final class Kept: ConnectionAttachment {
     private let limit: Int
     private let ms: Int64
     private let events: EventLog
+    /// Held as by attachments that answer requests.
+    private var exchange: HTTPExchange
+    private let tellsEnd: Bool
     private var count = 0
 
-    init(_ request: HTTPRequest, _ events: EventLog) {
+    init(_ request: HTTPRequest, _ exchange: HTTPExchange, _ events: EventLog) {
+        self.exchange = exchange
+        tellsEnd = request.query("tell") != nil
         limit = Int(request.query("limit") ?? "") ?? .max
         ms = Self.ms(request)
         self.events = events
@@ -161,6 +168,7 @@ private final class Kept: ConnectionAttachment {
 
     func continues(_ exchange: HTTPExchange) -> Bool {
         guard count < limit else { return false }
+        self.exchange = exchange
         count += 1
         exchange.attach(self, tag: Self.tag(count), forMs: ms)
         exchange.respond(.ok, body: ByteBuffer(string: "kept \(count)"))
@@ -168,6 +176,8 @@ private final class Kept: ConnectionAttachment {
     }
 
     func detached() { events.add("detached after \(count)") }
+
+    deinit { if tellsEnd { events.add("freed") } }
 }
 
 final class AtomicBox: Sendable {

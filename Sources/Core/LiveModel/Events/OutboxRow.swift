@@ -3,6 +3,8 @@
 package struct OutboxRow: Sendable, Hashable {
     /// A UUID.
     package let id: String
+    /// The shards that owned a query which the mutation could refresh when its transaction began, by the catalogs of
+    /// its node.
     package let shards: [ShardID]
     /// The event's encoding, a JSON text.
     package let event: [UInt8]
@@ -12,6 +14,10 @@ package struct OutboxRow: Sendable, Hashable {
         self.shards = shards
         self.event = event
     }
+
+    /// Whether the transaction inserts the row only if a deployment exists that the node has not loaded: by those that
+    /// it has loaded, the mutation refreshes nothing.
+    package var isForLaterDeployments: Bool { shards.isEmpty }
 
     package init(_ event: MutationEvent, shards: [ShardID]) {
         self.init(id: event.id, shards: shards, event: event.encoded)

@@ -255,6 +255,6 @@ extension PublicRouter {
 extension Call {
     /// Whether the client holds a compressed result.
     fileprivate var holdsWeakTag: Bool {
-        request.header("if-none-match").map { EntityTag.isWeak(ifNoneMatch: $0) } ?? false
+        exchange.attachedTagIsWeak ?? request.header("if-none-match").map { EntityTag.isWeak(ifNoneMatch: $0) } ?? false
     }
 }

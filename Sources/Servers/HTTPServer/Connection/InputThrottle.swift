@@ -57,13 +57,16 @@ package final class InputThrottle {
     }
 
     /// Calls `resume` once the rates permit another message. Does nothing if the peer is paused already.
-    package func pause(_ resume: @escaping () -> Void) {
+    /// - Parameter addressMaxMs: the time after which the address's rate is not waited for any more.
+    package func pause(addressMaxMs: Int64 = .max, _ resume: @escaping () -> Void) {
         guard timer == nil else { return }
-        let waitMs = max(1, rate.pauseMs(nowMs: nowMs), (addressAskMs ?? 0) - nowMs)
+        let addressMs = (addressAskMs ?? 0) - nowMs
+        let waitMs = max(1, rate.pauseMs(nowMs: nowMs), min(addressMs, addressMaxMs))
+        if addressMs > addressMaxMs { addressAskMs = nil }
         timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(waitMs)) { [weak self] in
             guard let self else { return }
             timer = nil
-            if mayGoOn() { resume() } else { pause(resume) }
+            if mayGoOn() { resume() } else { pause(addressMaxMs: max(1, addressMaxMs - waitMs), resume) }
         }
     }
 

@@ -206,11 +206,12 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// - Returns: whether that was done.
     func takesWhole(_ bytes: ByteBuffer) -> Bool {
         guard isBetweenRequests else { return false }
-        if let attached, attached.known.matches(bytes, tag: attached.tag) {
+        if let attached, let isWeak = attached.known.isWeak(bytes, tag: attached.tag) {
             self.attached = nil
             let exchange = begin(attached.known.partial, attached.known)
+            exchange.attachedTagIsWeak = isWeak
             if attached.attachment.continues(exchange) { return true }
-            let tag = String(decoding: attached.tag, as: UTF8.self)
+            let tag = (isWeak ? "W/" : "") + String(decoding: attached.tag, as: UTF8.self)
             handle(attached.known.partial, exchange, ifNoneMatch: tag, memo: attached.known.memo)
             return true
         }

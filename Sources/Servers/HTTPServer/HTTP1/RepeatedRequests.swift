@@ -106,10 +106,11 @@ final class RepeatedRequests {
             self.partial = partial
         }
 
-        /// Whether these bytes are this request with the tag, weak or not, as the value of its `If-None-Match`.
-        func matches(_ bytes: ByteBuffer, tag: [UInt8]) -> Bool {
+        /// Compares these bytes with this request and the tag, weak or not, as the value of its `If-None-Match`.
+        /// - Returns: whether the tag is weak; nil if it is another request.
+        func isWeak(_ bytes: ByteBuffer, tag: [UInt8]) -> Bool? {
             let weakBytes = bytes.readableBytes - before.count - tag.count - after.count
-            guard hasTag, weakBytes == 0 || weakBytes == Self.weak.count else { return false }
+            guard hasTag, weakBytes == 0 || weakBytes == Self.weak.count else { return nil }
             let isSame = bytes.withUnsafeReadableBytes { raw in
                 var at = raw.baseAddress!
                 func begins(with part: [UInt8], _ count: Int) -> Bool {
@@ -119,8 +120,9 @@ final class RepeatedRequests {
                 return begins(with: before, before.count) && begins(with: Self.weak, weakBytes)
                     && begins(with: tag, tag.count) && begins(with: after, after.count)
             }
-            if isSame { isRecent = true }
-            return isSame
+            guard isSame else { return nil }
+            isRecent = true
+            return weakBytes > 0
         }
 
         private static let weak = Array("W/".utf8)

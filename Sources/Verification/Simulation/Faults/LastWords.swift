@@ -65,7 +65,7 @@ extension World {
     }
 
     func mutateAll(withinMs: Int64) {
-        for entity in SimulatedPostgres.entities {
+        for entity in SimulatedPostgres.entities + [Workload.rareEntity] {
             timeline.after(timeline.pick(0...withinMs)) { [self] in mutate(entity, at: pick(apiNodes)) }
         }
     }

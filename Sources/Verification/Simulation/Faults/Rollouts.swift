@@ -35,12 +35,19 @@ extension World {
     }
 
     /// Deploys a version while a node is suspended for so long that the rollout does not wait for it: when it resumes,
-    /// it has not loaded the version that clients use.
+    /// it has not loaded the version that clients use, and may commit mutations whose events only that version needs.
     func rollOut(past node: Process) {
         deployNextVersion()
         node.pause(ms: timeline.pick(10_000...14_000))
-        mutate(Workload.lateEntity, at: node as? SimulatedAPINode ?? pick(apiNodes))
+        let writer = node as? SimulatedAPINode ?? pick(apiNodes)
+        for entity in [Workload.lateEntity, Workload.rareEntity] where timeline.chance(70) {
+            mutate(entity, at: writer)
+        }
         if timeline.chance(50) { mutateAll(withinMs: 6_000) }
+        guard timeline.chance(70) else { return }
+        for client in clients where client.query.operation == "Late" {
+            timeline.after(timeline.pick(6_000...9_500)) { client.disconnect() }
+        }
     }
 
     /// Deploys a version while a worker cannot load it for a while, clients reconnect and mutations take long.

@@ -57,6 +57,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case overridesUnconfirmed
     /// API nodes remove outbox rows although a deployment exists that they have not loaded.
     case deploymentsIgnored
+    /// API nodes insert no outbox row if the mutation refreshes nothing by the deployments that they have loaded.
+    case laterDeploymentsForgotten
     /// Workers answer live queries of other versions with their current version.
     case versionsMixed
     /// Versions become current before every node has loaded them.

@@ -69,12 +69,45 @@ class Process {
     /// Whether only this process knows of a loss: a second fault at the same time is beyond the guarantees.
     var mustLive: Bool { false }
 
-    var followsDeployments: Bool { true }
-
-    func started() {}
+    /// Prepares an incarnation, before its parts start.
+    func prepare() {}
     func killed() {}
-    /// Handles SIGTERM; ends with `kill`.
-    func drain() {}
+
+    // MARK: Parts
+
+    /// The roles of the node; none for a process that is no node.
+    var roles: Set<Role> { [] }
+    /// Whether the node has been asked to stop.
+    private(set) var isDraining = false
+    /// Whether clients may begin sessions and send requests.
+    private(set) var acceptsSessions = false
+
+    /// Starts a part, then calls `next` once.
+    func start(_ part: NodePart, _ next: @escaping () -> Void) { next() }
+    /// Ends a part, then calls `next` once.
+    func stop(_ part: NodePart, _ next: @escaping () -> Void) { next() }
+
+    /// Handles SIGTERM: ends the parts, then the process.
+    final func drain() {
+        guard isUp, !isDraining else { return }
+        isDraining = true
+        acceptsSessions = false
+        inTurn(NodePart.stopOrder(of: roles)[...], stop) { [self] in kill() }
+    }
+
+    private func inTurn(
+        _ parts: ArraySlice<NodePart>, _ perform: @escaping (NodePart, @escaping () -> Void) -> Void,
+        _ end: @escaping () -> Void
+    ) {
+        guard let part = parts.first else { return end() }
+        let (incarnation, wasDraining) = (incarnation, isDraining)
+        perform(part) { [self] in
+            // A stop interrupts the start.
+            guard isUp, self.incarnation == incarnation, isDraining == wasDraining else { return }
+            if part == .sessions { acceptsSessions = !isDraining }
+            inTurn(parts.dropFirst(), perform, end)
+        }
+    }
 
     final func start() {
         guard !isUp else { return }
@@ -84,15 +117,17 @@ class Process {
         pausedUntilMs = 0
         (redisServer, database, generationMet) = (ServerIdentity(), ServerIdentity(), -1)
         (redisConnection, formerRedis) = (.init(isConnected: true, reconnects: 0), nil)
+        (isDraining, acceptsSessions) = (false, false)
         touch()
         startedMs = timeline.nowMs
         offsetMs = timeline.pick(-60_000...60_000)
         driftPerThousand = timeline.pick(-5...5)
-        if followsDeployments {
+        if !roles.isEmpty {
             deployments = SimulatedDeployments(self)
-            deployments.start()
+            deployments.load()
         }
-        started()
+        prepare()
+        inTurn(NodePart.startOrder(of: roles)[...], start) {}
     }
 
     final func kill() {

@@ -18,30 +18,43 @@ final class SimulatedAPINode: Process {
     private var count = 0
     /// The transaction that took rows; it ends with the process.
     private var sweep: SimulatedPostgres.Sweep?
-    private(set) var isDraining = false
     /// Whether the node used a former primary of Redis and the shards have no resync markers yet.
     private var owesResync = false
 
-    override func started() {
+    override var roles: Set<Role> { [.api] }
+
+    override func prepare() {
         publisher = PublisherMachine(settings: world.publisherSettings, shardCount: Workload.shardCount)
         sweeper = SweeperMachine(settings: world.sweeperSettings, shardCount: Workload.shardCount)
-        (overrideList, isDraining, owesResync) = (SimulatedOverrideList(self), false, false)
+        (overrideList, owesResync) = (SimulatedOverrideList(self), false)
         membership = newMembership()
-        membership.start()
-        deployments.follow()
-        overrideList.read { _ in }
-        every(Self.refreshMs) { [self] in overrideList.read { _ in } }
-        if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
+    }
+
+    override func start(_ part: NodePart, _ next: @escaping () -> Void) {
+        switch part {
+        case .membership:
+            overrideList.read { _ in }
+            every(Self.refreshMs) { [self] in overrideList.read { _ in } }
+            membership.start(then: next)
+        case .deployments: deployments.start(then: next)
+        case .sweeper:
+            if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
+            next()
+        case .gateway, .sessions, .worker: next()
+        }
+    }
+
+    override func stop(_ part: NodePart, _ next: @escaping () -> Void) {
+        switch part {
+        case .membership: membership.leave(then: next)
+        // Mutations in progress end.
+        case .sessions: later(1_000, next)
+        case .deployments, .gateway, .worker, .sweeper: next()
+        }
     }
 
     private func newMembership() -> SimulatedMembership {
         SimulatedMembership(self, NodeID(name), role: .api) { _ in }
-    }
-
-    override func drain() {
-        isDraining = true
-        membership.leave()
-        later(1_000) { [self] in kill() }
     }
 
     override func killed() { endSweep() }
@@ -61,15 +74,17 @@ final class SimulatedAPINode: Process {
     ///   - delayMs: the time that the mutation takes before its transaction, as with a custom resolver.
     ///   - acknowledged: called when the client gets its answer.
     func mutate(_ entity: String, commitsAfterMs delayMs: Int64 = 0, acknowledged: @escaping (String) -> Void) {
+        guard acceptsSessions else { return }
         count += 1
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
+        let mutation = Workload.mutation(of: entity)
         let catalogGeneration = deployments.mutationBegan()
         let targets = RefreshTargets(
-            of: Workload.mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
+            of: mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
         precondition(targets.catalogGeneration == catalogGeneration, "a mutation began under other catalogs")
         let row = OutboxRow(event, shards: targets.shards)
-        let committed = PublisherMachine.Committed(row: row, mutation: Workload.mutation, targets: targets)
+        let committed = PublisherMachine.Committed(row: row, mutation: mutation, targets: targets)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
         if delayMs == 0 { return commit(committed, entity, begunMs: begunMs, acknowledged) }
@@ -81,16 +96,21 @@ final class SimulatedAPINode: Process {
         _ acknowledged: @escaping (String) -> Void
     ) {
         let row = committed.row
+        let isForgotten = world.sabotage == .laterDeploymentsForgotten
         if world.sabotage == .publishBeforeCommit { perform(publisher.committed(committed)) }
         if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
         statement {
-            $0.commit(entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs))
+            $0.commit(
+                entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs),
+                catalogGeneration: isForgotten ? .max : committed.targets.catalogGeneration)
         } then: { [self] outcome in
             deployments.mutationEnded(committed.targets.catalogGeneration)
             // Without an answer it may have committed; then the sweepers publish the row.
             guard case .done = outcome else { return }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
-            if world.sabotage != .publishBeforeCommit { perform(publisher.committed(committed)) }
+            if world.sabotage != .publishBeforeCommit, !row.isForLaterDeployments {
+                perform(publisher.committed(committed))
+            }
             if world.sabotage != .acknowledgeBeforeCommit { acknowledged(row.id) }
         }
     }

@@ -17,7 +17,9 @@ struct SimulatedCatalogs: PublishingRules {
     func authReads(of mutation: OperationReference) -> AuthReads { .nothing }
 
     func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
-        Workload.refreshed + Set(numbers.filter { $0 > 1 }.map(Workload.late)).sorted { $0.operation < $1.operation }
+        let isRare = mutation == Workload.rareMutation
+        let late = numbers.filter { isRare ? Workload.readsRareEntity($0) : $0 > 1 }.map(Workload.late)
+        return (isRare ? [] : Workload.refreshed) + Set(late).sorted { $0.operation < $1.operation }
     }
 }
 

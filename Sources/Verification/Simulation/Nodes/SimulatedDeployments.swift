@@ -52,7 +52,7 @@ final class SimulatedDeployments {
     // MARK: Looks
 
     /// Loads what is deployed. A node serves nothing before that, so here it takes no time.
-    func start() {
+    func load() {
         var effects = follower.start().effects
         while !effects.isEmpty {
             switch effects.removeFirst() {
@@ -68,9 +68,16 @@ final class SimulatedDeployments {
         }
     }
 
-    /// Looks again and again.
-    func follow(ended: @escaping () -> Void = {}) {
-        process.every(Self.pollMs) { [weak self] in self?.look { _ in ended() } }
+    /// Looks once, then again and again.
+    /// - Parameters:
+    ///   - then: called when the first look has ended.
+    ///   - ended: called after each later look.
+    func start(ended: @escaping () -> Void = {}, then: @escaping () -> Void) {
+        look { [weak self] _ in
+            guard let self else { return }
+            process.every(Self.pollMs) { [weak self] in self?.look { _ in ended() } }
+            then()
+        }
     }
 
     /// - Parameter then: called when everything stored before this call is served, or with the reason that it is not.

@@ -16,7 +16,6 @@ final class SimulatedGateway: Process {
     private lazy var membership = newMembership()
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
-    private var isDraining = false
     /// The newest epoch of a message from each shard.
     private var epochs: [ShardID: UInt64] = [:]
 
@@ -25,41 +24,57 @@ final class SimulatedGateway: Process {
         super.init(name, world)
     }
 
-    var takesClients: Bool { isUp && !isDraining && !membership.machine.isDrainedByOperator }
+    var takesClients: Bool { isUp && acceptsSessions && !membership.machine.isDrainedByOperator }
     var me: NodeID { NodeID(keepsName ? name : "\(name).\(incarnation)") }
     private var inbox: String { world.redis.keys.inbox(gateway: me.name) }
 
-    override func started() {
+    override var roles: Set<Role> { [.gateway] }
+
+    override func prepare() {
         membership = newMembership()
         machine = GatewayMachine(gateway: me, settings: world.gatewaySettings, nowMs: nowMs)
         hubs = Array(repeating: Hub(), count: World.hubCount)
         subscribers = Array(repeating: [:], count: World.hubCount)
-        (connections, isDraining, epochs) = ([:], false, [:])
+        (connections, epochs) = ([:], [:])
         follower = StreamFollower(self) { [unowned self] in arrived($0) }
-        membership.start()
-        deployments.follow { [self] in moveSessions() }
-        every(machine.settings.tickMs) { [self] in
-            perform(machine.ticked(redisConnection, nowMs: nowMs))
-            checkSilence()
+    }
+
+    override func start(_ part: NodePart, _ next: @escaping () -> Void) {
+        switch part {
+        case .membership: membership.start(then: next)
+        case .deployments: deployments.start(ended: { [self] in moveSessions() }, then: next)
+        case .gateway:
+            perform(machine.started())
+            follower.follow(inbox, after: .zero)
+            every(machine.settings.tickMs) { [self] in
+                perform(machine.ticked(redisConnection, nowMs: nowMs))
+                checkSilence()
+            }
+            next()
+        case .sessions, .worker, .sweeper: next()
+        }
+    }
+
+    override func stop(_ part: NodePart, _ next: @escaping () -> Void) {
+        switch part {
+        case .membership: membership.leave(then: next)
+        // Closes sessions one after the other, so that they reconnect elsewhere.
+        case .sessions:
+            for connection in sortedConnections { later(timeline.pick(0...800)) { [self] in close(connection) } }
+            later(900) { [self] in
+                for connection in sortedConnections { close(connection) }
+                next()
+            }
+        case .gateway:
+            perform(machine.leave())
+            later(600, next)
+        case .deployments, .worker, .sweeper: next()
         }
     }
 
     override func killed() {
         for connection in sortedConnections { connection.end() }
         connections = [:]
-    }
-
-    /// Closes sessions one after the other, so that they reconnect elsewhere, then withdraws all interest.
-    override func drain() {
-        guard isUp, !isDraining else { return }
-        isDraining = true
-        membership.leave()
-        for connection in sortedConnections { later(timeline.pick(0...800)) { [self] in close(connection) } }
-        later(900) { [self] in
-            for connection in sortedConnections { close(connection) }
-            perform(machine.leave())
-        }
-        later(1_500) { [self] in kill() }
     }
 
     override func poke(_ stream: String?) {
@@ -71,10 +86,6 @@ final class SimulatedGateway: Process {
             switch change {
             case .overrides(let overrides):
                 perform(machine.overridesChanged(overrides.tampered(by: world.sabotage), nowMs: nowMs))
-            // The node must be in the node list before it announces interest.
-            case .announcedFirst:
-                perform(machine.started())
-                follower.follow(inbox, after: .zero)
             case .drainSessions: for connection in sortedConnections { close(connection) }
             case .workers: break
             }

@@ -14,13 +14,12 @@ final class SimulatedMembership {
     private let shards: () -> [ShardStatus]
     /// Handles a change of the node's membership.
     private let perform: (Change) -> Void
+    private var firstRoundEnded: () -> Void = {}
 
     enum Change {
         case workers([NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
         case overrides(ClusterOverrides)
         case drainSessions
-        /// The attempt to write the node's first entry ended.
-        case announcedFirst
     }
 
     init(
@@ -35,14 +34,18 @@ final class SimulatedMembership {
         machine = MembershipMachine(node: node, settings: settings)
     }
 
-    func start() { perform(machine.started()) }
+    /// - Parameter then: called when the attempt to write the node's first entry has ended.
+    func start(then: @escaping () -> Void) {
+        firstRoundEnded = then
+        perform(machine.started())
+    }
     func wake() { perform(machine.woken()) }
-    func leave() {
-        if machine.leave() {
-            process.call { [node] in
-                $0.withdraw(node)
-            } then: { (_: Void?) in
-            }
+    func leave(then: @escaping () -> Void) {
+        guard machine.leave() else { return then() }
+        process.call { [node] in
+            $0.withdraw(node)
+        } then: { (_: Void?) in
+            then()
         }
     }
 
@@ -111,7 +114,7 @@ final class SimulatedMembership {
             perform(.workers(workers, gateways: gateways, pins: pins))
         case .updateGateway(let overrides): perform(.overrides(overrides))
         case .drainSessions: perform(.drainSessions)
-        case .endRound(let number): if number == 1 { perform(.announcedFirst) }
+        case .endRound(let number): if number == 1 { firstRoundEnded() }
         case .report(let report): process.world.note("\(process.name) \(report)")
         }
     }

@@ -12,8 +12,6 @@ final class SimulatedOperator: Process {
     private var machine: RolloutMachine?
     private var number = 1
 
-    override var followsDeployments: Bool { false }
-
     override func killed() { machine = nil }
 
     /// Deploys a version, or the one before the current again, unless a rollout is in progress.

@@ -12,7 +12,6 @@ final class SimulatedWorker: Process {
     private lazy var follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
     private var followed: Set<String> = []
     private var earliest = EarliestDeadline()
-    private var isDraining = false
     private lazy var membership = newMembership()
     /// The live queries whose statement is in flight.
     private(set) var running: Set<Int32> = []
@@ -57,30 +56,43 @@ final class SimulatedWorker: Process {
 
     // MARK: Facts
 
-    override func started() {
+    override var roles: Set<Role> { [.worker] }
+
+    override func prepare() {
         machine = Self.makeMachine(name, world, deployments.catalogs)
         follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
         (followed, running, readEarly) = ([], [], [:])
-        (earliest, isDraining, stopsAtNextRun) = (EarliestDeadline(), false, false)
+        (earliest, stopsAtNextRun) = (EarliestDeadline(), false)
         membership = newMembership()
-        perform(machine.started())
-        membership.start()
-        deployments.follow()
-        every(Self.tickMs) { [self] in
-            connectToPostgres()
-            let changes = WorkerMachine.ServerChanges(
-                broker: world.noticesServers ? serverChanges : 0, database: databaseChanges)
-            perform(machine.ticked(changes, nowMs: nowMs))
+    }
+
+    override func start(_ part: NodePart, _ next: @escaping () -> Void) {
+        switch part {
+        case .membership: membership.start(then: next)
+        case .deployments: deployments.start(then: next)
+        case .worker:
+            perform(machine.started())
+            every(Self.tickMs) { [self] in
+                connectToPostgres()
+                let changes = WorkerMachine.ServerChanges(
+                    broker: world.noticesServers ? serverChanges : 0, database: databaseChanges)
+                perform(machine.ticked(changes, nowMs: nowMs))
+            }
+            next()
+        // The sweepers of the API nodes suffice.
+        case .gateway, .sessions, .sweeper: next()
         }
     }
 
-    /// Hands shards over, then ends the process; its supervisor does not wait long.
-    override func drain() {
-        guard isUp, !isDraining else { return }
-        isDraining = true
-        membership.leave()
-        perform(machine.drain(nowMs: nowMs))
-        later(1_000) { [self] in kill() }
+    override func stop(_ part: NodePart, _ next: @escaping () -> Void) {
+        switch part {
+        case .membership: membership.leave(then: next)
+        // Its supervisor does not wait long for the shards to be handed over.
+        case .worker:
+            perform(machine.drain(nowMs: nowMs))
+            later(1_000, next)
+        case .deployments, .gateway, .sessions, .sweeper: next()
+        }
     }
 
     override func poke(_ stream: String?) {

@@ -99,10 +99,11 @@ final class SimulatedPostgres {
 
     // MARK: Statements
 
-    /// Commits a transaction that writes the entity's next version and the outbox row.
-    func commit(_ entity: String, _ row: OutboxRow) {
+    /// Commits a transaction that writes the entity's next version and the outbox row, perhaps only for deployments
+    /// after `catalogGeneration`.
+    func commit(_ entity: String, _ row: OutboxRow, catalogGeneration: Int64) {
         versions[entity, default: 0] += 1
-        outbox[row.row.id] = row
+        if !row.row.isForLaterDeployments || deployments.newestID > catalogGeneration { outbox[row.row.id] = row }
         committed.insert(row.row.id)
     }
 
@@ -154,7 +155,9 @@ final class SimulatedPostgres {
         let read: [String] =
             switch query.operation.operation {
             case "Lookup": [query.variables["id"]?.stringValue ?? ""]
-            case let name where name.hasPrefix("Late"): [Workload.lateEntity]
+            case let name where name.hasPrefix("Late"):
+                [Workload.lateEntity]
+                    + (Workload.readsRareEntity(Workload.number(of: query.version)) ? [Workload.rareEntity] : [])
             case "Group": Self.entities.filter { Self.group(of: $0) == query.variables["group"]?.stringValue }
             case "Mine": [query.projectedAuth?.uid ?? ""]
             default: Self.entities

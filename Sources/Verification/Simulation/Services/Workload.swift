@@ -5,11 +5,15 @@ import Refresh
 import RoleMachines
 import Sharding
 
-/// The stored operations of the simulated service: one mutation, and one query for each kind of refresh. Every version
-/// of the project has its own version of them and, from the second on, an additional query "Late…".
+/// The stored operations of the simulated service: a mutation for most entities, one for the rare entity, and one query
+/// for each kind of refresh. Every version of the project has its own version of them and, from the second on, an
+/// additional query "Late…".
 struct Workload: Sendable {
     static let shardCount = 5
+    /// Writes all entities but the rare one.
     static let mutation = operation("Set")
+    /// Writes the rare entity, and refreshes nothing by most versions.
+    static let rareMutation = operation("SetRare")
 
     static func version(_ number: Int) -> Digest { versions[min(number, versions.count - 1)] }
     static func number(of version: Digest) -> Int {
@@ -38,6 +42,12 @@ struct Workload: Sendable {
     }
     /// The entity that the added queries read.
     static let lateEntity = "e3"
+    /// The entity that only the added queries of some versions read.
+    static let rareEntity = "r0"
+
+    static func readsRareEntity(_ number: Int) -> Bool { number > 1 && number.isMultiple(of: 2) }
+
+    static func mutation(of entity: String) -> OperationReference { entity == rareEntity ? rareMutation : mutation }
 
     static func operation(_ name: String) -> OperationReference {
         OperationReference(connector: "c", operation: name)
@@ -95,7 +105,9 @@ struct Workload: Sendable {
                 ])))
         switch query.operation.operation {
         case "Lookup": rules.lookupKeys = [key(query.variables["id"]?.stringValue ?? "")]
-        case let name where name.hasPrefix("Late"): rules.lookupKeys = [key(Self.lateEntity)]
+        case let name where name.hasPrefix("Late"):
+            rules.lookupKeys = [key(Self.lateEntity)]
+            if Self.readsRareEntity(Self.number(of: query.version)) { rules.lookupKeys.append(key(Self.rareEntity)) }
         case "Mine": rules.lookupKeys = [key(query.projectedAuth?.uid ?? "")]
         case "Group": rules.triggers = trigger(join)
         case "All": rules.triggers = trigger(nil)
@@ -109,7 +121,7 @@ struct Workload: Sendable {
 
     static func event(_ id: String, entity: String, nowMs: Int64) -> MutationEvent {
         MutationEvent(
-            id: id, operation: mutation,
+            id: id, operation: mutation(of: entity),
             variables: ["id": .string(entity), "group": .string(SimulatedPostgres.group(of: entity))], auth: .null,
             keysWritten: [EntityKey(table: "entity", values: [.string(entity)])], traceID: id, committedAtMs: nowMs)
     }

@@ -38,7 +38,7 @@ struct BatchPlan {
 
     enum Attempt: Equatable {
         case connect
-        /// Until the next attempt or the first deadline.
+        /// Wait until the next attempt or the first deadline.
         case wait(untilNs: UInt64)
     }
 

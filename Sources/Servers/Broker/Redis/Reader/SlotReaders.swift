@@ -27,9 +27,9 @@ struct SlotReaders {
     private var failure: BrokerError?
     /// Streams whose reader could not be created for lack of a thread or descriptor; each `next` tries again.
     private var unmade: [String: ReadPlan.Start] = [:]
-    /// Of the waiting `next`.
+    /// The number of entries that the waiting `next` accepts; nil: none waits.
     private var requested: Int?
-    /// Of the last `next`; 0: there was none.
+    /// The number of entries that the last `next` accepted; 0: there was none.
     private var maxEntries = 0
     private(set) var isClosed = false
 
