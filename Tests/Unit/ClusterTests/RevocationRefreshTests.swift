@@ -27,16 +27,17 @@ import Testing
         #expect(isRead == [false, true])
     }
 
-    @Test(arguments: [
-        // Lifted meanwhile, by the mark that the node knows.
-        ("m", ["ann"], "m", [], nil),
-        ("m", ["ann"], "m", ["ann", "bob"], nil),
-        // The list is new.
-        ("m", ["ann"], "n", ["bob"], ["uid:ann"]),
-        ("m", ["ann"], nil, [], ["uid:ann", "mark=m"]),
-        (nil, [], nil, ["bob"], ["mark=new"]),
-        (nil, [], nil, [], nil),
-    ] as [(String?, [String], String?, [String], [String]?)])
+    @Test(
+        arguments: [
+            // Lifted meanwhile, by the mark that the node knows.
+            ("m", ["ann"], "m", [], nil),
+            ("m", ["ann"], "m", ["ann", "bob"], nil),
+            // The list is new.
+            ("m", ["ann"], "n", ["bob"], ["uid:ann"]),
+            ("m", ["ann"], nil, [], ["uid:ann", "mark=m"]),
+            (nil, [], nil, ["bob"], ["mark=new"]),
+            (nil, [], nil, [], nil),
+        ] as [(String?, [String], String?, [String], [String]?)])
     func aListWithoutTheKnownMarkIsCompleted(
         _ mark: String?, _ known: [String], _ storedMark: String?, _ stored: [String], _ changes: [String]?
     ) throws {

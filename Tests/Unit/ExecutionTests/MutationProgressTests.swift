@@ -50,17 +50,18 @@ import Testing
             }
     }
 
-    @Test(arguments: [
-        (["a", "b"], [.done("1"), .done("2")], [#"{"a":1,"b":2}"#]),
-        (["a", "r"], [.done("1"), .redacted], [#"{"a":1}"#]),
-        (["a", "b"], [.failed, .done("2")], [#"{"a":null,"b":2}"#, "a DATABASE_ERROR no"]),
-        (["a", "r"], [.done("1"), .failed], [#"{"a":1}"#, "r DATABASE_ERROR no"]),
-        (
-            ["a", "b", "r"], [.done("1"), .checkFailed],
-            [#"{"a":1,"b":null}"#, "b DATABASE_ERROR no", "r PERMISSION_DENIED (aborted)"]
-        ),
-        ([], [], ["{}"]),
-    ] as [([String], [Event], [String])])
+    @Test(
+        arguments: [
+            (["a", "b"], [.done("1"), .done("2")], [#"{"a":1,"b":2}"#]),
+            (["a", "r"], [.done("1"), .redacted], [#"{"a":1}"#]),
+            (["a", "b"], [.failed, .done("2")], [#"{"a":null,"b":2}"#, "a DATABASE_ERROR no"]),
+            (["a", "r"], [.done("1"), .failed], [#"{"a":1}"#, "r DATABASE_ERROR no"]),
+            (
+                ["a", "b", "r"], [.done("1"), .checkFailed],
+                [#"{"a":1,"b":null}"#, "b DATABASE_ERROR no", "r PERMISSION_DENIED (aborted)"]
+            ),
+            ([], [], ["{}"]),
+        ] as [([String], [Event], [String])])
     func aFailedFieldLeavesTheOthers(_ keys: [String], _ events: [Event], _ expected: [String]) {
         var progress = progress(keys)
         let ran = run(&progress, events)
@@ -69,8 +70,9 @@ import Testing
         #expect(text(outcome) == expected && outcome.isCommitted && progress.isKept)
     }
 
-    @Test(arguments: [[.failed, .failed], [.checkFailed], [.resolver(.unavailable), .resolver(.limitExceeded)]]
-        as [[Event]])
+    @Test(
+        arguments: [[.failed, .failed], [.checkFailed], [.resolver(.unavailable), .resolver(.limitExceeded)]]
+            as [[Event]])
     func nothingIsKeptWhenEveryFieldFailed(_ events: [Event]) {
         var progress = progress(["a", "b"])
         _ = run(&progress, events)
@@ -102,12 +104,13 @@ import Testing
         #expect(text(outcome) == ["null", " DATABASE_ERROR no"] && outcome.failure == Self.error)
     }
 
-    @Test(arguments: [
-        (.resolver(.unavailable), false, .unavailable), (.resolver(.limitExceeded), false, .limitExceeded),
-        (.resolver(.internalError), false, .internalError), (.resolver(.timeout), true, .outcomeUnknown),
-        (.resolver(.outcomeUnknown), true, .outcomeUnknown), (.resolver(.resolverFailed), true, .resolverFailed),
-        (.actedCheckFailed, true, .databaseError), (.checkFailed, false, .databaseError),
-    ] as [(Event, Bool, ErrorCode)])
+    @Test(
+        arguments: [
+            (.resolver(.unavailable), false, .unavailable), (.resolver(.limitExceeded), false, .limitExceeded),
+            (.resolver(.internalError), false, .internalError), (.resolver(.timeout), true, .outcomeUnknown),
+            (.resolver(.outcomeUnknown), true, .outcomeUnknown), (.resolver(.resolverFailed), true, .resolverFailed),
+            (.actedCheckFailed, true, .databaseError), (.checkFailed, false, .databaseError),
+        ] as [(Event, Bool, ErrorCode)])
     func aResolverThatMayHaveActedCounts(_ event: Event, _ mayHaveActed: Bool, _ code: ErrorCode) {
         var progress = progress(["a"])
         _ = run(&progress, [event])

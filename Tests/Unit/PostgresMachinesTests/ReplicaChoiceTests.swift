@@ -3,11 +3,12 @@ import Testing
 @testable import Postgres
 
 @Suite struct ReplicaChoiceTests {
-    @Test(arguments: [
-        ([true], [0, 0]), ([true, true], [1, 0, 1]), ([true, true, true], [1, 2, 0, 1]),
-        ([false, true], [1, 1]), ([true, false], [0, 0]), ([true, false, true], [2, 0, 2, 0]),
-        ([], [nil]), ([false, false], [nil, nil]),
-    ] as [([Bool], [Int?])])
+    @Test(
+        arguments: [
+            ([true], [0, 0]), ([true, true], [1, 0, 1]), ([true, true, true], [1, 2, 0, 1]),
+            ([false, true], [1, 1]), ([true, false], [0, 0]), ([true, false, true], [2, 0, 2, 0]),
+            ([], [nil]), ([false, false], [nil, nil]),
+        ] as [([Bool], [Int?])])
     func connectedReplicasTakeTurns(_ isConnected: [Bool], _ chosen: [Int?]) {
         var choice = ReplicaChoice()
         let indices = chosen.map { _ in choice.next(isConnected) }
@@ -20,22 +21,24 @@ import Testing
         #expect(chosen == [1, nil, 0])
     }
 
-    @Test(arguments: [
-        ("0/1A", "00000001", 1), ("0/1A", "0000000B", 11), ("0/1A", "x", nil), ("0/1A", nil, nil), (nil, "1", nil),
-    ] as [(String?, String?, Int?)])
+    @Test(
+        arguments: [
+            ("0/1A", "00000001", 1), ("0/1A", "0000000B", 11), ("0/1A", "x", nil), ("0/1A", nil, nil), (nil, "1", nil),
+        ] as [(String?, String?, Int?)])
     func aTargetHasBothParts(_ lsn: String?, _ text: String?, _ timeline: Int?) {
         let target = ReplayTarget(lsn: lsn, timeline: text)
         #expect(target?.timeline == timeline && target?.lsn == (timeline == nil ? nil : lsn))
     }
 
-    @Test(arguments: [
-        (true, true, false, .answer), (true, true, true, .answer),
-        // The replica caught up during the pauses, so the statement runs even at the end of the wait.
-        (true, false, false, .checkAndRun), (true, false, true, .checkAndRun),
-        // What ran on a replica that lags is dropped.
-        (false, true, false, .check(afterMs: 1)), (false, true, true, .leaveToPrimary),
-        (false, false, true, .leaveToPrimary), (nil, true, false, .leaveToPrimary),
-    ] as [(Bool?, Bool, Bool, ReplicaAttempt.Step)])
+    @Test(
+        arguments: [
+            (true, true, false, .answer), (true, true, true, .answer),
+            // The replica caught up during the pauses, so the statement runs even at the end of the wait.
+            (true, false, false, .checkAndRun), (true, false, true, .checkAndRun),
+            // What ran on a replica that lags is dropped.
+            (false, true, false, .check(afterMs: 1)), (false, true, true, .leaveToPrimary),
+            (false, false, true, .leaveToPrimary), (nil, true, false, .leaveToPrimary),
+        ] as [(Bool?, Bool, Bool, ReplicaAttempt.Step)])
     func anAnswerDecidesTheNextStep(_ hasReplayed: Bool?, _ hasRun: Bool, _ isOver: Bool, _ step: ReplicaAttempt.Step) {
         var attempt = ReplicaAttempt()
         let next = attempt.checked(hasReplayed: hasReplayed, hasRun: hasRun, isOver: isOver)

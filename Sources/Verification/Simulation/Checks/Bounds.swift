@@ -6,7 +6,7 @@ import Sessions
 
 extension Process {
     func checkBounds() {
-        if followsDeployments { check(deployments.served.others.count <= SimulatedDeployments.othersMax, "versions") }
+        if !roles.isEmpty { check(deployments.served.others.count <= SimulatedDeployments.othersMax, "versions") }
         switch self {
         case let worker as SimulatedWorker: worker.checkMachine()
         case let gateway as SimulatedGateway: gateway.checkMachine()

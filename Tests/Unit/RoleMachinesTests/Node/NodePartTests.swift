@@ -3,13 +3,14 @@ import RoleMachines
 import Testing
 
 @Suite struct NodePartTests {
-    @Test(arguments: [
-        ([.api, .worker, .gateway, .admin], [.membership, .deployments, .gateway, .sessions, .worker, .sweeper]),
-        ([.gateway], [.membership, .deployments, .gateway, .sessions]),
-        ([.worker], [.membership, .deployments, .sessions, .worker, .sweeper]),
-        ([.api], [.membership, .deployments, .sessions, .sweeper]),
-        ([.admin], [.membership, .deployments, .sessions]),
-    ] as [(Set<Role>, [NodePart])])
+    @Test(
+        arguments: [
+            ([.api, .worker, .gateway, .admin], [.membership, .deployments, .gateway, .sessions, .worker, .sweeper]),
+            ([.gateway], [.membership, .deployments, .gateway, .sessions]),
+            ([.worker], [.membership, .deployments, .sessions, .worker, .sweeper]),
+            ([.api], [.membership, .deployments, .sessions, .sweeper]),
+            ([.admin], [.membership, .deployments, .sessions]),
+        ] as [(Set<Role>, [NodePart])])
     func theRolesDecideWhichPartsStart(_ roles: Set<Role>, _ parts: [NodePart]) {
         #expect(NodePart.startOrder(of: roles) == parts)
     }
