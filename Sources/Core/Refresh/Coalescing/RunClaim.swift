@@ -2,14 +2,14 @@ import LiveModel
 
 /// What decides when a due live query gets its turn among others that take long.
 struct RunClaim: Hashable, Sendable {
-    /// Whose turn a run takes.
-    enum Owner: Hashable, Sendable {
-        case client(ClientID)
-        /// Live queries whose clients are unknown, or several.
-        case operation(OperationReference)
+    /// The client whose turn a run takes.
+    enum Client: Hashable, Sendable {
+        case known(ClientID)
+        /// All subscribers of an operation: the clients of a live query are unknown, or several.
+        case unknown(OperationReference)
     }
 
-    let owner: Owner
+    let client: Client
     /// Whether the live query has no result yet.
     let isFirst: Bool
 }

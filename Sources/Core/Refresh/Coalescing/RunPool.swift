@@ -19,7 +19,7 @@ struct RunPool: Sendable {
         static let inOrder: [Name] = [.remote, .slow, .local, .apart]
 
         /// Whether its runs take long and are few, so that clients take turns.
-        var hasOwners: Bool {
+        var clientsTakeTurns: Bool {
             switch self {
             case .apart, .slow: true
             case .local, .remote: false
@@ -32,7 +32,7 @@ struct RunPool: Sendable {
         let group: DueQueue.Group
         let slots: [Int32]
         let isPaced: Bool
-        var owners: Set<RunClaim.Owner> = []
+        var clients: Set<RunClaim.Client> = []
     }
 
     /// Maximum number of statements in flight.
@@ -40,10 +40,10 @@ struct RunPool: Sendable {
     /// Maximum number of statements in flight with first runs of one operation, and again with paced ones. Nothing is
     /// known of their speed: together they must not delay the others.
     private let firstRunsMax: Int
-    private let hasOwners: Bool
+    private let clientsTakeTurns: Bool
     private var due = DueQueue()
-    /// The due live queries where owners take turns, instead of `due`.
-    private var owned: OwnerQueue
+    /// The due live queries where clients take turns, instead of `due`.
+    private var byClient: ClientQueue
     private var paced = DueQueue()
     private(set) var runsInFlight = 0
     private var pacedBatches: Set<UInt64> = []
@@ -55,22 +55,22 @@ struct RunPool: Sendable {
     private var lastWasPaced = false
 
     init(_ name: Name, runsMax: Int, firstRunsMax: Int) {
-        hasOwners = name.hasOwners
+        clientsTakeTurns = name.clientsTakeTurns
         self.runsMax = runsMax
         self.firstRunsMax = firstRunsMax
-        owned = OwnerQueue(runsMax: runsMax)
+        byClient = ClientQueue(runsMax: runsMax)
     }
 
     /// The statements in flight that may wait for the same server: one that hangs does not take all.
     private var serverRunsMax: Int { max(1, runsMax / 2) }
 
-    var dueCount: Int { due.count + owned.count }
+    var dueCount: Int { due.count + byClient.count }
     var pacedCount: Int { paced.count }
     var mayRun: Bool { runsInFlight < runsMax }
 
     /// Whether this pool admits another paced statement.
     func mayRunPaced(statementsMax: Int) -> Bool {
-        let statementsMax = hasOwners ? min(statementsMax, max(1, runsMax - 1)) : statementsMax
+        let statementsMax = clientsTakeTurns ? min(statementsMax, max(1, runsMax - 1)) : statementsMax
         return mayRun && pacedBatches.count < statementsMax && paced.hasTurn(except: shares(pacedFirstRuns).block)
     }
 
@@ -94,8 +94,8 @@ struct RunPool: Sendable {
     mutating func append(_ slot: Int32, to group: DueQueue.Group, _ claim: RunClaim, isPaced: Bool) {
         if isPaced {
             paced.append(slot, to: group)
-        } else if hasOwners {
-            owned.append(slot, to: group, claim)
+        } else if clientsTakeTurns {
+            byClient.append(slot, to: group, claim)
         } else {
             due.append(slot, to: group)
         }
@@ -120,18 +120,18 @@ struct RunPool: Sendable {
     }
 
     private mutating func nextDue(_ batchMax: (DueQueue.Group) -> Int) -> Turn? {
-        if hasOwners {
-            return owned.next(limit: batchMax)
-                .map { Turn(group: $0.group, slots: $0.slots, isPaced: false, owners: $0.owners) }
+        if clientsTakeTurns {
+            return byClient.next(limit: batchMax)
+                .map { Turn(group: $0.group, slots: $0.slots, isPaced: false, clients: $0.clients) }
         }
         return due.next(limit: batchMax, except: shares(firstRuns).block)
             .map { Turn(group: $0.group, slots: $0.slots, isPaced: false) }
     }
 
-    mutating func began(_ batch: UInt64, _ group: DueQueue.Group, isPaced: Bool, owners: Set<RunClaim.Owner>) {
+    mutating func began(_ batch: UInt64, _ group: DueQueue.Group, isPaced: Bool, clients: Set<RunClaim.Client>) {
         runsInFlight += 1
         lastWasPaced = isPaced
-        if !owners.isEmpty { owned.began(batch, of: owners) }
+        if !clients.isEmpty { byClient.began(batch, of: clients) }
         for server in group.servers { serverRuns[server, default: 0] += 1 }
         if isPaced { pacedBatches.insert(batch) }
         guard group.kind == .firstRuns else { return }
@@ -142,7 +142,7 @@ struct RunPool: Sendable {
         precondition(runsInFlight > 0, "batch \(batch) ended, but none is in flight")
         runsInFlight -= 1
         let wasPaced = pacedBatches.remove(batch) != nil
-        owned.ended(batch)
+        byClient.ended(batch)
         for server in group.servers { serverRuns[server] = Self.oneLess(serverRuns[server]) }
         guard group.kind == .firstRuns else { return }
         if wasPaced {
@@ -157,7 +157,7 @@ struct RunPool: Sendable {
     /// Drops all unwanted slots from queues that hold more than `countMax`.
     mutating func sweep(above countMax: Int, keeping isWanted: (Int32) -> Bool) {
         if due.count > countMax { due.keep(isWanted) }
-        if owned.count > countMax { owned.keep(isWanted) }
+        if byClient.count > countMax { byClient.keep(isWanted) }
         if paced.count > countMax { paced.keep(isWanted) }
     }
 

@@ -116,7 +116,7 @@ struct RunSchedule: Sendable {
     /// - Parameter turn: the turn in which the batch began.
     mutating func began(_ batch: RunBatch, _ turn: RunPool.Turn) {
         if turn.isPaced { pace.take(batch.items.count) }
-        pools[batch.pool.rawValue].began(batch.id, batch.group, isPaced: turn.isPaced, owners: turn.owners)
+        pools[batch.pool.rawValue].began(batch.id, batch.group, isPaced: turn.isPaced, clients: turn.clients)
     }
 
     mutating func ended(_ batch: RunBatch) { pools[batch.pool.rawValue].ended(batch.id, batch.group) }

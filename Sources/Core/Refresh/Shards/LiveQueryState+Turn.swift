@@ -12,7 +12,7 @@ extension LiveQueryState {
     /// A live query whose runs fail has had its chance of a first result.
     var claim: RunClaim {
         RunClaim(
-            owner: client.map { .client($0) } ?? .operation(query.operation),
+            client: client.map { .known($0) } ?? .unknown(query.operation),
             isFirst: position == nil && failures == 0)
     }
 }

@@ -5,31 +5,31 @@ import Testing
 @testable import Refresh
 
 /// Due live queries that take long: whose turn it is.
-@Suite struct OwnerQueueTests {
+@Suite struct ClientQueueTests {
     private let group = DueQueue.Group(
         operation: RefreshFixture.operation("Slow"), version: RefreshFixture.version, kind: .alone)
 
-    private func owner(_ number: UInt64) -> RunClaim.Owner { .client(ClientID(number: number)) }
+    private func client(_ number: UInt64) -> RunClaim.Client { .known(ClientID(number: number)) }
 
-    /// Appends live queries of one owner.
+    /// Appends live queries of one client.
     private func append(
         _ slots: some Sequence<Int32>, of number: UInt64, isFirst: Bool = false, group: DueQueue.Group? = nil,
-        to queue: inout OwnerQueue
+        to queue: inout ClientQueue
     ) {
         for slot in slots {
-            queue.append(slot, to: group ?? self.group, RunClaim(owner: owner(number), isFirst: isFirst))
+            queue.append(slot, to: group ?? self.group, RunClaim(client: client(number), isFirst: isFirst))
         }
     }
 
     /// The slots of all turns.
-    private func drain(_ queue: inout OwnerQueue, limit: Int = 1) -> [[Int32]] {
+    private func drain(_ queue: inout ClientQueue, limit: Int = 1) -> [[Int32]] {
         var slots: [[Int32]] = []
         while let turn = queue.next(limit: { _ in limit }) { slots.append(turn.slots) }
         return slots
     }
 
-    @Test func ownersTakeTurns() {
-        var queue = OwnerQueue(runsMax: 1)
+    @Test func clientsTakeTurns() {
+        var queue = ClientQueue(runsMax: 1)
         append(0..<5, of: 1, to: &queue)
         append(10..<11, of: 2, to: &queue)
         append(20..<22, of: 3, to: &queue)
@@ -38,8 +38,8 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    @Test func ownerOfSeveralOperationsHasOneTurn() {
-        var queue = OwnerQueue(runsMax: 1)
+    @Test func clientOfSeveralOperationsHasOneTurn() {
+        var queue = ClientQueue(runsMax: 1)
         for number in Int32(0)..<6 {
             let other = DueQueue.Group(
                 operation: RefreshFixture.operation("Slow\(number)"), version: RefreshFixture.version, kind: .alone)
@@ -50,18 +50,18 @@ import Testing
     }
 
     @Test func firstResultsGoBeforeRepeatsOfWhichOneInFourRuns() {
-        var queue = OwnerQueue(runsMax: 1)
+        var queue = ClientQueue(runsMax: 1)
         append(0..<3, of: 1, to: &queue)
         append(10..<18, of: 2, isFirst: true, to: &queue)
         #expect(drain(&queue).flatMap(\.self) == [10, 11, 12, 0, 13, 14, 15, 1, 16, 17, 2])
     }
 
-    @Test func noOwnerHasAllRuns() throws {
-        var queue = OwnerQueue(runsMax: 3)
+    @Test func noClientHasAllRuns() throws {
+        var queue = ClientQueue(runsMax: 3)
         append(0..<5, of: 1, to: &queue)
         for batch in UInt64(1)...2 {
             let turn = try #require(queue.next { _ in 1 })
-            queue.began(batch, of: turn.owners)
+            queue.began(batch, of: turn.clients)
         }
         #expect(queue.next { _ in 1 } == nil && queue.count == 3)
         append([10], of: 2, isFirst: true, to: &queue)
@@ -70,16 +70,16 @@ import Testing
         #expect(queue.next { _ in 1 }?.slots == [2])
     }
 
-    @Test func repeatsRunWhileTheOwnerOfAllFirstResultsIsBlocked() throws {
-        var queue = OwnerQueue(runsMax: 2)
+    @Test func repeatsRunWhileTheClientOfAllFirstResultsIsBlocked() throws {
+        var queue = ClientQueue(runsMax: 2)
         append(0..<3, of: 1, isFirst: true, to: &queue)
         append([10], of: 2, to: &queue)
-        queue.began(1, of: try #require(queue.next { _ in 1 }).owners)
+        queue.began(1, of: try #require(queue.next { _ in 1 }).clients)
         #expect(queue.next { _ in 1 }?.slots == [10])
     }
 
-    @Test func ownersShareAStatementInTheOrderOfTheirTurns() {
-        var queue = OwnerQueue(runsMax: 1)
+    @Test func clientsShareAStatementInTheOrderOfTheirTurns() {
+        var queue = ClientQueue(runsMax: 1)
         let other = DueQueue.Group(
             operation: RefreshFixture.operation("Other"), version: RefreshFixture.version, kind: .suspect(batchMax: 8))
         append(0..<6, of: 1, to: &queue)
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func unwantedLiveQueriesLeaveTheQueue() {
-        var queue = OwnerQueue(runsMax: 1)
+        var queue = ClientQueue(runsMax: 1)
         append(0..<100, of: 1, to: &queue)
         append(100..<102, of: 2, isFirst: true, to: &queue)
         queue.keep { $0 % 50 == 0 }

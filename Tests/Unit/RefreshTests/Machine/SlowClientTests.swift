@@ -5,7 +5,7 @@ import Testing
 @testable import Refresh
 
 /// Slow live queries of several clients.
-@Suite struct SlowOwnerTests {
+@Suite struct SlowClientTests {
     private func bench(_ change: (inout RefreshSettings) -> Void = { _ in }) throws -> Bench {
         var settings = RefreshSettings()
         (settings.slowRunsMax, settings.apartRunsMax) = (2, 2)
