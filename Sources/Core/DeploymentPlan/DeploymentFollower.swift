@@ -7,8 +7,8 @@ package import LiveModel
 /// history cannot be read or the current version cannot be compiled, what was served remains. Looks that are requested
 /// during a look are served by one further look, so each sees everything stored before its request.
 ///
-/// A version other than the current one that cannot be compiled is left out. If it was only announced, the generation
-/// stays below its deployment: the rollout sees that this node has not loaded it.
+/// A version other than the current one that cannot be compiled is left out. If it was only announced, the loaded
+/// deployment stays below its own: the rollout sees that this node has not loaded it.
 ///
 /// At most one call awaits its answer; an answer with any other id is ignored. Bound: `othersMax` versions in memory
 /// besides the current one and the folder.
@@ -36,7 +36,7 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         /// Youngest first.
         package let others: [Member]
         /// The greatest deployment id up to which every deployment is loaded.
-        package let generation: Int64
+        package let loadedDeployment: Int64
     }
 
     /// The outcome of an attempt to compile a stored version.
@@ -97,14 +97,14 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
     private var lookNumber: UInt64 = 0
     private var isDueAgain = false
     private var compiled: [Digest: Compiled]
-    /// The versions in service, those of them that take requests, and the generation.
-    private var inService: (versions: [Digest], open: [Digest], generation: Int64)
+    /// The versions in service, those of them that take requests, and the loaded deployment.
+    private var inService: (versions: [Digest], open: [Digest], loadedDeployment: Int64)
     /// The reason that an announced or deployed version is not served here; empty if all are.
     package private(set) var problem = ""
     /// The versions whose sessions remain.
     package private(set) var staying: Set<Digest>
 
-    /// - Parameter folder: the version that the node was started with and serves until the first look, as generation 0.
+    /// - Parameter folder: the version that the node was started with and serves until the first look, as deployment 0.
     package init(folder: Digest, compiled: Compiled, settings: Settings) {
         self.folder = folder
         self.settings = settings
@@ -218,8 +218,8 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         let served = served(plan)
         let versions = [served.current.version] + served.others.map(\.version)
         let open = [served.current.version] + served.others.filter(\.takesRequests).map(\.version)
-        let isChanged = inService != (versions, open, served.generation)
-        inService = (versions, open, served.generation)
+        let isChanged = inService != (versions, open, served.loadedDeployment)
+        inService = (versions, open, served.loadedDeployment)
         compiled = compiled.filter { versions.contains($0.key) || $0.key == folder }
         problem = plan.problem
         staying = Set(versions).subtracting(plan.schedule.moving)
@@ -233,16 +233,16 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         guard let current = member(plan.current, takesRequests: true) else {
             preconditionFailure("version \(plan.current.shortHex) is to be served and not compiled")
         }
-        var generation = plan.schedule.generation
+        var loadedDeployment = plan.schedule.newestID
         for version in plan.failed {
             let first = plan.history.deployments.first { $0.version == version && $0.activeAtMs == nil }
-            if let first { generation = min(generation, first.id - 1) }
+            if let first { loadedDeployment = min(loadedDeployment, first.id - 1) }
         }
         let closed = plan.schedule.announced.union(plan.schedule.moving)
         return Served(
             current: current,
             others: plan.others.compactMap { member($0, takesRequests: !closed.contains($0)) },
-            generation: generation)
+            loadedDeployment: loadedDeployment)
     }
 
     // MARK: Calls

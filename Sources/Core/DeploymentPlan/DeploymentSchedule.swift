@@ -67,7 +67,7 @@ package struct DeploymentSchedule: Sendable, Hashable {
     /// The members of `others` whose sessions are asked to reconnect.
     package let moving: Set<Digest>
     /// The greatest id in the history.
-    package let generation: Int64
+    package let newestID: Int64
 
     package init(_ deployments: [Deployment], folder: Digest?, nowMs: Int64, settings: Settings) {
         // Deployments are announced and activated one at a time, so ids are in the order of activation. Times are not:
@@ -97,7 +97,7 @@ package struct DeploymentSchedule: Sendable, Hashable {
         let known = Set(deployments.filter { $0.origin == .folder || $0.activeAtMs != nil }.map(\.version))
         self.announced = Set(served.keys).subtracting(known)
         self.moving = Set(served.filter { $0.value <= nowMs }.keys)
-        self.generation = deployments.map(\.id).max() ?? 0
+        self.newestID = deployments.map(\.id).max() ?? 0
     }
     /// Returns the last version that was served before the row that made `current` current; nil if there was none.
     package static func former(of current: Digest?, in deployments: [Deployment]) -> Deployment? {

@@ -149,7 +149,7 @@ package struct RolloutMachine: Sendable {
             let report = Effect.report(.alreadyDeployed(version))
             if settings.isDryRun || settings.isReload { return [report] + end() }
             isCurrentAlready = true
-            return [report] + wait(for: .serve, schedule.generation, newRoster, nowMs: nowMs)
+            return [report] + wait(for: .serve, schedule.newestID, newRoster, nowMs: nowMs)
         }
         if settings.isReload { return call(.migrate, .migrating) }
         guard let current = schedule.current else { return call(.readNodes, .listingServed(schedule)) }

@@ -34,9 +34,9 @@ package final class EventPublisher: Sendable {
         """)
 
     /// Makes the step that deletes published rows.
-    /// - Parameter catalogGeneration: the generation that was loaded before the rows were last published.
-    static func removal(of ids: [String], catalogGeneration: Int64) -> PostgresStep {
-        (removal, [.text(PostgresArray.literal(ids)), .text(String(catalogGeneration))])
+    /// - Parameter loadedDeployment: the one that was loaded before the rows were last published.
+    static func removal(of ids: [String], loadedDeployment: Int64) -> PostgresStep {
+        (removal, [.text(PostgresArray.literal(ids)), .text(String(loadedDeployment))])
     }
 
     /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
@@ -88,9 +88,9 @@ package final class EventPublisher: Sendable {
                 let (rules, nowMs) = (catalogs.snapshot, overrideList.nowMs())
                 change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: nowMs) }
             }
-        case .remove(let call, let ids, let catalogGeneration):
+        case .remove(let call, let ids, let loadedDeployment):
             Task {
-                let removal = Self.removal(of: ids, catalogGeneration: catalogGeneration)
+                let removal = Self.removal(of: ids, loadedDeployment: loadedDeployment)
                 let answer = await attempt { _ = try await pool.transaction([removal]) }
                 change { $0.removed(call, answer) }
             }

@@ -58,7 +58,7 @@ package final class MutationService: Sendable {
             resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
             envelope: .init(
                 eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
-                catalogGeneration: targets.catalogGeneration))
+                loadedDeployment: targets.loadedDeployment))
         if let event = outcome.event {
             logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
             publisher.publish(.init(row: event, mutation: reference, targets: targets))

@@ -122,9 +122,9 @@ package final class OutboxSweeper: Sendable {
                 _ = try await broker.append(streams.appends(of: publications))
             }
             return change { $0.appended(call, answer) }
-        case .remove(let call, let ids, let catalogGeneration):
+        case .remove(let call, let ids, let loadedDeployment):
             let answer = await attempt("outbox sweep failed") {
-                let removal = EventPublisher.removal(of: ids, catalogGeneration: catalogGeneration)
+                let removal = EventPublisher.removal(of: ids, loadedDeployment: loadedDeployment)
                 let removed = try await session?.execute(removal.0, removal.1)
                 try await session?.commit()
                 return removed?.rows.count ?? 0

@@ -92,7 +92,8 @@ package final class DeploymentWatch: Sendable {
         follower.schedule = settings.schedule
         follower.othersMax = settings.othersMax
         state = Mutex(State(follower: Follower(folder: folder.version, compiled: catalog, settings: follower)))
-        catalogs = ServedCatalogs(CatalogSet(current: .init(version: folder.version, catalog: catalog)), generation: 0)
+        catalogs = ServedCatalogs(
+            CatalogSet(current: .init(version: folder.version, catalog: catalog)), loadedDeployment: 0)
     }
 
     /// The reason that an announced or deployed version is not served here; empty if all are.
@@ -172,12 +173,12 @@ package final class DeploymentWatch: Sendable {
             .init(version: member.version, catalog: member.compiled, takesRequests: member.takesRequests)
         }
         let set = CatalogSet(current: member(served.current), others: served.others.map(member))
-        catalogs.replace(set, generation: served.generation)
+        catalogs.replace(set, loadedDeployment: served.loadedDeployment)
         metrics.swaps.increment()
         logger.info(
             "project versions served",
             metadata: [
-                "current": "\(served.current.version.shortHex)", "deployment": "\(served.generation)",
+                "current": "\(served.current.version.shortHex)", "deployment": "\(served.loadedDeployment)",
                 "others": "\(served.others.map { $0.version.shortHex }.joined(separator: ","))",
             ])
     }

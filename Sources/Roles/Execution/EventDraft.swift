@@ -28,6 +28,6 @@ struct EventDraft: Sendable {
             auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten,
             traceID: envelope.traceID, committedAtMs: clock.nowMs())
         let row = OutboxRow(event, shards: envelope.shards)
-        return (row, row.insertion(catalogGeneration: envelope.catalogGeneration))
+        return (row, row.insertion(loadedDeployment: envelope.loadedDeployment))
     }
 }

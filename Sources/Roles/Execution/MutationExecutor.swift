@@ -24,21 +24,21 @@ package final class MutationExecutor: Sendable {
         package let eventID: String
         package let traceID: String
         /// Shards that own a query which this mutation could refresh; if empty, an event is written only for
-        /// deployments after `catalogGeneration`.
+        /// deployments after `loadedDeployment`.
         package let shards: [ShardID]
         /// The part of `mutation.auth` that conditions may read.
         package let authReads: AuthReads
-        /// The generation of the catalogs by which the shards were chosen.
-        package let catalogGeneration: Int64
+        /// The deployment that was loaded when the shards were chosen.
+        package let loadedDeployment: Int64
 
         package init(
-            eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads, catalogGeneration: Int64
+            eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads, loadedDeployment: Int64
         ) {
             self.eventID = eventID
             self.traceID = traceID
             self.shards = shards
             self.authReads = authReads
-            self.catalogGeneration = catalogGeneration
+            self.loadedDeployment = loadedDeployment
         }
     }
 

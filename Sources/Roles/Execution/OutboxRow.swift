@@ -11,10 +11,10 @@ extension OutboxRow {
         """)
 
     /// Makes the step that inserts the row in the mutation's transaction.
-    /// - Parameter catalogGeneration: the generation of the catalogs by which the shards were chosen.
-    func insertion(catalogGeneration: Int64) -> PostgresStep {
+    /// - Parameter loadedDeployment: the deployment that was loaded when the shards were chosen.
+    func insertion(loadedDeployment: Int64) -> PostgresStep {
         guard isForLaterDeployments else { return insertion }
-        return (Self.insertForLaterDeployments, insertion.parameters + [.text(String(catalogGeneration))])
+        return (Self.insertForLaterDeployments, insertion.parameters + [.text(String(loadedDeployment))])
     }
 
     package var insertion: PostgresStep {

@@ -6,7 +6,7 @@ import Synchronization
 /// The catalogs of this node, replaced while it runs. Each piece of work takes one snapshot at its start and keeps it
 /// to its end.
 ///
-/// `ServedGenerations` says when a generation is reached. A node that cannot be reached (paused or partitioned) is
+/// `LoadedDeployments` says when a deployment is reached. A node that cannot be reached (paused or partitioned) is
 /// caught when it deletes an outbox row: the deletion is refused while a deployment exists that the publisher has not
 /// loaded.
 package final class ServedCatalogs: Sendable {
@@ -17,9 +17,9 @@ package final class ServedCatalogs: Sendable {
         /// Finds operations of former catalogs that are still served, newest first: clients may still send their texts.
         package let formers: [OperationLookup]
         /// The greatest deployment id up to which every deployment is loaded.
-        package let generation: Int64
+        package let loadedDeployment: Int64
 
-        init(set: CatalogSet, known: [OperationLookup], generation: Int64) {
+        init(set: CatalogSet, known: [OperationLookup], loadedDeployment: Int64) {
             // Reuses known lookups, because making one parses every text.
             func lookup(_ member: CatalogSet.Member) -> OperationLookup {
                 known.first { $0.version == member.version }
@@ -28,23 +28,23 @@ package final class ServedCatalogs: Sendable {
             self.set = set
             self.lookup = lookup(set.current)
             formers = set.formers.map(lookup)
-            self.generation = generation
+            self.loadedDeployment = loadedDeployment
         }
     }
 
     private struct State {
         var snapshot: Snapshot
-        var generations: ServedGenerations
+        var deployments: LoadedDeployments
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter generation: by default the greatest, for a node that follows no deployments.
-    package init(_ set: CatalogSet, generation: Int64 = .max) {
+    /// - Parameter loadedDeployment: by default the greatest, for a node that follows no deployments.
+    package init(_ set: CatalogSet, loadedDeployment: Int64 = .max) {
         state = Mutex(
             State(
-                snapshot: Snapshot(set: set, known: [], generation: generation),
-                generations: ServedGenerations(generation)))
+                snapshot: Snapshot(set: set, known: [], loadedDeployment: loadedDeployment),
+                deployments: LoadedDeployments(loadedDeployment)))
     }
 
     /// Creates the catalogs of a node that follows no deployments.
@@ -55,28 +55,28 @@ package final class ServedCatalogs: Sendable {
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
     package var set: CatalogSet { snapshot.set }
 
-    package func replace(_ set: CatalogSet, generation: Int64) {
+    package func replace(_ set: CatalogSet, loadedDeployment: Int64) {
         let last = snapshot
         // Parsing is slow, so it happens outside the lock that requests need.
-        let snapshot = Snapshot(set: set, known: [last.lookup] + last.formers, generation: generation)
+        let snapshot = Snapshot(set: set, known: [last.lookup] + last.formers, loadedDeployment: loadedDeployment)
         state.withLock { state in
             state.snapshot = snapshot
-            state.generations.replaced(generation)
+            state.deployments.replaced(loadedDeployment)
         }
     }
 
     /// Returns the snapshot whose rules publish the mutation that begins now. `ended` must follow.
     package func begin() -> Snapshot {
         state.withLock { state in
-            _ = state.generations.began()
+            _ = state.deployments.began()
             return state.snapshot
         }
     }
 
     package func ended(_ snapshot: Snapshot) {
-        state.withLock { $0.generations.ended(snapshot.generation) }
+        state.withLock { $0.deployments.ended(snapshot.loadedDeployment) }
     }
 
-    /// The last generation that applies to every mutation in progress.
-    package var generationReached: Int64 { state.withLock { $0.generations.reached } }
+    /// The last deployment that applies to every mutation in progress.
+    package var deploymentReached: Int64 { state.withLock { $0.deployments.reached } }
 }

@@ -35,7 +35,7 @@ struct NodeAnnouncement: Sendable {
             version: ClusterFormat.release, startedAtMs: node.startedAtMs, isDraining: isDraining,
             load: sessions.count, shards: await worker?.shardStatuses ?? [],
             project: catalogs.set.current.version.hex,
-            deployment: deployments == nil ? 0 : catalogs.generationReached,
+            deployment: deployments == nil ? 0 : catalogs.deploymentReached,
             deploymentProblem: deployments?.problem ?? "it serves its folder only", process: LocalProcess.own)
     }
 

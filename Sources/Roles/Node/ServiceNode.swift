@@ -202,7 +202,7 @@ package final class ServiceNode: Sendable {
         guard let execution = lifecycle.withLock({ $0.running?.execution }), let deployments = execution.deployments
         else { return 0 }
         await deployments.poll()
-        return execution.catalogs.generationReached
+        return execution.catalogs.deploymentReached
     }
 
     /// The version of the project that serves new requests; nil before the start and after the stop.

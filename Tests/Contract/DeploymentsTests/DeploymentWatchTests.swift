@@ -127,7 +127,7 @@ struct DeploymentWatchTests {
             await watch.poll()
             #expect(served(watch) == [Self.folder.version, Self.first.version])
             #expect(watch.catalogs.set.formers.isEmpty, "no request may begin with what is only announced")
-            #expect(watch.catalogs.generationReached == id && operations(watch) == ["Folder"])
+            #expect(watch.catalogs.deploymentReached == id && operations(watch) == ["Folder"])
 
             #expect(try await fixture.store.activate(id))
             await watch.poll()
@@ -142,28 +142,28 @@ struct DeploymentWatchTests {
             let id = try await fixture.deploy(Self.first)
             let watch = try await fixture.watch()
             #expect(watch.catalogs.set.current.version == Self.first.version)
-            #expect(watch.catalogs.generationReached == id)
+            #expect(watch.catalogs.deploymentReached == id)
             #expect(try await fixture.versions() == [Self.first.version], "its folder is not in the history")
         }
     }
 
-    @Test func aMutationOfAnEarlierGenerationHoldsTheGenerationBack() async throws {
+    @Test func aMutationOfAnEarlierDeploymentHoldsTheLoadedOneBack() async throws {
         try await with { fixture in
             let watch = try await fixture.watch()
-            let before = watch.catalogs.generationReached
+            let before = watch.catalogs.deploymentReached
             let mutation = watch.catalogs.begin()
             let id = try await fixture.store.announce(Self.first, by: "test")
             await watch.poll()
-            #expect(watch.catalogs.generationReached == before)
+            #expect(watch.catalogs.deploymentReached == before)
             watch.catalogs.ended(mutation)
-            #expect(watch.catalogs.generationReached == id)
+            #expect(watch.catalogs.deploymentReached == id)
         }
     }
 
-    @Test func aVersionThatDoesNotCompileIsRefusedAndHoldsTheGenerationBack() async throws {
+    @Test func aVersionThatDoesNotCompileIsRefusedAndHoldsTheLoadedDeploymentBack() async throws {
         try await with { fixture in
             let watch = try await fixture.watch()
-            let before = watch.catalogs.generationReached
+            let before = watch.catalogs.deploymentReached
             let broken = ProjectArchive(
                 Project(
                     serviceID: "library",
@@ -172,7 +172,7 @@ struct DeploymentWatchTests {
             let id = try await fixture.store.announce(broken, by: "test")
             await watch.poll()
             #expect(served(watch) == [Self.folder.version])
-            #expect(watch.catalogs.generationReached == before && before == id - 1)
+            #expect(watch.catalogs.deploymentReached == before && before == id - 1)
             #expect(watch.problem.contains("cannot be compiled by this node"), "\(watch.problem)")
             // The operator withdraws it.
             try await fixture.store.withdrawAnnounced()
@@ -212,7 +212,7 @@ struct DeploymentWatchTests {
             let id = try await fixture.deploy(Self.first)
             await watch.poll()
             #expect(served(watch) == [Self.first.version, Self.second.version, Self.folder.version])
-            #expect(watch.catalogs.generationReached == id && operations(watch) == ["First"])
+            #expect(watch.catalogs.deploymentReached == id && operations(watch) == ["First"])
         }
     }
 

@@ -121,7 +121,7 @@ extension Language {
                     stored, variables: try stored.coerced(isVariable ? #"{"d": {"name": "Chess"}}"# : "{}"), auth: nil,
                     envelope: .init(
                         eventID: SchemaRow.freshUUID, traceID: "t", shards: [], authReads: .nothing,
-                        catalogGeneration: 0))
+                        loadedDeployment: 0))
                 let error = try #require(outcome.failure ?? outcome.errors.first)
                 #expect(error.code == .constraintViolation)
                 // Undisclosed, it names nothing.

@@ -58,7 +58,7 @@ extension Language {
                             operation, variables: JSONObject(), auth: nil,
                             envelope: .init(
                                 eventID: SchemaRow.freshUUID, traceID: "t", shards: [], authReads: .nothing,
-                                catalogGeneration: 0))
+                                loadedDeployment: 0))
                         return outcome.errors.first.map { "\($0.code.rawValue): \($0.message)" }
                             ?? String(decoding: outcome.body, as: UTF8.self)
                     } catch {

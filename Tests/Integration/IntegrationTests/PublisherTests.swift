@@ -43,7 +43,7 @@ struct PublisherTests {
             broker = MemoryBroker(keys: try Keys(namespace: "test"), now: { PublisherTests.nowMs })
             catalog = try Catalog.compile(try ProjectFolder.load(SampleProject.path))
             let member = CatalogSet.Member(version: Digest(of: "folder".utf8), catalog: catalog)
-            catalogs = ServedCatalogs(CatalogSet(current: member), generation: 0)
+            catalogs = ServedCatalogs(CatalogSet(current: member), loadedDeployment: 0)
             overrideList = OverrideList(
                 broker: broker, shardCount: PublisherTests.shardCount, nowMs: { Int64(PublisherTests.nowMs) })
             publisher = EventPublisher(
@@ -166,7 +166,7 @@ struct PublisherTests {
             #expect(try await parts.rows() == 1)
             await parts.sweeper.round()
             #expect(try await parts.rows() == 1)
-            parts.catalogs.replace(parts.catalogs.set, generation: 1)
+            parts.catalogs.replace(parts.catalogs.set, loadedDeployment: 1)
             await parts.sweeper.round()
             #expect(try await parts.rows() == 0)
         }

@@ -46,7 +46,7 @@ import Testing
             case .serve(let served):
                 "serve "
                     + ([served.current] + served.others).map { $0.compiled + ($0.takesRequests ? "" : "-") }
-                    .joined(separator: " ") + " @\(served.generation)"
+                    .joined(separator: " ") + " @\(served.loadedDeployment)"
             case .reportProblem: "problem"
             case .endLook(let number, nil): "end \(number)"
             case .endLook(let number, .unreadable?): "unreadable \(number)"
@@ -176,7 +176,7 @@ import Testing
 
     // MARK: What does not compile
 
-    @Test func brokenAnnouncementHoldsTheGenerationBack() {
+    @Test func brokenAnnouncementHoldsTheLoadedDeploymentBack() {
         var follower = Self.follower()
         let rows = [folder(), deployed(4, "first", active: nil)]
         #expect(

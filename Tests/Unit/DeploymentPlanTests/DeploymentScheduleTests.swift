@@ -28,7 +28,7 @@ struct DeploymentScheduleTests {
         let alone = schedule([noted(1, folder, seen: 0)], at: 500, folder: folder)
         #expect(alone.current == folder)
         #expect(alone.others.isEmpty)
-        #expect(alone.generation == 1)
+        #expect(alone.newestID == 1)
         #expect(schedule([], at: 0).current == nil)
     }
 
@@ -38,7 +38,7 @@ struct DeploymentScheduleTests {
         #expect(announced.current == folder)
         #expect(announced.others == [first])
         #expect(announced.moving.isEmpty)
-        #expect(announced.generation == 2)
+        #expect(announced.newestID == 2)
         // The tool that announced it never finished.
         #expect(schedule(rows, at: 10 + DeploymentSchedule.announcedMaxMs, folder: folder).others == [])
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct EventDraftTests {
     private func draft(_ shards: [ShardID], _ authReads: AuthReads = .nothing) -> EventDraft {
         EventDraft(
-            .init(eventID: "e", traceID: "t", shards: shards, authReads: authReads, catalogGeneration: 5),
+            .init(eventID: "e", traceID: "t", shards: shards, authReads: authReads, loadedDeployment: 5),
             operation: OperationReference(connector: "c", operation: "M"), variables: ["n": 1],
             auth: Auth(uid: "ann", token: ["secret": "x"]), clock: ServiceClock { 7 })
     }

@@ -22,28 +22,28 @@ import Testing
                     ])))
     }
 
-    @Test("A generation is reached only after the last mutation that began by an earlier one")
-    func generations() throws {
-        let catalogs = ServedCatalogs(CatalogSet(current: try member("A")), generation: 1)
+    @Test("A deployment is reached only after the last mutation that began by an earlier one")
+    func deployments() throws {
+        let catalogs = ServedCatalogs(CatalogSet(current: try member("A")), loadedDeployment: 1)
         let first = catalogs.begin()
         let second = catalogs.begin()
-        catalogs.replace(CatalogSet(current: try member("B")), generation: 2)
+        catalogs.replace(CatalogSet(current: try member("B")), loadedDeployment: 2)
         let third = catalogs.begin()
-        #expect(first.generation == 1 && third.generation == 2)
-        #expect(catalogs.generationReached == 1)
+        #expect(first.loadedDeployment == 1 && third.loadedDeployment == 2)
+        #expect(catalogs.deploymentReached == 1)
         catalogs.ended(first)
         catalogs.ended(third)
-        #expect(catalogs.generationReached == 1)
+        #expect(catalogs.deploymentReached == 1)
         catalogs.ended(second)
-        #expect(catalogs.generationReached == 2)
+        #expect(catalogs.deploymentReached == 2)
     }
 
     @Test("A snapshot keeps the version that it was taken with")
     func snapshots() throws {
         let (a, b) = (try member("A"), try member("B"))
-        let catalogs = ServedCatalogs(CatalogSet(current: a), generation: 1)
+        let catalogs = ServedCatalogs(CatalogSet(current: a), loadedDeployment: 1)
         let former = catalogs.snapshot
-        catalogs.replace(CatalogSet(current: b), generation: 2)
+        catalogs.replace(CatalogSet(current: b), loadedDeployment: 2)
         #expect(former.lookup.version == a.version)
         #expect(catalogs.snapshot.lookup.version == b.version)
         #expect(catalogs.set.current.version == b.version)

@@ -27,7 +27,7 @@ import Testing
         let catalogs = ServedCatalogs(CatalogSet(current: old))
         let pinned = ServedVersion.pinned(ServedVersion.current.lookup(catalogs), onFormer: nil)
         #expect(ServedVersion.current.lookup(catalogs).version == old.version)
-        catalogs.replace(CatalogSet(current: new), generation: 1)
+        catalogs.replace(CatalogSet(current: new), loadedDeployment: 1)
         #expect(ServedVersion.current.lookup(catalogs).version == new.version)
         #expect(pinned.lookup(catalogs).version == old.version)
     }

@@ -4,7 +4,7 @@ import Sharding
 /// A snapshot of what a node's catalogs say about publishing.
 package protocol PublishingRules {
     /// The greatest deployment id that is loaded, together with all earlier ones.
-    var generation: Int64 { get }
+    var loadedDeployment: Int64 { get }
     /// The queries that a mutation can refresh, in all served versions; nil: it may concern any query.
     func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]?
     /// The parts of the writer's `auth` that conditions on the mutation read.

@@ -46,8 +46,8 @@ package struct PublisherMachine: Sendable {
         case wait(ms: Int64)
         /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
         case confirmOverrides(CallID)
-        /// Remove the rows unless a deployment after `catalogGeneration` exists, then call `removed`.
-        case remove(CallID, ids: [String], catalogGeneration: Int64)
+        /// Remove the rows unless a deployment after `loadedDeployment` exists, then call `removed`.
+        case remove(CallID, ids: [String], loadedDeployment: Int64)
         /// Log and measure.
         case report(Report)
     }
@@ -69,7 +69,7 @@ package struct PublisherMachine: Sendable {
         case waiting
         case confirming([Committed], call: CallID)
         /// `call` appends the first of the remaining batches of publications.
-        case republishing([Committed], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>, call: CallID)
+        case republishing([Committed], loadedDeployment: Int64, remaining: ArraySlice<[Publication]>, call: CallID)
         case removing(count: Int, call: CallID)
     }
 
@@ -147,36 +147,35 @@ package struct PublisherMachine: Sendable {
         case .failure(let failure): return leave(batch.count, failure)
         }
         var added: [Publication] = []
-        for event in batch
-        where event.targets.generation != overrides.generation || event.targets.catalogGeneration != rules.generation {
+        for event in batch where !event.targets.areCurrent(overrides, rules) {
             let shards = routing.shards(
                 of: event.row, mutation: event.mutation, overrides: overrides, rules: rules, nowMs: nowMs
             ).subtracting(event.row.shards)
             if !shards.isEmpty { added.append(Publication(row: event.row, shards: shards.sorted())) }
         }
         return republish(
-            batch, rules.generation, EventRouting.batches(of: added, bytesMax: settings.batchBytesMax)[...])
+            batch, rules.loadedDeployment, EventRouting.batches(of: added, bytesMax: settings.batchBytesMax)[...])
     }
 
     private mutating func republish(
-        _ batch: [Committed], _ catalogGeneration: Int64, _ remaining: ArraySlice<[Publication]>
+        _ batch: [Committed], _ loadedDeployment: Int64, _ remaining: ArraySlice<[Publication]>
     ) -> [Effect] {
         let call = newCall()
         guard let publications = remaining.first else {
             removal = .removing(count: batch.count, call: call)
-            return [.remove(call, ids: batch.map(\.row.id), catalogGeneration: catalogGeneration)]
+            return [.remove(call, ids: batch.map(\.row.id), loadedDeployment: loadedDeployment)]
         }
-        removal = .republishing(batch, catalogGeneration: catalogGeneration, remaining: remaining, call: call)
+        removal = .republishing(batch, loadedDeployment: loadedDeployment, remaining: remaining, call: call)
         return [.append(call, publications)]
     }
 
     private mutating func republished(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
-        guard case .republishing(let batch, let catalogGeneration, let remaining, call) = removal else {
+        guard case .republishing(let batch, let loadedDeployment, let remaining, call) = removal else {
             return []
         }
         if case .failure(let failure) = answer { return leave(batch.count, failure) }
         return [.report(.republished(remaining.first?.count ?? 0))]
-            + republish(batch, catalogGeneration, remaining.dropFirst())
+            + republish(batch, loadedDeployment, remaining.dropFirst())
     }
 
     /// - Parameter answer: success also if the database refused because a deployment is not loaded here.

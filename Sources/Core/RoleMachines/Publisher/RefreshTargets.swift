@@ -11,11 +11,11 @@ package struct RefreshTargets: Sendable, Hashable {
     package let isKnown: Bool
     /// The generation of the overrides by which the shards were chosen.
     package let generation: UInt64
-    /// The generation of the catalogs by which the shards were chosen.
-    package let catalogGeneration: Int64
+    /// The deployment that was loaded when the shards were chosen.
+    package let loadedDeployment: Int64
 
-    /// Chooses the targets before the mutation's transaction begins. `PublisherMachine` compares the generations with
-    /// those in force after its commit.
+    /// Chooses the targets before the mutation's transaction begins. `PublisherMachine` compares them with
+    /// what is in force after its commit.
     package init(
         of mutation: OperationReference, rules: some PublishingRules, overrides: ClusterOverrides, shardCount: Int,
         nowMs: Int64
@@ -28,7 +28,12 @@ package struct RefreshTargets: Sendable, Hashable {
             } ?? ShardID.all(count: shardCount)
         authReads = rules.authReads(of: mutation)
         generation = overrides.generation
-        catalogGeneration = rules.generation
+        loadedDeployment = rules.loadedDeployment
+    }
+
+    /// Whether the shards were chosen under these overrides and catalogs.
+    func areCurrent(_ overrides: ClusterOverrides, _ rules: some PublishingRules) -> Bool {
+        generation == overrides.generation && loadedDeployment == rules.loadedDeployment
     }
 }
 

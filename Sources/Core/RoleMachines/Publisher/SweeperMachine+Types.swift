@@ -58,9 +58,9 @@ extension SweeperMachine {
         case confirmOverrides(CallID)
         /// Append one entry per shard, in order, then call `appended`.
         case append(CallID, [Publication])
-        /// Remove the rows in the transaction that took them, unless a deployment after `catalogGeneration` exists, and
+        /// Remove the rows in the transaction that took them, unless a deployment after `loadedDeployment` exists, and
         /// commit; then call `removed`.
-        case remove(CallID, ids: [String], catalogGeneration: Int64)
+        case remove(CallID, ids: [String], loadedDeployment: Int64)
         /// Roll back the transaction that took the rows. No answer is awaited.
         case rollBack
         /// Count the rows, up to `countMax`, then call `measured`.

@@ -34,7 +34,7 @@ package struct SweeperMachine: Sendable {
         case taking
         case confirming([TakenRow])
         /// The first of the remaining batches of publications is being appended.
-        case appending([TakenRow], catalogGeneration: Int64, remaining: ArraySlice<[Publication]>)
+        case appending([TakenRow], loadedDeployment: Int64, remaining: ArraySlice<[Publication]>)
         case removing(count: Int)
         case measuring(problem: String)
         case folding(Folding)
@@ -123,31 +123,31 @@ package struct SweeperMachine: Sendable {
                     ).sorted())
             }
             return append(
-                rows, rules.generation,
+                rows, rules.loadedDeployment,
                 EventRouting.batches(of: publications, bytesMax: settings.batchBytesMax)[...])
         }
     }
 
     private mutating func append(
-        _ rows: [TakenRow], _ catalogGeneration: Int64, _ remaining: ArraySlice<[Publication]>
+        _ rows: [TakenRow], _ loadedDeployment: Int64, _ remaining: ArraySlice<[Publication]>
     ) -> [Effect] {
         guard let publications = remaining.first else {
             state = .removing(count: rows.count)
-            return [.remove(newCall(), ids: rows.map(\.row.id), catalogGeneration: catalogGeneration)]
+            return [.remove(newCall(), ids: rows.map(\.row.id), loadedDeployment: loadedDeployment)]
         }
-        state = .appending(rows, catalogGeneration: catalogGeneration, remaining: remaining)
+        state = .appending(rows, loadedDeployment: loadedDeployment, remaining: remaining)
         return [.append(newCall(), publications)]
     }
 
     /// - Parameter answer: success: every stream has its entries.
     package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>) -> [Effect] {
         guard end(call) else { return [] }
-        guard case .appending(let rows, let catalogGeneration, let remaining) = state else {
+        guard case .appending(let rows, let loadedDeployment, let remaining) = state else {
             preconditionFailure("events were appended while \(state)")
         }
         switch answer {
         case .failure(let failure): return [.rollBack] + measure(problem: failure.reason)
-        case .success: return append(rows, catalogGeneration, remaining.dropFirst())
+        case .success: return append(rows, loadedDeployment, remaining.dropFirst())
         }
     }
 

@@ -78,11 +78,11 @@ final class SimulatedAPINode: Process {
         count += 1
         let event = Workload.event("\(name).\(incarnation).\(count)", entity: entity, nowMs: nowMs)
         let mutation = Workload.mutation(of: entity)
-        let catalogGeneration = deployments.mutationBegan()
+        let loadedDeployment = deployments.mutationBegan()
         let targets = RefreshTargets(
             of: mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
-        precondition(targets.catalogGeneration == catalogGeneration, "a mutation began under other catalogs")
+        precondition(targets.loadedDeployment == loadedDeployment, "a mutation began under other catalogs")
         let row = OutboxRow(event, shards: targets.shards)
         let committed = PublisherMachine.Committed(row: row, mutation: mutation, targets: targets)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
@@ -102,9 +102,9 @@ final class SimulatedAPINode: Process {
         statement {
             $0.commit(
                 entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs),
-                catalogGeneration: isForgotten ? .max : committed.targets.catalogGeneration)
+                loadedDeployment: isForgotten ? .max : committed.targets.loadedDeployment)
         } then: { [self] outcome in
-            deployments.mutationEnded(committed.targets.catalogGeneration)
+            deployments.mutationEnded(committed.targets.loadedDeployment)
             // Without an answer it may have committed; then the sweepers publish the row.
             guard case .done = outcome else { return }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
@@ -139,10 +139,10 @@ final class SimulatedAPINode: Process {
                         publisher.overridesConfirmed(call, answer, rules: rules, nowMs: Workload.noGraceMs)
                     }
                 }
-            case .remove(let call, let ids, let catalogGeneration):
+            case .remove(let call, let ids, let loadedDeployment):
                 let isGuarded = world.sabotage != .deploymentsIgnored
                 statement {
-                    $0.remove(ids, catalogGeneration: isGuarded ? catalogGeneration : .max)
+                    $0.remove(ids, loadedDeployment: isGuarded ? loadedDeployment : .max)
                 } then: { [self] outcome in
                     answered(call) { [self] in publisher.removed(call, outcome.answer.map { _ in }) }
                 }
@@ -190,14 +190,14 @@ final class SimulatedAPINode: Process {
             append(streams.appends(of: publications)) { [self] answer in
                 answered(call) { [self] in sweeper.appended(call, answer) }
             }
-        case .remove(let call, let ids, let catalogGeneration):
+        case .remove(let call, let ids, let loadedDeployment):
             let sweep = sweep
             let isGuarded = world.sabotage != .deploymentsIgnored
             statement { postgres -> Int? in
                 // The locks ended with the connection: another sweeper may have taken the rows.
                 guard let sweep, !sweep.isOver else { return nil }
                 sweep.isOver = true
-                return postgres.remove(ids, catalogGeneration: isGuarded ? catalogGeneration : .max)
+                return postgres.remove(ids, loadedDeployment: isGuarded ? loadedDeployment : .max)
             } then: { [self] outcome in
                 endSweep()
                 guard case .done(let removed?) = outcome else {
@@ -221,7 +221,7 @@ final class SimulatedAPINode: Process {
             let event = Array(SweeperMachine.foldedEvent.utf8)
             statement { [sabotage = world.sabotage] in
                 let count = $0.fold(limit: limit, into: id, event: event)
-                if sabotage == .foldedRowLost { _ = $0.remove([id], catalogGeneration: .max) }
+                if sabotage == .foldedRowLost { _ = $0.remove([id], loadedDeployment: .max) }
                 return count
             } then: { [self] outcome in
                 answered(call) { [self] in sweeper.folded(call, try? outcome.answer.get()) }

@@ -8,7 +8,7 @@ struct SimulatedCatalogs: PublishingRules {
     /// The others, which are announced or were current.
     var others: [Int] = []
     /// The greatest deployment id up to which every deployment is loaded.
-    var generation: Int64
+    var loadedDeployment: Int64
 
     var numbers: [Int] { [current] + others }
 

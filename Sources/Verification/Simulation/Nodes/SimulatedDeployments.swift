@@ -1,7 +1,7 @@
 import DeploymentPlan
 import LiveModel
 
-/// Performs `DeploymentFollower` and `ServedGenerations` for one process: reads are late, lost or answered twice, and
+/// Performs `DeploymentFollower` and `LoadedDeployments` for one process: reads are late, lost or answered twice, and
 /// versions take time to compile. A compiled version is its number.
 final class SimulatedDeployments {
     private typealias Follower = DeploymentFollower<Int>
@@ -15,8 +15,8 @@ final class SimulatedDeployments {
 
     private unowned let process: Process
     private var follower: Follower
-    private var generations = ServedGenerations(0)
-    let catalogs = SharedCatalogs(SimulatedCatalogs(current: 1, generation: 0))
+    private var loaded = LoadedDeployments(0)
+    let catalogs = SharedCatalogs(SimulatedCatalogs(current: 1, loadedDeployment: 0))
     /// What awaits the end of a look, by the look's number.
     private var waiting: [(look: UInt64, then: (String?) -> Void)] = []
     /// The greatest deployment in an entry that this process wrote.
@@ -89,23 +89,23 @@ final class SimulatedDeployments {
 
     // MARK: Mutations and reports
 
-    func mutationBegan() -> Int64 { generations.began() }
+    func mutationBegan() -> Int64 { loaded.began() }
 
     /// Checks that a mutation is published by everything that this process reported as loaded and that is current:
     /// clients may use it.
-    func mutationEnded(_ generation: Int64) {
-        generations.ended(generation)
+    func mutationEnded(_ deployment: Int64) {
+        loaded.ended(deployment)
         let activeID = process.world.postgres.deployments.lastActive?.id ?? 0
-        if generation < activeID, activeID <= reportedMax {
+        if deployment < activeID, activeID <= reportedMax {
             process.world.violated(
-                "rollout: \(process.name) publishes by deployment \(generation) although it reported \(activeID)")
+                "rollout: \(process.name) publishes by deployment \(deployment) although it reported \(activeID)")
         }
     }
 
     /// Returns the deployment for the process's entry.
     func report() -> Int64 {
         let reached =
-            process.world.sabotage == .mutationsInProgressIgnored ? generations.current : generations.reached
+            process.world.sabotage == .mutationsInProgressIgnored ? loaded.current : loaded.reached
         reportedMax = max(reportedMax, reached)
         return reached
     }
@@ -151,9 +151,10 @@ final class SimulatedDeployments {
     }
 
     private func serve(_ served: Follower.Served) {
-        generations.replaced(served.generation)
+        loaded.replaced(served.loadedDeployment)
         catalogs.served = SimulatedCatalogs(
-            current: served.current.compiled, others: served.others.map(\.compiled), generation: served.generation)
+            current: served.current.compiled, others: served.others.map(\.compiled),
+            loadedDeployment: served.loadedDeployment)
         process.touch()
         process.world.note("\(process.name) serves \(catalogs.served)")
     }

@@ -23,7 +23,7 @@ final class SimulatedWorker: Process {
     var me: NodeID { NodeID(name) }
 
     override init(_ name: String, _ world: World) {
-        machine = Self.makeMachine(name, world, SharedCatalogs(SimulatedCatalogs(current: 1, generation: 0)))
+        machine = Self.makeMachine(name, world, SharedCatalogs(SimulatedCatalogs(current: 1, loadedDeployment: 0)))
         super.init(name, world)
     }
 

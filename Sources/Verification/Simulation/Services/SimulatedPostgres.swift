@@ -100,10 +100,10 @@ final class SimulatedPostgres {
     // MARK: Statements
 
     /// Commits a transaction that writes the entity's next version and the outbox row, perhaps only for deployments
-    /// after `catalogGeneration`.
-    func commit(_ entity: String, _ row: OutboxRow, catalogGeneration: Int64) {
+    /// after `loadedDeployment`.
+    func commit(_ entity: String, _ row: OutboxRow, loadedDeployment: Int64) {
         versions[entity, default: 0] += 1
-        if !row.row.isForLaterDeployments || deployments.newestID > catalogGeneration { outbox[row.row.id] = row }
+        if !row.row.isForLaterDeployments || deployments.newestID > loadedDeployment { outbox[row.row.id] = row }
         committed.insert(row.row.id)
     }
 
@@ -115,10 +115,10 @@ final class SimulatedPostgres {
         return true
     }
 
-    /// Removes rows unless a deployment after `catalogGeneration` exists.
+    /// Removes rows unless a deployment after `loadedDeployment` exists.
     /// - Returns: the number of removed rows.
-    func remove(_ ids: [String], catalogGeneration: Int64) -> Int {
-        guard deployments.newestID <= catalogGeneration else { return 0 }
+    func remove(_ ids: [String], loadedDeployment: Int64) -> Int {
+        guard deployments.newestID <= loadedDeployment else { return 0 }
         return ids.count { outbox.removeValue(forKey: $0) != nil }
     }
 

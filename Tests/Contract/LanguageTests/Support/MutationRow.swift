@@ -52,7 +52,7 @@ struct MutationRow: Sendable, CustomTestStringConvertible {
             let executor = MutationExecutor(pool: pool, clock: fixedClock, makeUUID: { Self.freshUUID })
             let envelope = MutationExecutor.Envelope(
                 eventID: "e0000000-0000-4000-8000-00000000000e", traceID: "trace",
-                shards: [ShardID(0)], authReads: .nothing, catalogGeneration: 0)
+                shards: [ShardID(0)], authReads: .nothing, loadedDeployment: 0)
             var found: (data: String, errors: [String], isCommitted: Bool)
             do throws(RequestError) {
                 let outcome = try await executor.run(stored, variables: sent, auth: auth, envelope: envelope)

@@ -118,7 +118,7 @@ struct SchemaRow: Sendable, CustomTestStringConvertible {
             }
             let envelope = MutationExecutor.Envelope(
                 eventID: "e0000000-0000-4000-8000-\(100_000_000_000 + number)", traceID: "trace", shards: [ShardID(0)],
-                authReads: .nothing, catalogGeneration: 0)
+                authReads: .nothing, loadedDeployment: 0)
             let outcome = try await MutationExecutor(
                 pool: pool, clock: fixedClock, makeUUID: { Self.freshUUID }, embeddings: WordEmbeddings()
             ).run(

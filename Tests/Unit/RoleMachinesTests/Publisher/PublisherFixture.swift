@@ -3,7 +3,7 @@ import LiveModel
 import RoleMachines
 import Sharding
 
-/// Four shards; mutation "Write" refreshes "First" and, since generation 2 of the catalogs, "Second".
+/// Four shards; mutation "Write" refreshes "First" and, since deployment 2, "Second".
 enum PublisherFixture {
     static let shardCount = 4
     static let mutation = operation("Write")
@@ -13,7 +13,7 @@ enum PublisherFixture {
     static let adHoc = operation("AdHoc")
 
     struct Rules: PublishingRules {
-        var generation: Int64 = 1
+        var loadedDeployment: Int64 = 1
 
         /// A claim of the mutation's name.
         func authReads(of mutation: OperationReference) -> AuthReads {
@@ -25,7 +25,7 @@ enum PublisherFixture {
         func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
             if mutation == adHoc { return nil }
             guard mutation == PublisherFixture.mutation else { return [] }
-            return generation > 1 ? [first, second] : [first]
+            return loadedDeployment > 1 ? [first, second] : [first]
         }
     }
 

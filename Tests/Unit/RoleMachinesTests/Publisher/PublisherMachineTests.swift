@@ -65,8 +65,8 @@ private struct Publisher {
         return nil
     }
 
-    private func removal(in effects: [Effect]) -> (ids: [String], catalogGeneration: Int64)? {
-        for case .remove(_, let ids, let catalogGeneration) in effects { return (ids, catalogGeneration) }
+    private func removal(in effects: [Effect]) -> (ids: [String], loadedDeployment: Int64)? {
+        for case .remove(_, let ids, let loadedDeployment) in effects { return (ids, loadedDeployment) }
         return nil
     }
 
@@ -202,7 +202,7 @@ private struct Publisher {
         var machine = machine()
         try published(["a"], by: &machine)
         let loaded = machine.overridesConfirmed(
-            .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
+            .success(PublisherFixture.overrides(generation: 1)), rules: .init(loadedDeployment: 2), nowMs: 0)
         let (call, added) = try #require(append(in: loaded))
         #expect(added.map(\.shards) == [[PublisherFixture.shard(of: PublisherFixture.second)]])
         // The database compares this with its deployments.
@@ -233,7 +233,7 @@ private struct Publisher {
         var machine = machine(deleteBatchMax: 9, batchBytesMax: PublisherFixture.row("a").event.count * 2)
         try published(["a", "b", "c"], by: &machine)
         var effects = machine.overridesConfirmed(
-            .success(PublisherFixture.overrides(generation: 1)), rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
+            .success(PublisherFixture.overrides(generation: 1)), rules: .init(loadedDeployment: 2), nowMs: 0)
         var batches: [[String]] = []
         while let (call, publications) = append(in: effects) {
             batches.append(publications.map(\.row.id))

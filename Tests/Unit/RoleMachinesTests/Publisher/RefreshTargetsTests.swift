@@ -9,7 +9,7 @@ import Testing
     private let mutation = OperationReference(connector: "c", operation: "Write")
     private let other = OperationReference(connector: "c", operation: "Other")
     private let audience = PublisherFixture.targets(of: PublisherFixture.mutation)
-    private let newer = PublisherFixture.targets(of: PublisherFixture.mutation, rules: .init(generation: 2))
+    private let newer = PublisherFixture.targets(of: PublisherFixture.mutation, rules: .init(loadedDeployment: 2))
 
     private func overrides(_ generation: UInt64) -> ClusterOverrides {
         var overrides = ClusterOverrides()
@@ -20,11 +20,11 @@ import Testing
     @Test func targetsAreTheShardsOfTheQueriesThatTheMutationCanRefresh() {
         let overrides = PublisherFixture.overrides(generation: 5, splitsOfFirst: 3)
         let targets = PublisherFixture.targets(
-            of: PublisherFixture.mutation, rules: .init(generation: 2), overrides: overrides)
+            of: PublisherFixture.mutation, rules: .init(loadedDeployment: 2), overrides: overrides)
         let shards = PublisherFixture.shards(of: PublisherFixture.first, splits: 3)
         #expect(Set(targets.shards) == Set(shards + [PublisherFixture.shard(of: PublisherFixture.second)]))
         #expect(targets.authReads.claims == ["Write"] && targets.isKnown)
-        #expect(targets.generation == 5 && targets.catalogGeneration == 2)
+        #expect(targets.generation == 5 && targets.loadedDeployment == 2)
         #expect(PublisherFixture.targets(of: PublisherFixture.first).shards.isEmpty)
     }
 

@@ -79,7 +79,7 @@ private struct Sweeper {
             case .take(_, let ageMs, let limit): "take \(ageMs) \(limit)"
             case .confirmOverrides: "confirm"
             case .append(_, let publications): "append \(publications.map(\.row.id).joined(separator: ","))"
-            case .remove(_, let ids, let generation): "remove \(ids.joined(separator: ",")) \(generation)"
+            case .remove(_, let ids, let deployment): "remove \(ids.joined(separator: ",")) \(deployment)"
             case .rollBack: "rollBack"
             case .measure(_, let countMax): "measure \(countMax)"
             case .fold(_, let limit): "fold \(limit)"
@@ -130,7 +130,7 @@ private struct Sweeper {
         _ = machine.taken(taken(["a"]))
         let effects = machine.overridesConfirmed(
             .success(PublisherFixture.overrides(generation: 2, splitsOfFirst: 2)),
-            rules: PublisherFixture.Rules(generation: 2), nowMs: 0)
+            rules: PublisherFixture.Rules(loadedDeployment: 2), nowMs: 0)
         guard case .append(_, let publications) = effects.first else {
             Issue.record("no append in \(names(effects))")
             return
