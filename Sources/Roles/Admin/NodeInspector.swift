@@ -152,7 +152,7 @@ package struct NodeInspector: Sendable {
         try await overrideList.refresh()
         let nowMs = clock.nowMs()
         let overrides = overrideList.overrides
-        let pins = overrides.pins(nowMs: nowMs)
+        let movedShards = overrides.movedShards(nowMs: nowMs)
         var rows: [JSONValue] = []
         for shard in ShardID.all(count: overrideList.shardCount) {
             let stream = broker.keys.events(shard: shard.number)
@@ -163,7 +163,8 @@ package struct NodeInspector: Sendable {
                 .first { $0.shard == shard && $0.epoch == lease?.epoch }
             let view = ShardView(
                 shard: shard, owner: lease.map { NodeID($0.owner) },
-                wanted: ShardAssignment.owner(of: shard, among: workers, pinned: pins[shard]), pinned: pins[shard],
+                wanted: ShardAssignment.owner(of: shard, among: workers, movedTo: movedShards[shard]),
+                movedTo: movedShards[shard],
                 status: status, lastID: info?.lastID, checkpoint: checkpoint)
             var row = view.row(nowMs: nowMs)
             row["epoch"] = lease.map { .int(Int64($0.epoch)) } ?? .null

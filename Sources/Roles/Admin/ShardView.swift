@@ -9,7 +9,7 @@ struct ShardView: Sendable {
     /// The node that should hold it.
     let wanted: NodeID?
     /// The node that an operator moved it to.
-    let pinned: NodeID?
+    let movedTo: NodeID?
     /// The owner's last heartbeat.
     let status: ShardStatus?
     /// The last entry of the events stream.
@@ -40,7 +40,7 @@ struct ShardView: Sendable {
             return wanted == nil ? "no worker" : "no owner; \(wanted?.name ?? "") should take it"
         }
         if let wanted, wanted != owner { return "moving to \(wanted)" }
-        if let pinned, pinned != wanted { return "moved to \(pinned), which is not live" }
+        if let movedTo, movedTo != wanted { return "moved to \(movedTo), which is not live" }
         guard let status else { return "starting" }
         if behindMs > Self.behindMsMax { return "behind in reading events" }
         if status.due > 0, status.due >= status.running { return "behind in runs: \(status.due) due" }
@@ -51,7 +51,7 @@ struct ShardView: Sendable {
     func row(nowMs: Int64) -> JSONObject {
         var row: JSONObject = [
             "shard": .int(Int64(shard.number)), "owner": owner.map { .string($0.name) } ?? .null,
-            "wanted": wanted.map { .string($0.name) } ?? .null, "pinned": pinned.map { .string($0.name) } ?? .null,
+            "wanted": wanted.map { .string($0.name) } ?? .null, "pinned": movedTo.map { .string($0.name) } ?? .null,
             "isMoving": .bool(owner != wanted), "verdict": .string(verdict), "behindMs": .int(behindMs),
             "lastEvent": lastID.map { .string($0.description) } ?? .null,
             "checkpoint": checkpoint.map { .string($0.description) } ?? .null,

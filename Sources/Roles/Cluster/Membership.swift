@@ -203,7 +203,8 @@ package final class Membership: Sendable {
                 self.change { $0.entryRemoved(call, answer) }
             }
         case .wakeWorkers: await broker.wakeWorkers(of: node.name)
-        case .updateWorker(let workers, let gateways, let pins): await roles.updateWorker(workers, gateways, pins)
+        case .updateWorker(let workers, let gateways, let movedShards):
+            await roles.updateWorker(workers, gateways, movedShards)
         case .updateGateway(let overrides): roles.updateGateway(overrides)
         case .drainSessions: roles.drainSessions()
         case .endRound(let round): end(round: round)

@@ -101,9 +101,10 @@ package actor FanoutWorker {
     }
 
     /// Passes the current node list to the machine; called by the node's heartbeat.
-    /// - Parameter pins: the shards that an operator moved, with their targets.
-    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:]) {
-        perform(machine.nodesListed(workers: workers, gateways: gateways, pins: pins, nowMs: clock.nowMs()))
+    /// - Parameter movedShards: the shards that an operator moved, with their targets.
+    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID] = [:]) {
+        perform(
+            machine.nodesListed(workers: workers, gateways: gateways, movedShards: movedShards, nowMs: clock.nowMs()))
     }
 
     /// Releases every shard; returns when that is done.

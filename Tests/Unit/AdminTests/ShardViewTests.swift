@@ -16,11 +16,11 @@ import Testing
     }
 
     private func view(
-        owner: NodeID?, wanted: NodeID?, pinned: NodeID? = nil, status: ShardStatus? = nil, lastMs: UInt64 = 10_000,
+        owner: NodeID?, wanted: NodeID?, movedTo: NodeID? = nil, status: ShardStatus? = nil, lastMs: UInt64 = 10_000,
         checkpointMs: UInt64? = nil
     ) -> ShardView {
         ShardView(
-            shard: ShardID(1), owner: owner, wanted: wanted, pinned: pinned, status: status,
+            shard: ShardID(1), owner: owner, wanted: wanted, movedTo: movedTo, status: status,
             lastID: StreamID(ms: lastMs, sequence: 0), checkpoint: checkpointMs.map { StreamID(ms: $0, sequence: 0) })
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(view(owner: nil, wanted: nil).verdict == "no worker")
         #expect(view(owner: nil, wanted: a).verdict == "no owner; a should take it")
         #expect(view(owner: a, wanted: b, status: status(paced: 1)).verdict == "moving to b")
-        #expect(view(owner: a, wanted: a, pinned: b, status: status()).verdict == "moved to b, which is not live")
+        #expect(view(owner: a, wanted: a, movedTo: b, status: status()).verdict == "moved to b, which is not live")
         #expect(view(owner: a, wanted: a).verdict == "starting")
         #expect(
             view(owner: a, wanted: a, status: status(due: 5, readMs: 6_000)).verdict == "behind in reading events")
@@ -36,7 +36,7 @@ import Testing
         #expect(view(owner: a, wanted: a, status: status(due: 4, running: 5)).verdict == "ok")
         #expect(
             view(owner: a, wanted: a, status: status(paced: 3)).verdict == "catching up (rate-limited): 3 to run")
-        #expect(view(owner: a, wanted: a, pinned: a, status: status()).verdict == "ok")
+        #expect(view(owner: a, wanted: a, movedTo: a, status: status()).verdict == "ok")
     }
 
     @Test func theLagIsThatOfTheBetterSource() {

@@ -16,7 +16,7 @@ struct MembershipTests {
     private final class Roles: Sendable {
         struct Calls {
             var workers: [[NodeID]] = []
-            var pins: [[ShardID: NodeID]] = []
+            var movedShards: [[ShardID: NodeID]] = []
             var overrides: [ClusterOverrides] = []
             var drains = 0
         }
@@ -29,10 +29,10 @@ struct MembershipTests {
                     id: id, roles: roles, address: "", adminAddress: "", version: "", startedAtMs: 0,
                     isDraining: isDraining, load: 0)
             }
-            member.updateWorker = { workers, _, pins in
+            member.updateWorker = { workers, _, movedShards in
                 self.calls.withLock {
                     $0.workers.append(workers)
-                    $0.pins.append(pins)
+                    $0.movedShards.append(movedShards)
                 }
             }
             member.updateGateway = { overrides in self.calls.withLock { $0.overrides.append(overrides) } }
@@ -162,7 +162,7 @@ struct MembershipTests {
             #expect(membership.isDrainedByOperator)
             #expect(try await records().map(\.isDraining) == [true])
             #expect(roles.calls.withLock { $0.workers.last } == [])
-            #expect(roles.calls.withLock { $0.pins.last } == [ShardID(2): NodeID("two")])
+            #expect(roles.calls.withLock { $0.movedShards.last } == [ShardID(2): NodeID("two")])
             #expect(roles.calls.withLock { ($0.overrides.count, $0.drains) } == (1, 1))
         }
     }

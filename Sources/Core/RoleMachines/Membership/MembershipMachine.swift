@@ -55,7 +55,7 @@ package struct MembershipMachine: Sendable {
         /// continue meanwhile.
         case removeEntry(CallID, NodeID, payload: [UInt8])
         /// Call `WorkerMachine.nodesListed` of this node's worker.
-        case updateWorker(workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID])
+        case updateWorker(workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID])
         /// Call `GatewayMachine.overridesChanged` of this node's gateway.
         case updateGateway(ClusterOverrides)
         /// An operator drains this node: ask its sessions to reconnect elsewhere. The announcement makes its shards
@@ -258,7 +258,7 @@ package struct MembershipMachine: Sendable {
         let update = Effect.updateWorker(
             workers: nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id),
             gateways: Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)),
-            pins: overrides.pins(nowMs: nowMs))
+            movedShards: overrides.movedShards(nowMs: nowMs))
         let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
         let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs
         return freeing + [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))

@@ -140,15 +140,17 @@ package struct WorkerMachine: Sendable {
     /// Handles a read of the node list.
     /// - Parameters:
     ///   - workers: live workers that do not drain.
-    ///   - pins: shards that an operator moved, with their assigned workers.
+    ///   - movedShards: shards that an operator moved, with their assigned workers.
     package mutating func nodesListed(
-        workers: [NodeID], gateways: Set<NodeID>, pins: [ShardID: NodeID] = [:], nowMs: Int64
+        workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID] = [:], nowMs: Int64
     ) -> [Effect] {
         let (gone, requests) = refresh.gatewaysRead(gateways)
         for gateway in gone { log(.info, "gateway gone", ["gateway": "\(gateway)"]) }
         performRefresh(requests, nowMs: nowMs)
         self.gateways = gateways
-        if !isDraining { performLeases(leases.workersChanged(workers, pins: pins, nowMs: nowMs), nowMs: nowMs) }
+        if !isDraining {
+            performLeases(leases.workersChanged(workers, movedShards: movedShards, nowMs: nowMs), nowMs: nowMs)
+        }
         return takeEffects()
     }
 

@@ -66,7 +66,7 @@ package struct LeaseMachine: Sendable {
     /// Shards that could not be served: how often in a row, and until when they are left alone.
     private var failed: [ShardID: (times: Int, untilMs: Int64)] = [:]
     private var workers: [NodeID] = []
-    private var pins: [ShardID: NodeID] = [:]
+    private var movedShards: [ShardID: NodeID] = [:]
     private var isDraining = false
     private var lastTickMs: Int64 = .min
 
@@ -89,12 +89,12 @@ package struct LeaseMachine: Sendable {
 
     /// - Parameters:
     ///   - workers: live workers that are not draining, this one included unless it drains.
-    ///   - pins: shards that an operator moved, and to whom.
+    ///   - movedShards: shards that an operator moved, and to whom.
     package mutating func workersChanged(
-        _ workers: [NodeID], pins: [ShardID: NodeID] = [:], nowMs: Int64
+        _ workers: [NodeID], movedShards: [ShardID: NodeID] = [:], nowMs: Int64
     ) -> [Action] {
         self.workers = workers.sorted()
-        self.pins = pins
+        self.movedShards = movedShards
         return tick(nowMs: nowMs)
     }
 
@@ -148,7 +148,10 @@ package struct LeaseMachine: Sendable {
     package mutating func tick(nowMs: Int64) -> [Action] {
         var actions: [Action] = []
         let wanted =
-            isDraining ? [] : ShardAssignment.shards(of: me, among: workers, shardCount: shardCount, pins: pins)
+            isDraining
+            ? []
+            : ShardAssignment.shards(
+                of: me, among: workers, shardCount: shardCount, movedShards: movedShards)
         freeMs = [:]
         lastTickMs = nowMs
         failed = failed.filter { wanted.contains($0.key) }

@@ -46,6 +46,7 @@ package struct ClusterOverrides: Sendable, Hashable {
     /// Unique to each state; compared for equality only. 0 if there never was an override, or the broker lost its data.
     package var generation: UInt64 = 0
     package var splits: [OperationReference: Split] = [:]
+    /// The overrides that move a shard, with those that have ended; `movedShards` are those in force.
     package var moves: [ShardID: Move] = [:]
     /// Nodes that hold no shards and no sessions until the override is cleared.
     package var drained: Set<NodeID> = []
@@ -55,7 +56,7 @@ package struct ClusterOverrides: Sendable, Hashable {
     package init() {}
 
     /// Shards that are moved now, with the node that they are moved to.
-    package func pins(nowMs: Int64) -> [ShardID: NodeID] {
+    package func movedShards(nowMs: Int64) -> [ShardID: NodeID] {
         moves.filter { $0.value.isInForce(nowMs: nowMs) }.mapValues(\.node)
     }
 

@@ -17,22 +17,22 @@ package enum ShardAssignment {
         return best?.worker
     }
 
-    /// Returns the owner with an operator's override: `pinned` owns the shard while it is among the workers.
+    /// Returns the owner with an operator's override: `movedTo` owns the shard while it is among the workers.
     package static func owner(
-        of shard: ShardID, among workers: some Sequence<NodeID>, pinned: NodeID?
+        of shard: ShardID, among workers: some Sequence<NodeID>, movedTo: NodeID?
     ) -> NodeID? {
-        if let pinned, workers.contains(pinned) { return pinned }
+        if let movedTo, workers.contains(movedTo) { return movedTo }
         return owner(of: shard, among: workers)
     }
 
     /// Returns all shards that `worker` should own.
-    /// - Parameter pins: shards that an operator moved, with the worker; ignored for a worker that is not alive.
+    /// - Parameter movedShards: shards that an operator moved, with the worker; ignored for a worker that is not alive.
     package static func shards(
-        of worker: NodeID, among workers: [NodeID], shardCount: Int, pins: [ShardID: NodeID] = [:]
+        of worker: NodeID, among workers: [NodeID], shardCount: Int, movedShards: [ShardID: NodeID] = [:]
     ) -> Set<ShardID> {
         Set(
             ShardID.all(count: shardCount).filter {
-                owner(of: $0, among: workers, pinned: pins[$0]) == worker
+                owner(of: $0, among: workers, movedTo: movedShards[$0]) == worker
             })
     }
 

@@ -103,8 +103,8 @@ final class SimulatedWorker: Process {
         SimulatedMembership(self, me, role: .worker) { [unowned self] in
             machine.refresh.shardStatuses
         } perform: { [unowned self] change in
-            guard case .workers(let workers, let gateways, let pins) = change else { return }
-            perform(machine.nodesListed(workers: workers, gateways: gateways, pins: pins, nowMs: nowMs))
+            guard case .workers(let workers, let gateways, let movedShards) = change else { return }
+            perform(machine.nodesListed(workers: workers, gateways: gateways, movedShards: movedShards, nowMs: nowMs))
         }
     }
 

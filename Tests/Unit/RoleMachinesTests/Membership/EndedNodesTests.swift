@@ -65,7 +65,7 @@ import Testing
     }
 
     private func workers(_ names: String...) -> Effect {
-        .updateWorker(workers: names.map { NodeID($0) }, gateways: [], pins: [:])
+        .updateWorker(workers: names.map { NodeID($0) }, gateways: [], movedShards: [:])
     }
 
     @Test func onlyProcessesOfOtherNodesAreChecked() {

@@ -50,7 +50,8 @@ import Testing
         ]
         #expect(
             machine.nodesListed(3, .success(listed), nowMs: 0) == [
-                .updateWorker(workers: ["me", "other"].map { NodeID($0) }, gateways: [NodeID("edge")], pins: [:]),
+                .updateWorker(
+                    workers: ["me", "other"].map { NodeID($0) }, gateways: [NodeID("edge")], movedShards: [:]),
                 .endRound(1), .wait(4, ms: 1_000),
             ])
         #expect(machine.waitEnded(4) == [.readOverrides(5)])
@@ -162,17 +163,17 @@ import Testing
     }
 
     @Test func movesAreInForceUntilTheyEnd() {
-        func pins(nowMs: Int64) -> [ShardID: NodeID]? {
+        func movedShards(nowMs: Int64) -> [ShardID: NodeID]? {
             var machine = machine()
             _ = machine.started()
             _ = machine.overridesRead(1, .success(overrides(1, ["shard:2": "1000 other", "shard:3": "0 me"])))
             _ = machine.announced(2, .success(false))
             let effects = machine.nodesListed(3, .success([record("me")]), nowMs: nowMs)
-            guard case .updateWorker(_, _, let pins)? = effects.first else { return nil }
-            return pins
+            guard case .updateWorker(_, _, let movedShards)? = effects.first else { return nil }
+            return movedShards
         }
-        #expect(pins(nowMs: 999) == [ShardID(2): NodeID("other"), ShardID(3): me])
-        #expect(pins(nowMs: 1_000) == [ShardID(3): me])
+        #expect(movedShards(nowMs: 999) == [ShardID(2): NodeID("other"), ShardID(3): me])
+        #expect(movedShards(nowMs: 1_000) == [ShardID(3): me])
     }
 
     // MARK: Hints and requests

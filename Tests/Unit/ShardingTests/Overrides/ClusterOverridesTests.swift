@@ -24,8 +24,8 @@ import Testing
             overrides.splits[operation]
                 == .init(splits: 4, formerSplits: 1, untilMs: 1_000 + ClusterOverrides.formerSplitsMs, version: 5))
         #expect(overrides.drained == [NodeID("g:1")])
-        #expect(overrides.pins(nowMs: 1_999) == [ShardID(3): NodeID("w 1"), ShardID(4): NodeID("w2")])
-        #expect(overrides.pins(nowMs: 2_000) == [ShardID(3): NodeID("w 1")])
+        #expect(overrides.movedShards(nowMs: 1_999) == [ShardID(3): NodeID("w 1"), ShardID(4): NodeID("w2")])
+        #expect(overrides.movedShards(nowMs: 2_000) == [ShardID(3): NodeID("w 1")])
         #expect(
             ClusterOverrides.move(ShardID(3), to: nil).value == nil
                 && ClusterOverrides.drain(NodeID("g"), false).value == nil)
@@ -66,14 +66,14 @@ import Testing
         for number in 0..<50 {
             let shard = ShardID(number)
             for worker in workers {
-                #expect(ShardAssignment.owner(of: shard, among: workers, pinned: worker) == worker)
+                #expect(ShardAssignment.owner(of: shard, among: workers, movedTo: worker) == worker)
             }
             #expect(
-                ShardAssignment.owner(of: shard, among: workers, pinned: NodeID("gone"))
+                ShardAssignment.owner(of: shard, among: workers, movedTo: NodeID("gone"))
                     == ShardAssignment.owner(of: shard, among: workers))
         }
-        let pins = [ShardID(1): workers[0], ShardID(2): workers[0]]
-        let sets = workers.map { ShardAssignment.shards(of: $0, among: workers, shardCount: 50, pins: pins) }
+        let movedShards = [ShardID(1): workers[0], ShardID(2): workers[0]]
+        let sets = workers.map { ShardAssignment.shards(of: $0, among: workers, shardCount: 50, movedShards: movedShards) }
         #expect(sets.reduce(0) { $0 + $1.count } == 50 && sets[0].isSuperset(of: [ShardID(1), ShardID(2)]))
     }
 
@@ -84,10 +84,10 @@ import Testing
         settings.ttlMs = 5_000
         var machine = LeaseMachine(me: me, shardCount: 1, settings: settings)
         let mine = [ShardID(0): me]
-        #expect(machine.workersChanged([me, other], pins: mine, nowMs: 1_000) == [.acquire(ShardID(0))])
+        #expect(machine.workersChanged([me, other], movedShards: mine, nowMs: 1_000) == [.acquire(ShardID(0))])
         _ = machine.leaseAnswered(ShardID(0), epoch: 7, knownForMs: .max, sentMs: 1_000, nowMs: 1_001)
         #expect(
-            machine.workersChanged([me, other], pins: [ShardID(0): other], nowMs: 1_100)
+            machine.workersChanged([me, other], movedShards: [ShardID(0): other], nowMs: 1_100)
                 == [.release(ShardID(0), epoch: 7)])
     }
 }
