@@ -1,7 +1,7 @@
 /// The versions that nodes of one cluster must agree on.
 package enum ClusterFormat {
-    /// The format of streams and messages, and the rules of shard placement. The first node stores it in Redis; a
-    /// node of another format does not start. Raise it when an older release could not read what a newer one writes,
+    /// The format of streams and messages, and the rules of routing and assignment. The first node stores it in Redis;
+    /// a node of another format does not start. Raise it when an older release could not read what a newer one writes,
     /// or would route a live query to another shard.
     package static let version = 2
     package static let release = "0.1.0"

@@ -73,7 +73,9 @@ import Testing
                     == ShardAssignment.owner(of: shard, among: workers))
         }
         let movedShards = [ShardID(1): workers[0], ShardID(2): workers[0]]
-        let sets = workers.map { ShardAssignment.shards(of: $0, among: workers, shardCount: 50, movedShards: movedShards) }
+        let sets = workers.map {
+            ShardAssignment.shards(of: $0, among: workers, shardCount: 50, movedShards: movedShards)
+        }
         #expect(sets.reduce(0) { $0 + $1.count } == 50 && sets[0].isSuperset(of: [ShardID(1), ShardID(2)]))
     }
 
