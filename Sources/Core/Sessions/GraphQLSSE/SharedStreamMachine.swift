@@ -5,7 +5,7 @@ package import LiveModel
 /// results of operations that other requests start and end. Source: enisdenjo/graphql-sse PROTOCOL.md.
 ///
 /// Texts that come before the stream is open are held, up to `bytesMax`. Results of live queries are not among them:
-/// they wait in the delivery outbox.
+/// they wait in the delivery queue.
 package struct SharedStreamMachine: Sendable {
     package static let tokenHeader = "x-graphql-event-stream-token"
     package static let format = ResultFormat.event

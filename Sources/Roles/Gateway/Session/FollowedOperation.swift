@@ -14,7 +14,7 @@ final class FollowedOperation {
     enum DeliveryStep {
         /// Write the result now.
         case write(SharedResult)
-        /// The result waits in the outbox.
+        /// The result waits in the queue.
         case hold
         /// The client reads too slowly: close the session with a resumable code.
         case close
@@ -46,22 +46,22 @@ final class FollowedOperation {
 
     /// Decides about a delivery.
     /// - Parameters:
-    ///   - outbox: the results that the session has yet to write.
+    ///   - queue: the results that the session has yet to write.
     ///   - unwrittenBytes: bytes accepted by the connection but not yet by the kernel.
     func deliver(
-        _ delivery: SessionDelivery, id: String, into outbox: inout DeliveryOutbox<SharedResult>, unwrittenBytes: Int,
+        _ delivery: SessionDelivery, id: String, into queue: inout DeliveryQueue<SharedResult>, unwrittenBytes: Int,
         _ executor: any SessionRequestExecutor
     ) -> DeliveryStep {
         if isRechecked, let refusal = resolved?.refusal(nowMs: executor.clock.nowMs()) { return .end(refusal) }
         switch delivery {
         case .result(let shared):
-            switch outbox.offer(shared, id: id, bytes: shared.byteCount, unwrittenBytes: unwrittenBytes) {
+            switch queue.offer(shared, id: id, bytes: shared.byteCount, unwrittenBytes: unwrittenBytes) {
             case .write: return .write(shared)
             case .hold: return .hold
             case .close: return .close
             }
         case .failed(let error):
-            outbox.failed(id: id)
+            queue.failed(id: id)
             delta.failed()
             return .fail(error)
         }

@@ -11,7 +11,7 @@ struct LiveOperations {
     let hub: LoopHub
     let executor: any SessionRequestExecutor
     private var followed: [String: FollowedOperation] = [:]
-    private var outbox: DeliveryOutbox<SharedResult>
+    private var results: DeliveryQueue<SharedResult>
     var oneShots: OneShotOperations<Task<Void, Never>>
     private var waiting: WaitingOperations<ResolvedOperation>
 
@@ -21,7 +21,7 @@ struct LiveOperations {
     ) {
         self.hub = hub
         self.executor = executor
-        outbox = DeliveryOutbox(bytesMax: limits.bytesMax)
+        results = DeliveryQueue(bytesMax: limits.bytesMax)
         oneShots = OneShotOperations(runningMax: executesMax ?? limits.executesMax)
         waiting = WaitingOperations(countMax: limits.executesWaitingMax, bytesMax: limits.bytesMax)
     }
@@ -51,7 +51,7 @@ struct LiveOperations {
             let operation = FollowedOperation(
                 resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
             if let former = followed.updateValue(operation, forKey: id) {
-                outbox.ended(id: id)
+                results.ended(id: id)
                 end(former, lingers: true)
             }
             return immediate
@@ -65,12 +65,12 @@ struct LiveOperations {
     mutating func deliver(
         _ delivery: SessionDelivery, id: String, to operation: FollowedOperation, unwrittenBytes: Int
     ) -> FollowedOperation.DeliveryStep {
-        operation.deliver(delivery, id: id, into: &outbox, unwrittenBytes: unwrittenBytes, executor)
+        operation.deliver(delivery, id: id, into: &results, unwrittenBytes: unwrittenBytes, executor)
     }
 
     /// Returns the result to write next, if the connection keeps up.
     mutating func next(unwrittenBytes: Int) -> (id: String, result: SharedResult)? {
-        guard let (id, result) = outbox.next(unwrittenBytes: unwrittenBytes) else { return nil }
+        guard let (id, result) = results.next(unwrittenBytes: unwrittenBytes) else { return nil }
         return (id, result)
     }
 
@@ -105,7 +105,7 @@ struct LiveOperations {
     mutating func stop(_ id: String, lingers: Bool = true) -> Bool {
         waiting.giveUp(id)
         oneShots.giveUp(id)
-        outbox.ended(id: id)
+        results.ended(id: id)
         guard let operation = followed.removeValue(forKey: id) else { return false }
         end(operation, lingers: lingers)
         return true
@@ -115,7 +115,7 @@ struct LiveOperations {
     mutating func stopAll() {
         for operation in followed.values { end(operation, lingers: true) }
         followed = [:]
-        outbox.removeAll()
+        results.removeAll()
         waiting.removeAll()
         for task in oneShots.giveUpAll() { task.cancel() }
     }

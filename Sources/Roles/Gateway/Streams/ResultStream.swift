@@ -14,13 +14,13 @@ package final class ResultStream: LiveSession {
     private let format: StreamFormat
     private var operation: FollowedOperation?
     private var timers = SessionTimers()
-    private var outbox: DeliveryOutbox<SharedResult>
+    private var results: DeliveryQueue<SharedResult>
     private var isOver = false
 
     private init(_ session: HTTPSession, as format: StreamFormat, bytesMax: Int) {
         self.session = session
         self.format = format
-        self.outbox = DeliveryOutbox(bytesMax: bytesMax)
+        self.results = DeliveryQueue(bytesMax: bytesMax)
     }
 
     private var exchange: HTTPExchange { session.exchange }
@@ -82,7 +82,7 @@ package final class ResultStream: LiveSession {
     package func deliver(_ delivery: SessionDelivery, id: String) {
         guard let operation else { return }
         switch operation.deliver(
-            delivery, id: "", into: &outbox, unwrittenBytes: exchange.pendingBytes, session.executor)
+            delivery, id: "", into: &results, unwrittenBytes: exchange.pendingBytes, session.executor)
         {
         case .write(let shared): write(shared)
         case .hold: break
@@ -93,7 +93,7 @@ package final class ResultStream: LiveSession {
     }
 
     private func drained() {
-        while let (_, shared) = outbox.next(unwrittenBytes: exchange.pendingBytes) { write(shared) }
+        while let (_, shared) = results.next(unwrittenBytes: exchange.pendingBytes) { write(shared) }
     }
 
     private func write(_ shared: SharedResult) {
@@ -128,7 +128,7 @@ package final class ResultStream: LiveSession {
         let lingers = session.permit.end()
         if let operation { hub.unsubscribe(operation.handle, lingers: lingers) }
         operation = nil
-        outbox.removeAll()
+        results.removeAll()
     }
 
     package var protocolName: String {

@@ -35,8 +35,8 @@ extension ControlMessage {
 }
 
 extension Hub.Update {
-    /// Returns the update as a session with this mistake hands it to its outbox; nil if it drops the update.
-    /// - Parameter pending: the number of results that the outbox holds.
+    /// Returns the update as a session with this mistake hands it to its delivery queue; nil if it drops the update.
+    /// - Parameter pending: the number of results that the queue holds.
     func tampered(by sabotage: Sabotage?, pending: Int) -> Hub.Update? {
         guard sabotage == .oldestPendingWins, pending > 0, case .result = self else { return self }
         return nil

@@ -17,7 +17,7 @@ final class Connection {
     let reportsTimerRuns: Bool
     private let timeline: Timeline
     var handle: Hub.Handle?
-    private var outbox = DeliveryOutbox<LiveResult>(bytesMax: World.sessionBytesMax)
+    private var results = DeliveryQueue<LiveResult>(bytesMax: World.sessionBytesMax)
     private(set) var unwrittenBytes = 0
     private var arrivalMs: Int64 = 0
     private(set) var cutUntilMs: Int64 = 0
@@ -41,7 +41,7 @@ final class Connection {
         (client.number, number) < (other.client.number, other.number)
     }
 
-    var pendingCount: Int { outbox.count }
+    var pendingCount: Int { results.count }
 
     /// Drops all data for this time; neither side notices.
     func cut(ms: Int64) { cutUntilMs = timeline.nowMs + ms }
@@ -53,13 +53,13 @@ final class Connection {
     func deliver(_ update: Hub.Update) {
         guard !isOver else { return }
         silentSinceMs = nil
-        switch update.tampered(by: gateway.world.sabotage, pending: outbox.count) {
+        switch update.tampered(by: gateway.world.sabotage, pending: results.count) {
         case nil: break
         case .failed:
-            outbox.failed(id: "1")
+            results.failed(id: "1")
             transmit { client, connection in client.failed(through: connection) }
         case .result(let result):
-            switch outbox.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
+            switch results.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
             case .write: write(result)
             case .hold: break
             case .close: gateway.close(self)
@@ -73,7 +73,7 @@ final class Connection {
             unwrittenBytes -= result.answer.body.count
             client.receive(result, through: connection)
             gateway.later(0) { [self] in
-                while let next = outbox.next(unwrittenBytes: unwrittenBytes) { write(next.item) }
+                while let next = results.next(unwrittenBytes: unwrittenBytes) { write(next.item) }
             }
         }
     }
@@ -82,7 +82,7 @@ final class Connection {
     func end() {
         guard !isOver else { return }
         isOver = true
-        outbox.removeAll()
+        results.removeAll()
         transmit { client, connection in client.connectionLost(connection) }
     }
 

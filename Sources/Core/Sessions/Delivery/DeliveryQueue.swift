@@ -5,7 +5,7 @@ package import LiveModel
 ///
 /// While the socket keeps up, nothing is stored here. For a session that does not read, pending results are held by
 /// reference to the shared bytes; it is to be closed once they and its unwritten bytes exceed `bytesMax`.
-package struct DeliveryOutbox<Pending> {
+package struct DeliveryQueue<Pending> {
     package enum Decision: Sendable, Hashable {
         /// Write it now.
         case write
@@ -46,7 +46,7 @@ package struct DeliveryOutbox<Pending> {
     package mutating func ended(id: String) { drop(id) }
 
     /// The session ended: nothing is written any more.
-    package mutating func removeAll() { self = DeliveryOutbox(bytesMax: bytesMax) }
+    package mutating func removeAll() { self = DeliveryQueue(bytesMax: bytesMax) }
 
     private mutating func drop(_ id: String) {
         guard let dropped = pending.removeValue(forKey: id) else { return }
