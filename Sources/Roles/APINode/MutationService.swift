@@ -52,19 +52,34 @@ package final class MutationService: Sendable {
         let startNs = MonotonicClock.nowNs()
         let reference = resolved.operation.reference
         let served = catalogs.begin()
-        defer { catalogs.ended(served) }
         let targets = targets(of: reference, served)
-        let outcome = try await executor.run(
-            resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
-            envelope: .init(
-                eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
-                loadedDeployment: targets.loadedDeployment))
-        if let event = outcome.event {
-            logger.debug("mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(reference)"])
-            publisher.publish(.init(row: event, mutation: reference, targets: targets))
+        let course = MutationCourse(of: reference, targets: targets, begunUnder: served.loadedDeployment)
+        let outcome: MutationExecutor.Outcome
+        do throws(RequestError) {
+            outcome = try await executor.run(
+                resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
+                envelope: .init(
+                    eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
+                    loadedDeployment: targets.loadedDeployment))
+        } catch {
+            perform(course.ended(committed: nil), served, traceID: traceID)
+            throw error
         }
+        perform(course.ended(committed: outcome.event), served, traceID: traceID)
         metrics.duration.recordNanoseconds(Int64(MonotonicClock.nowNs() - startNs))
         return outcome
+    }
+
+    private func perform(_ steps: [MutationCourse.Step], _ served: ServedCatalogs.Snapshot, traceID: String) {
+        for step in steps {
+            switch step {
+            case .publish(let event):
+                logger.debug(
+                    "mutation committed", metadata: ["trace": "\(traceID)", "operation": "\(event.mutation)"])
+                publisher.publish(event)
+            case .end: catalogs.ended(served)
+            }
+        }
     }
 
     private func targets(of mutation: OperationReference, _ served: ServedCatalogs.Snapshot) -> RefreshTargets {

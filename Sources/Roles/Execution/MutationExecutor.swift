@@ -11,8 +11,7 @@ package final class MutationExecutor: Sendable {
         package let body: [UInt8]
         /// Errors of single fields; the other fields were committed.
         package var errors: [RequestError]
-        /// The row now in the outbox; nil if nothing was committed, or nothing could be refreshed by the catalogs of
-        /// this node.
+        /// The event's row, as committed; nil if nothing was.
         package let event: OutboxRow?
         /// The error of the first failed field, when nothing was committed; nil otherwise.
         package var failure: RequestError?
@@ -111,7 +110,7 @@ package final class MutationExecutor: Sendable {
         let fields = zip(call.steps, results).map { step, result in
             (step.responseKey, Self.value(of: step, result))
         }
-        return Outcome(body: Self.object(fields), errors: [], event: row.isForLaterDeployments ? nil : row)
+        return Outcome(body: Self.object(fields), errors: [], event: row)
     }
 
     /// Returns an outcome with every field null and an error for each: the failing field's own, "(rolled back)" for
@@ -184,7 +183,7 @@ package final class MutationExecutor: Sendable {
         if progress.isKept {
             let (row, insertion) = draft.row(keysWritten: progress.keysWritten)
             _ = try await session.execute(insertion.statement, insertion.parameters)
-            if !row.isForLaterDeployments { event = row }
+            event = row
         }
         try await session.commit()
         return progress.outcome(event: event)

@@ -24,7 +24,7 @@ package struct PublisherMachine: Sendable {
     }
 
     /// A committed event and the targets that were chosen before its commit.
-    package struct Committed: Sendable {
+    package struct Committed: Sendable, Hashable {
         package let row: OutboxRow
         package let mutation: OperationReference
         package let targets: RefreshTargets

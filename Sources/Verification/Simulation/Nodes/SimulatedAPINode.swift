@@ -82,36 +82,42 @@ final class SimulatedAPINode: Process {
         let targets = RefreshTargets(
             of: mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
-        precondition(targets.loadedDeployment == loadedDeployment, "a mutation began under other catalogs")
+        let course = MutationCourse(of: mutation, targets: targets, begunUnder: loadedDeployment)
         let row = OutboxRow(event, shards: targets.shards)
-        let committed = PublisherMachine.Committed(row: row, mutation: mutation, targets: targets)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
-        if delayMs == 0 { return commit(committed, entity, begunMs: begunMs, acknowledged) }
-        later(delayMs) { [self] in commit(committed, entity, begunMs: begunMs, acknowledged) }
+        if delayMs == 0 { return commit(row, of: course, entity, begunMs: begunMs, acknowledged) }
+        later(delayMs) { [self] in commit(row, of: course, entity, begunMs: begunMs, acknowledged) }
     }
 
     private func commit(
-        _ committed: PublisherMachine.Committed, _ entity: String, begunMs: Int64,
+        _ row: OutboxRow, of course: MutationCourse, _ entity: String, begunMs: Int64,
         _ acknowledged: @escaping (String) -> Void
     ) {
-        let row = committed.row
         let isForgotten = world.sabotage == .laterDeploymentsForgotten
-        if world.sabotage == .publishBeforeCommit { perform(publisher.committed(committed)) }
+        if world.sabotage == .publishBeforeCommit {
+            perform(publisher.committed(.init(row: row, mutation: course.mutation, targets: course.targets)))
+        }
         if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
         statement {
             $0.commit(
                 entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs),
-                loadedDeployment: isForgotten ? .max : committed.targets.loadedDeployment)
+                loadedDeployment: isForgotten ? .max : course.targets.loadedDeployment)
         } then: { [self] outcome in
-            deployments.mutationEnded(committed.targets.loadedDeployment)
-            // Without an answer it may have committed; then the sweepers publish the row.
-            guard case .done = outcome else { return }
+            guard case .done = outcome else { return perform(course.ended(committed: nil)) }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
-            if world.sabotage != .publishBeforeCommit, !row.isForLaterDeployments {
-                perform(publisher.committed(committed))
-            }
+            perform(course.ended(committed: row))
             if world.sabotage != .acknowledgeBeforeCommit { acknowledged(row.id) }
+        }
+    }
+
+    private func perform(_ steps: [MutationCourse.Step]) {
+        for step in steps {
+            switch step {
+            case .publish(let event):
+                if world.sabotage != .publishBeforeCommit { perform(publisher.committed(event)) }
+            case .end(let loadedDeployment): deployments.mutationEnded(loadedDeployment)
+            }
         }
     }
 

@@ -1,0 +1,31 @@
+import LiveModel
+import Testing
+
+@testable import RoleMachines
+
+@Suite struct MutationCourseTests {
+    private let targets = PublisherFixture.targets(of: PublisherFixture.mutation, rules: .init(loadedDeployment: 2))
+
+    private var course: MutationCourse {
+        MutationCourse(of: PublisherFixture.mutation, targets: targets, begunUnder: 2)
+    }
+
+    private func row(_ shards: [ShardID]) -> OutboxRow { OutboxRow(id: "e", shards: shards, event: []) }
+
+    @Test func committedMutationEndsAfterThePublisherHasItsEvent() {
+        let row = row(targets.shards)
+        #expect(
+            course.ended(committed: row) == [
+                .publish(.init(row: row, mutation: PublisherFixture.mutation, targets: targets)),
+                .end(loadedDeployment: 2),
+            ])
+    }
+
+    @Test func rowForLaterDeploymentsIsLeftToTheSweepers() {
+        #expect(course.ended(committed: row([])) == [.end(loadedDeployment: 2)])
+    }
+
+    @Test func mutationThatMayNotHaveCommittedEnds() {
+        #expect(course.ended(committed: nil) == [.end(loadedDeployment: 2)])
+    }
+}
