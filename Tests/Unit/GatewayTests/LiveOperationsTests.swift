@@ -79,7 +79,7 @@ import Testing
         return LiveOperations(hub: hub, executor: executor, limits: limits)
     }
 
-    private func text(_ step: FollowedOperation.DeliveryStep) -> String {
+    private func text(_ step: DeliveryDecision<SharedResult>) -> String {
         switch step {
         case .write(let shared): "write \(String(decoding: shared.result.answer.body, as: UTF8.self))"
         case .hold: "hold"

@@ -1,12 +1,12 @@
 package import LiveModel
 
-/// The results that one session has yet to write: at most one per subscription; the newest wins. Decides about every
-/// update of a session's subscriptions, for the sessions of the gateway and of the simulator.
+/// The results that one session has yet to write: at most one per subscription; the newest wins. With it, the sessions
+/// of the gateway and of the simulator decide about every update (`DeliveryDecision`).
 ///
 /// While the socket keeps up, nothing is stored here. For a session that does not read, pending results are held by
 /// reference to the shared bytes; it is to be closed once they and its unwritten bytes exceed `bytesMax`.
 package struct DeliveryQueue<Pending> {
-    package enum Decision: Sendable, Hashable {
+    package enum Offer: Sendable, Hashable {
         /// Write it now.
         case write
         /// Kept; an earlier pending result of this subscription is dropped.
@@ -30,7 +30,7 @@ package struct DeliveryQueue<Pending> {
     /// - Parameters:
     ///   - bytes: the size of `item`.
     ///   - unwrittenBytes: bytes accepted by the socket's owner but not yet by the kernel.
-    package mutating func offer(_ item: Pending, id: String, bytes: Int, unwrittenBytes: Int) -> Decision {
+    package mutating func offer(_ item: Pending, id: String, bytes: Int, unwrittenBytes: Int) -> Offer {
         if unwrittenBytes == 0, pending.isEmpty { return .write }
         let replaced = pending[id]?.bytes ?? 0
         if unwrittenBytes + pendingBytes - replaced + bytes > bytesMax { return .close }

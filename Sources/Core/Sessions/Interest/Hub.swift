@@ -8,11 +8,8 @@ package import LiveModel
 package struct Hub: Sendable {
     package typealias Handle = SubscriptionTable.Handle
 
-    /// What a session sends to its client.
-    package enum Update: Sendable {
-        case result(LiveResult)
-        case failed(RequestError)
-    }
+    /// An update that a session sends to its client.
+    package typealias Update = SubscriptionUpdate<LiveResult>
 
     private var table = SubscriptionTable()
 

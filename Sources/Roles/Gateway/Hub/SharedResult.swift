@@ -233,11 +233,8 @@ struct RecentResults {
     }
 }
 
-/// What a hub delivers to a session.
-package enum SessionDelivery {
-    case result(SharedResult)
-    case failed(RequestError)
-}
+/// An update that a hub delivers to a session.
+package typealias SessionDelivery = SubscriptionUpdate<SharedResult>
 
 /// The receiver of a client's subscriptions. Everything happens on one event loop.
 package protocol LiveSession: AnyObject {

@@ -10,20 +10,6 @@ import Sessions
 ///
 /// A class, because it is looked up for each delivery and copying a struct would retain all that it holds.
 final class FollowedOperation {
-    /// What the session is to do about a delivery.
-    enum DeliveryStep {
-        /// Write the result now.
-        case write(SharedResult)
-        /// The result waits in the queue.
-        case hold
-        /// The client reads too slowly: close the session with a resumable code.
-        case close
-        /// Report the error of one refresh; the operation continues.
-        case fail(RequestError)
-        /// Stop the operation and report why: its authorization has ended.
-        case end(RequestError)
-    }
-
     let handle: LoopHub.Handle
     /// The resolved operation, kept if its authorization depends on the time or the session's token can change.
     var resolved: ResolvedOperation?
@@ -51,20 +37,12 @@ final class FollowedOperation {
     func deliver(
         _ delivery: SessionDelivery, id: String, into queue: inout DeliveryQueue<SharedResult>, unwrittenBytes: Int,
         _ executor: any SessionRequestExecutor
-    ) -> DeliveryStep {
-        if isRechecked, let refusal = resolved?.refusal(nowMs: executor.clock.nowMs()) { return .end(refusal) }
-        switch delivery {
-        case .result(let shared):
-            switch queue.offer(shared, id: id, bytes: shared.byteCount, unwrittenBytes: unwrittenBytes) {
-            case .write: return .write(shared)
-            case .hold: return .hold
-            case .close: return .close
-            }
-        case .failed(let error):
-            queue.failed(id: id)
-            delta.failed()
-            return .fail(error)
-        }
+    ) -> DeliveryDecision<SharedResult> {
+        let refusal = isRechecked ? resolved?.refusal(nowMs: executor.clock.nowMs()) : nil
+        let decision = queue.decide(
+            delivery, id: id, byteCount: \.byteCount, unwrittenBytes: unwrittenBytes, refusal: refusal)
+        if case .fail = decision { delta.failed() }
+        return decision
     }
 
     /// Notes that the client gets this result.

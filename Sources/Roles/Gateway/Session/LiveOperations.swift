@@ -64,7 +64,7 @@ struct LiveOperations {
     /// Decides about a delivery to a followed operation.
     mutating func deliver(
         _ delivery: SessionDelivery, id: String, to operation: FollowedOperation, unwrittenBytes: Int
-    ) -> FollowedOperation.DeliveryStep {
+    ) -> DeliveryDecision<SharedResult> {
         operation.deliver(delivery, id: id, into: &results, unwrittenBytes: unwrittenBytes, executor)
     }
 

@@ -53,17 +53,15 @@ final class Connection {
     func deliver(_ update: Hub.Update) {
         guard !isOver else { return }
         silentSinceMs = nil
-        switch update.tampered(by: gateway.world.sabotage, pending: results.count) {
-        case nil: break
-        case .failed:
-            results.failed(id: "1")
-            transmit { client, connection in client.failed(through: connection) }
-        case .result(let result):
-            switch results.offer(result, id: "1", bytes: result.answer.body.count, unwrittenBytes: unwrittenBytes) {
-            case .write: write(result)
-            case .hold: break
-            case .close: gateway.close(self)
-            }
+        guard let update = update.tampered(by: gateway.world.sabotage, pending: results.count) else { return }
+        switch results.decide(
+            update, id: "1", byteCount: { $0.answer.body.count }, unwrittenBytes: unwrittenBytes)
+        {
+        case .write(let result): write(result)
+        case .hold: break
+        case .close: gateway.close(self)
+        case .fail: transmit { client, connection in client.failed(through: connection) }
+        case .end(let refusal): preconditionFailure("no simulated query reads the time, but: \(refusal)")
         }
     }
 
