@@ -372,6 +372,7 @@ let package = Package(
         tests(.unit, "PostgresMachinesTests", ["Clocks", "Postgres", "SeededRandom", deque]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests(.unit, "StreamsTests", ["LiveModel", "SeededRandom", "Streams"]),
+        tests(.unit, "BrokerMachinesTests", ["Broker", "LiveModel", "Streams"]),
         tests(
             .contract, "BrokerTests",
             ["Broker", "InMemoryBroker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),

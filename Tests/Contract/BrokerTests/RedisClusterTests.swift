@@ -1,5 +1,6 @@
 import Glibc
 import LiveModel
+import Logging
 import TestSupport
 import Testing
 
@@ -184,5 +185,29 @@ struct RedisClusterTests {
             await errorCode {
                 _ = try cluster.broker("db") { $0.database = 1 }
             } == .misconfigured)
+    }
+
+    @Test("slots of keys are those of the server", arguments: ["", "foo", "{foo}bar", "{}foo", "{fr:shard:3}:events"])
+    func slots(_ key: String) throws {
+        let server = try TestCluster.shared.get().nodes[0]
+        #expect(try server.command("CLUSTER", "KEYSLOT", key).integer == hashSlot(of: key))
+    }
+
+    @Test("a redirected reader follows the redirection without waiting for the next map")
+    func refusedReader() throws {
+        func endpoint(_ host: String, _ port: Int) -> RedisConfiguration.Endpoint { .tcp(host: host, port: port) }
+        let asked = endpoint("10.0.0.9", 7009)
+        let configuration = RedisConfiguration(endpoint: asked)
+        let map = try ClusterMap(configuration, seeds: [asked], name: "test", logger: Logger(label: "test"))
+        let resolver = SlotEndpoint(slot: 7, configuration: configuration, map: map)
+        let (source, target) = (endpoint("a", 1), endpoint("b", 2))
+        map.moved(7, to: source)
+        let version = resolver.version
+        for message in ["ASK 7 b:2", "TRYAGAIN Multiple keys", "no answer", "MOVED 7"] {
+            resolver.refused(RedisFailure(message: message), by: source)
+            #expect(resolver.isCurrent(source) && resolver.version == version, "\(message)")
+        }
+        resolver.refused(RedisFailure(message: "MOVED 7 b:2"), by: source)
+        #expect(resolver.isCurrent(target) && resolver.version > version)
     }
 }

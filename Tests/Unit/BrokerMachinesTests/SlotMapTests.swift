@@ -1,4 +1,3 @@
-import Logging
 import Testing
 
 @testable import Broker
@@ -6,7 +5,6 @@ import Streams
 
 @Suite("Redis Cluster: slots and redirections")
 struct SlotMapTests {
-    private typealias Endpoint = RedisConfiguration.Endpoint
     private let asked = RedisConfiguration.Endpoint.tcp(host: "10.0.0.9", port: 7009)
 
     private func node(_ host: String?, _ port: Int) -> RedisValue {
@@ -17,17 +15,15 @@ struct SlotMapTests {
         .array([.integer(Int64(first)), .integer(Int64(last))] + nodes)
     }
 
-    /// Values from the cluster specification and from `CLUSTER KEYSLOT` of a server.
+    /// Values from the cluster specification and from `CLUSTER KEYSLOT` of a server (`RedisClusterTests`).
     @Test(
         "slots of keys",
         arguments: [
             ("123456789", 0x31C3), ("foo", 12182), ("{foo}bar", 12182), ("", 0), ("{}foo", 9500),
             ("{user1000}.following", 3443), ("{fr:shard:3}:events", 15192),
         ])
-    func slots(_ key: String, _ slot: Int) throws {
+    func slots(_ key: String, _ slot: Int) {
         #expect(hashSlot(of: key) == slot % SlotMap.slotCount)
-        let server = try TestCluster.shared.get().nodes[0]
-        #expect(try server.command("CLUSTER", "KEYSLOT", key).integer == hashSlot(of: key))
     }
 
     @Test("a map of ranges, with the asked node's own address left out")
@@ -55,22 +51,6 @@ struct SlotMapTests {
             .array([range(0, 4, node("a", 0))]), .array([range(0, 4, .null)]), .array([.array([.integer(0)])]),
         ]
         for reply in bad { #expect(SlotMap(reply, asked: asked) == nil, "\(reply)") }
-    }
-
-    @Test("a redirected reader follows the redirection without waiting for the next map")
-    func refusedReader() throws {
-        let configuration = RedisConfiguration(endpoint: asked)
-        let map = try ClusterMap(configuration, seeds: [asked], name: "test", logger: Logger(label: "test"))
-        let resolver = SlotEndpoint(slot: 7, configuration: configuration, map: map)
-        let (source, target) = (Endpoint.tcp(host: "a", port: 1), Endpoint.tcp(host: "b", port: 2))
-        map.moved(7, to: source)
-        let version = resolver.version
-        for message in ["ASK 7 b:2", "TRYAGAIN Multiple keys", "no answer", "MOVED 7"] {
-            resolver.refused(RedisFailure(message: message), by: source)
-            #expect(resolver.isCurrent(source) && resolver.version == version, "\(message)")
-        }
-        resolver.refused(RedisFailure(message: "MOVED 7 b:2"), by: source)
-        #expect(resolver.isCurrent(target) && resolver.version > version)
     }
 
     @Test("redirections")
