@@ -36,11 +36,8 @@ package struct RuleIndex: Sendable {
     package mutating func insert(_ slot: Int32, rules: QueryRules) {
         precondition(self.rules[slot] == nil, "slot \(slot) is in the index already")
         for trigger in rules.triggers {
-            if triggers[trigger.id] == nil {
-                triggers[trigger.id] = TriggerIndex(trigger)
-                triggersOfMutation[trigger.mutation, default: []].append(trigger.id)
-            }
-            triggers[trigger.id]?.insert(slot, request: rules.request)
+            if triggers[trigger.id] == nil { triggersOfMutation[trigger.mutation, default: []].append(trigger.id) }
+            triggers[trigger.id, default: TriggerIndex(trigger)].insert(slot, request: rules.request)
         }
         for key in rules.lookupKeys { lookups.insert(slot, under: key) }
         self.rules[slot] = rules
@@ -49,6 +46,7 @@ package struct RuleIndex: Sendable {
     package mutating func remove(_ slot: Int32) {
         guard let rules = rules.removeValue(forKey: slot) else { return }
         for trigger in rules.triggers {
+            // Absent if no event can concern a live query of this trigger (`TriggerIndex.insert`).
             triggers[trigger.id]?.remove(slot)
             if triggers[trigger.id]?.isEmpty == true {
                 triggers[trigger.id] = nil
@@ -69,15 +67,25 @@ package struct RuleIndex: Sendable {
         if let ids = triggersOfMutation[event.operation] {
             let mutation = event.conditionValue
             for id in ids {
+                guard let trigger = triggers[id] else {
+                    preconditionFailure("trigger \(id) is listed under \(event.operation) but has no index")
+                }
                 var errors = 0
-                triggers[id]?.match(
-                    event, mutation: mutation, request: { rules[$0]?.request ?? .null },
+                trigger.match(
+                    event, mutation: mutation, request: { request(of: $0, for: id) },
                     found: { causes[$0, default: []].insert(.trigger) }, errors: &errors)
                 if errors > 0 { conditionErrors[id] = errors }
             }
         }
         let live = causes.map { (slot: $0.key, causes: $0.value) }.sorted { $0.slot < $1.slot }
         return Matches(live: live, conditionErrors: conditionErrors)
+    }
+
+    private func request(of slot: Int32, for trigger: Trigger.ID) -> Value {
+        guard let rules = rules[slot] else {
+            preconditionFailure("slot \(slot) is indexed under trigger \(trigger) but has no rules")
+        }
+        return rules.request
     }
 
     /// Whether `event` concerns a live query that is in no index; used to check results against older events.

@@ -82,6 +82,18 @@ import Testing
         #expect(matches.conditionErrors == [trigger.id: 1])
     }
 
+    @Test func liveQueriesThatCanNeverMatchLeaveTheIndexInAnyOrder() throws {
+        let trigger = try RefreshFixture.trigger("request.auth.uid == 'a' && mutation.variables.x == 1")
+        var index = RuleIndex()
+        for slot in Int32(1)...2 { index.insert(slot, rules: RefreshFixture.rules([trigger], auth: ["uid": "b"])) }
+        for slot in Int32(1)...2 {
+            #expect(matched(index, RefreshFixture.event("M", ["x": 1])).isEmpty)
+            index.remove(slot)
+        }
+        index.insert(3, rules: RefreshFixture.rules([trigger], auth: ["uid": "a"]))
+        #expect(matched(index, RefreshFixture.event("M", ["x": 1])) == [3])
+    }
+
     @Test func theResidueIsEvaluatedForTheCandidatesOfTheJoin() throws {
         let trigger = try RefreshFixture.trigger(
             "request.variables.genre == mutation.variables.genre && request.variables.year <= mutation.variables.year")
