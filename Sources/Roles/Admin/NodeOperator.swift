@@ -101,7 +101,7 @@ package struct NodeOperator: Sendable {
             sessions.recheckIdentities()
             return "\(subject) is revoked" + (untilMs.map { " until \(UTCTime.text(epochMs: $0))" } ?? "")
         case .clearRevocation(let subject):
-            try await revocations.takeBack(subject)
+            try await revocations.lift(subject)
             return "\(subject) is no longer revoked"
         }
     }

@@ -86,7 +86,7 @@ package final class RevocationList: Sendable {
     }
 
     /// - Throws: `.notFound`, `.unavailable`.
-    package func takeBack(_ subject: RevocationSubject) async throws(RequestError) {
+    package func lift(_ subject: RevocationSubject) async throws(RequestError) {
         try await refreshed()
         guard current.entries[subject] != nil else {
             throw RequestError(.notFound, "\(subject) is not revoked")

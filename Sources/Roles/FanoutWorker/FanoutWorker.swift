@@ -134,7 +134,7 @@ package actor FanoutWorker {
     }
 
     private func timeReached(_ deadlineMs: Int64) {
-        guard let nowMs = alarm.rang(deadlineMs, nowMs: clock.nowMs()) else { return }
+        guard let nowMs = alarm.fired(deadlineMs, nowMs: clock.nowMs()) else { return }
         perform(machine.timeReached(nowMs: nowMs))
     }
 

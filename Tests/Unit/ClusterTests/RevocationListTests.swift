@@ -43,10 +43,10 @@ struct RevocationListTests {
         #expect(try await two.refresh())
         #expect(isRevoked("ann", in: two))
         #expect(try await two.refresh() == false)
-        try await two.takeBack(.uid("ann"))
+        try await two.lift(.uid("ann"))
         #expect(try await one.refresh())
         #expect(!isRevoked("ann", in: one))
-        let error = await #expect(throws: RequestError.self) { try await one.takeBack(.uid("ann")) }
+        let error = await #expect(throws: RequestError.self) { try await one.lift(.uid("ann")) }
         #expect(error?.code == .notFound)
     }
 
@@ -62,7 +62,7 @@ struct RevocationListTests {
         }
         #expect(refused?.code == .unavailable)
         broker.setAvailable(true)
-        try await one.takeBack(.uid("ann"))
+        try await one.lift(.uid("ann"))
         try await one.revoke(.uid("bob"), forMs: nil, sparesLaterTokens: false)
         #expect(try await two.refresh())
         #expect(!isRevoked("ann", in: two) && isRevoked("bob", in: two))

@@ -93,7 +93,7 @@ struct SettingsLoadTests {
                 == expected)
     }
 
-    @Test("all mistakes are reported together, each with its place")
+    @Test("all mistakes are reported together, each with its origin")
     func allTogether() {
         let file = """
             # comment
@@ -320,7 +320,7 @@ struct SecretFilesTests {
     {
         try SecretFiles.resolved(environment) { path throws(SettingsError) in
             guard let text = files[path] else {
-                throw SettingsError(problems: [.init(place: path, message: "cannot be read")])
+                throw SettingsError(problems: [.init(origin: path, message: "cannot be read")])
             }
             return text
         }

@@ -19,10 +19,10 @@ enum SecretFiles {
         for key in SettingTable.keys where key.secret {
             let variable = key.environmentName + suffix
             guard let path = result.removeValue(forKey: variable), !path.isEmpty else { continue }
-            let place = "environment \(variable)"
+            let origin = "environment \(variable)"
             if let text = environment[key.environmentName], !text.isEmpty {
                 problems.append(
-                    .init(place: place, message: "\(key.environmentName) is set as well; set only one of them"))
+                    .init(origin: origin, message: "\(key.environmentName) is set as well; set only one of them"))
                 continue
             }
             do throws(SettingsError) {
@@ -31,12 +31,12 @@ enum SecretFiles {
                 let secret = String(text.reversed().drop { $0.isNewline }.reversed())
                 if secret.isEmpty || text.utf8.count > bytesMax {
                     let what = secret.isEmpty ? "is empty" : "is longer than \(bytesMax) bytes"
-                    problems.append(.init(place: place, message: "\(path) \(what)"))
+                    problems.append(.init(origin: origin, message: "\(path) \(what)"))
                 } else {
                     result[key.environmentName] = secret
                 }
             } catch {
-                problems += error.problems.map { .init(place: place, message: "\($0.place) \($0.message)") }
+                problems += error.problems.map { .init(origin: origin, message: "\($0.origin) \($0.message)") }
             }
         }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }

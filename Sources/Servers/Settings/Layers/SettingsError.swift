@@ -3,10 +3,10 @@ package struct SettingsError: Error, CustomStringConvertible {
     package struct Problem: Hashable, Sendable, CustomStringConvertible {
         /// Origin of the value: `freshet.yaml:12`, `environment FRESHET_HTTP_PORT`, `--set http.port`; empty for a
         /// contradiction between several settings.
-        package let place: String
+        package let origin: String
         package let message: String
 
-        package var description: String { place.isEmpty ? message : "\(place): \(message)" }
+        package var description: String { origin.isEmpty ? message : "\(origin): \(message)" }
     }
 
     package let problems: [Problem]

@@ -17,7 +17,7 @@ struct SettingsFile {
     init(name: String, text: String) {
         self.name = name
         guard text.utf8.count <= Self.bytesMax else {
-            problems.append(.init(place: name, message: "is longer than \(Self.bytesMax) bytes"))
+            problems.append(.init(origin: name, message: "is longer than \(Self.bytesMax) bytes"))
             return
         }
         do {
@@ -30,7 +30,7 @@ struct SettingsFile {
         } catch let error as YamlError {
             report(error)
         } catch {
-            problems.append(.init(place: name, message: "is not YAML"))
+            problems.append(.init(origin: name, message: "is not YAML"))
         }
     }
 
@@ -90,7 +90,7 @@ struct SettingsFile {
     }
 
     private mutating func report(_ mark: Mark?, _ message: String) {
-        problems.append(.init(place: mark.map { "\(name):\($0.line)" } ?? name, message: message))
+        problems.append(.init(origin: mark.map { "\(name):\($0.line)" } ?? name, message: message))
     }
 
     /// Reduces the YAML parser's error to one line.
@@ -102,9 +102,9 @@ struct SettingsFile {
         case .duplicatedKeysInMapping(let duplicates, let context):
             report(context.mark, "set a second time: \(duplicates.sorted().joined(separator: ", "))")
         case .reader(let problem, _, _, _):
-            problems.append(.init(place: name, message: "not YAML: \(problem)"))
+            problems.append(.init(origin: name, message: "not YAML: \(problem)"))
         default:
-            problems.append(.init(place: name, message: "is not YAML"))
+            problems.append(.init(origin: name, message: "is not YAML"))
         }
     }
 }

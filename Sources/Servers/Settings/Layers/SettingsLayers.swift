@@ -30,23 +30,23 @@ struct SettingsLayers {
             ], accessReporter: lastHit)
     }
 
-    enum Origin: Int {
+    enum Layer: Int {
         case commandLine, environment, file
     }
 
     /// The text in the layer of highest precedence that has the setting.
-    func raw(_ key: SettingKey) -> (raw: SettingKey.Raw, origin: Origin)? {
+    func raw(_ key: SettingKey) -> (raw: SettingKey.Raw, layer: Layer)? {
         let configKey = ConfigKey(key.path.split(separator: ".").map(String.init))
         let raw: SettingKey.Raw? =
             key.kind == .stringList
             ? reader.stringArray(forKey: configKey, isSecret: key.secret).map { .list($0.filter { !$0.isEmpty }) }
             : reader.string(forKey: configKey, isSecret: key.secret).map { .text($0) }
-        guard let raw, let origin = lastHit.layer.flatMap(Origin.init(rawValue:)) else { return nil }
-        return (raw, origin)
+        guard let raw, let layer = lastHit.layer.flatMap(Layer.init(rawValue:)) else { return nil }
+        return (raw, layer)
     }
 
-    func place(of key: SettingKey, from origin: Origin) -> String {
-        switch origin {
+    func origin(of key: SettingKey, in layer: Layer) -> String {
+        switch layer {
         case .commandLine: "--set \(key.path)"
         case .environment: "environment \(key.environmentName)"
         case .file: "\(fileName):\(file?.lines[key.path] ?? 0)"
@@ -71,12 +71,12 @@ extension SettingsLayers {
         var values: [String: SettingKey.Raw] = [:]
         for override in overrides {
             guard let equals = override.firstIndex(of: "=") else {
-                problems.append(.init(place: "--set", message: "takes key=value, not \"\(override.prefix(80))\""))
+                problems.append(.init(origin: "--set", message: "takes key=value, not \"\(override.prefix(80))\""))
                 continue
             }
             let path = String(override[..<equals])
             guard SettingTable.byPath[path] != nil else {
-                problems.append(.init(place: "--set \(path.prefix(80))", message: unknown(path)))
+                problems.append(.init(origin: "--set \(path.prefix(80))", message: unknown(path)))
                 continue
             }
             // The last one wins, as usual on command lines.
@@ -93,7 +93,7 @@ extension SettingsLayers {
         }.keys.sorted().map { name in
             let suggestion = Suggestion.nearest(to: name, in: known.sorted())
             return .init(
-                place: "environment \(name.prefix(80))",
+                origin: "environment \(name.prefix(80))",
                 message: "no setting has this name" + (suggestion.map { "; did you mean \($0)?" } ?? ""))
         }
     }

@@ -34,20 +34,20 @@ extension Settings {
         var rows: [(key: SettingKey, value: SettingValue, origin: String)] = []
         for key in SettingTable.keys {
             let standard = key.standard(in: profile)
-            guard let (raw, origin) = layers.raw(key) else {
+            guard let (raw, layer) = layers.raw(key) else {
                 rows.append((key, standard, LoadedSettings.standardOrigin))
                 continue
             }
-            let place = layers.place(of: key, from: origin)
+            let origin = layers.origin(of: key, in: layer)
             do {
                 let value = try key.parse(raw)
                 if key.devOnly, profile != .dev, value != key.standard {
-                    problems.append(.init(place: place, message: "\(key.path) is only for freshet dev"))
+                    problems.append(.init(origin: origin, message: "\(key.path) is only for freshet dev"))
                 }
                 settings.set(value, for: key)
-                rows.append((key, value, place))
+                rows.append((key, value, origin))
             } catch {
-                problems.append(.init(place: place, message: "\(key.path) \(error.message)"))
+                problems.append(.init(origin: origin, message: "\(key.path) \(error.message)"))
             }
         }
         // Contradictions between values that are invalid themselves would only repeat what is reported already.
@@ -74,10 +74,10 @@ extension Settings {
 
     private static func read(_ path: String) throws(SettingsError) -> String {
         guard let file = FileManager.default.contents(atPath: path) else {
-            throw SettingsError(problems: [.init(place: path, message: "cannot be read")])
+            throw SettingsError(problems: [.init(origin: path, message: "cannot be read")])
         }
         guard let text = String(validating: file, as: UTF8.self) else {
-            throw SettingsError(problems: [.init(place: path, message: "is not UTF-8")])
+            throw SettingsError(problems: [.init(origin: path, message: "is not UTF-8")])
         }
         return text
     }

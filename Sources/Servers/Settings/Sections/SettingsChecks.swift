@@ -8,7 +8,7 @@ extension Settings {
     package func contradictions() -> [SettingsError.Problem] {
         (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions()
             + redisContradictions() + embeddingContradictions())
-            .map { SettingsError.Problem(place: "", message: $0) }
+            .map { SettingsError.Problem(origin: "", message: $0) }
     }
 
     private func clusterContradictions() -> [String] {

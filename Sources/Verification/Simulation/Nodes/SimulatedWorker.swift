@@ -134,7 +134,7 @@ final class SimulatedWorker: Process {
         for effect in effects { perform(effect) }
         guard let (deadlineMs, afterMs) = earliest.named(machine.nextDeadlineMs, nowMs: nowMs) else { return }
         later(afterMs) { [self] in
-            if let nowMs = earliest.rang(deadlineMs, nowMs: nowMs) { perform(machine.timeReached(nowMs: nowMs)) }
+            if let nowMs = earliest.fired(deadlineMs, nowMs: nowMs) { perform(machine.timeReached(nowMs: nowMs)) }
         }
     }
 

@@ -232,7 +232,7 @@ package final class World {
             endAllFaults()
             phase(Self.calmMs)
             // In the other rounds, no later mutation hides what the faults left behind.
-            if timeline.chance(70) { sayLastWords() }
+            if timeline.chance(70) { beginFinalFault() }
             phase(Self.settleMs)
             awaitMovedClients()
             if violations.isEmpty { checkConvergence() }

@@ -21,15 +21,15 @@ import Testing
         var earliest = EarliestDeadline()
         _ = named(50, &earliest)
         _ = named(40, &earliest)
-        #expect(earliest.rang(50, nowMs: 50) == nil)
-        #expect(earliest.rang(40, nowMs: 41) == 41)
-        #expect(earliest.rang(40, nowMs: 41) == nil, "it rings once")
+        #expect(earliest.fired(50, nowMs: 50) == nil)
+        #expect(earliest.fired(40, nowMs: 41) == 41)
+        #expect(earliest.fired(40, nowMs: 41) == nil, "it fires once")
         #expect(named(60, nowMs: 41, &earliest) == [60, 19])
     }
 
     @Test func aTimerThatRingsEarlyReportsItsDeadline() {
         var earliest = EarliestDeadline()
         _ = named(50, &earliest)
-        #expect(earliest.rang(50, nowMs: 49) == 50)
+        #expect(earliest.fired(50, nowMs: 49) == 50)
     }
 }

@@ -1,9 +1,9 @@
 import LiveModel
 import Sharding
 
-/// The faults during a final mutation of every entity, after all other faults: no later mutation repairs what is missed
-/// then.
-enum LastWords: CaseIterable {
+/// A fault during the final mutation of every entity, after all other faults: no later mutation repairs what is missed
+/// then. Seeds draw from the cases in this order.
+enum FinalFault: CaseIterable {
     /// Operations are split and joined.
     case splits
     /// A worker dies or is suspended, so that its shards change owners.
@@ -11,7 +11,7 @@ enum LastWords: CaseIterable {
     /// Mutations commit while shards are being started.
     case duringStarts
     /// Workers are suspended between the decision to run live queries and the statement.
-    case readersStop
+    case workersSuspendedBeforeReading
     /// A version is deployed while an API node is suspended.
     case rollOutPastAPINode
     /// A version is deployed while a worker is suspended.
@@ -35,15 +35,15 @@ enum LastWords: CaseIterable {
 }
 
 extension World {
-    func sayLastWords() {
-        guard let kind = LastWords.allCases.randomElement(using: &timeline.random) else { return }
-        faults["lastWords.\(kind)", default: 0] += 1
-        note("last words: \(kind)")
+    func beginFinalFault() {
+        guard let kind = FinalFault.allCases.randomElement(using: &timeline.random) else { return }
+        faults["finalFault.\(kind)", default: 0] += 1
+        note("final fault: \(kind)")
         switch kind {
         case .splits: timeline.chance(50) ? mutateBetweenSplits() : splitPastSuspended()
         case .handOver: handOver()
         case .duringStarts: mutateDuringStarts()
-        case .readersStop:
+        case .workersSuspendedBeforeReading:
             for worker in workers where timeline.chance(60) { worker.stopsAtNextRun = true }
             mutateAll(withinMs: 400)
             timeline.after(3_000) { [self] in for worker in workers { worker.stopsAtNextRun = false } }
