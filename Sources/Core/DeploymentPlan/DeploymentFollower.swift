@@ -70,7 +70,7 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         case endLook(UInt64, LookFailure?)
     }
 
-    /// What a look has found out so far.
+    /// The findings of a look so far.
     private struct Plan: Sendable {
         let history: DeploymentHistory
         let schedule: DeploymentSchedule

@@ -15,7 +15,7 @@ extension RolloutMachine {
         package var allowsBreaking = false
         package var isDryRun = false
         package var isReload = false
-        /// What is current before the first deployment, for a rollout to the one node that serves this folder.
+        /// The version before the first deployment, for a rollout to the one node that serves this folder.
         package var folder: Digest?
 
         package init() {}

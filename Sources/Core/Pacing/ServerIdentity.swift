@@ -1,7 +1,7 @@
 /// The server that answers, as a client sees it, and how often another one has taken its place: another Redis process,
 /// or another timeline of Postgres.
 package struct ServerIdentity: Sendable, Hashable {
-    /// What the last server called itself; nil before the first answer.
+    /// The name that the last server gave itself; nil before the first answer.
     package private(set) var current: String?
     /// The number of times that another server answered than before.
     package private(set) var changes = 0

@@ -8,7 +8,7 @@ package import Observability
 
 /// The parts of a node that operators look at and change through its admin port.
 package struct AdministeredNode: Sendable {
-    /// What its roles consist of.
+    /// The parts of the node's roles.
     package struct Components: Sendable {
         package let sweeper: OutboxSweeper
         package let sessions: SessionRegistry

@@ -9,9 +9,9 @@ package struct Identity: Sendable, Hashable {
     package let expiresAtMs: Int64?
     /// The name of the API key that authenticated the request; nil with a token or without credentials.
     package let apiKey: String?
-    /// Who is charged for slow statements: the user and the address (`at`), or the address alone for a signed-out
-    /// sender. An API key is charged only while the address is unknown, because all clients of an app share it. The
-    /// numbers differ between processes.
+    /// The caller that is charged for slow statements: the user and the address (`at`), or the address alone for a
+    /// signed-out sender. An API key is charged only while the address is unknown, because all clients of an app share
+    /// it. The numbers differ between processes.
     package private(set) var caller = Caller.unknown
 
     package static let signedOut = Identity(auth: nil, expiresAtMs: nil)

@@ -15,7 +15,7 @@ package struct ResolvedOperation: Sendable {
     package let wantedKind: OperationKind?
     /// The version of the project that the operation was found in.
     package let projectVersion: Digest
-    /// Who is charged for slow statements (`Identity.caller`).
+    /// The caller that is charged for slow statements (`Identity.caller`).
     package var caller = Caller.unknown
     /// Whether an administrator runs it, who learns everything about violated constraints.
     package var isForAdministrator = false

@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// What an operation selects, as two canonical texts: a client's text fits a stored one if either is equal.
+/// The selection of an operation as two canonical texts: a client's text fits a stored one if either is equal.
 ///
 /// `bare` lacks what the server alone acts on (`@check`, `@redact`, `@allow`) and `__typename`, which client libraries
 /// add to texts or leave out. The stored operation runs whatever the client's text says of these.

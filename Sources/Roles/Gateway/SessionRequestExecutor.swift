@@ -22,7 +22,7 @@ package protocol SessionRequestExecutor: AnyObject, Sendable {
 }
 
 extension SessionRequestExecutor {
-    /// What the loss of the token does to an operation that is being followed under this key.
+    /// Returns the effect of losing the token on an operation that is followed under this key.
     func changeWithoutToken(of resolved: ResolvedOperation, following key: LiveQueryKey) -> TokenChange {
         let signedOut = resolved.with(auth: nil)
         return TokenChange(

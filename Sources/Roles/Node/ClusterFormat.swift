@@ -6,7 +6,7 @@ package enum ClusterFormat {
     package static let version = 2
     package static let release = "0.1.0"
 
-    /// What a node does that finds a cluster's stored format.
+    /// The reaction of a starting node to the format that the cluster has stored.
     enum Start: Equatable {
         case join
         /// Raise the stored format: every node of the older release has stopped.

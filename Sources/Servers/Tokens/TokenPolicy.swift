@@ -1,6 +1,6 @@
 /// The keys that a verifier trusts and the claims that a token must have.
 package struct TokenPolicy: Sendable {
-    /// What may sign a token.
+    /// The keys that may sign a token.
     package enum Trust: Sendable {
         /// Nothing: every token is rejected, except unsigned ones where those are allowed.
         case nothing

@@ -17,7 +17,7 @@ package struct ConstraintViolation: Hashable, Sendable {
         self.givenFields = givenFields
     }
 
-    /// What the recipient of an error learns about a violated constraint.
+    /// The part of a violated constraint that the recipient of an error learns.
     package struct Disclosure: Hashable, Sendable {
         package var table: String?
         package var constraint: String?

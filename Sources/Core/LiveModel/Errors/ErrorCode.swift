@@ -82,7 +82,7 @@ package struct RequestError: Error, Hashable, Sendable {
     package var cause: String?
     /// The constraint that a write violated; never sent to a client.
     package var violation: ConstraintViolation?
-    /// What the client learns of `violation`.
+    /// The part of `violation` that the client learns.
     package var disclosure: ConstraintViolation.Disclosure?
 
     package enum PathElement: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// What a node does; any combination.
+/// A task of a node, which has any combination of them.
 package enum Role: String, Sendable, Hashable, CaseIterable {
     case api, worker, gateway, admin
 }

@@ -11,7 +11,7 @@ package struct StoredRevocations: Sendable {
     /// Nil before the first revocation.
     package var mark: String?
     package var revocations: Revocations
-    /// What was clamped or left out when the list was decoded.
+    /// The values that were clamped or left out when the list was decoded.
     package private(set) var defects = StoredDefects()
 
     package init(mark: String? = nil, revocations: Revocations = Revocations()) {

@@ -26,7 +26,7 @@ package struct AnnouncementID: Sendable, Hashable {
     package var requiresFreshRun: Bool
     /// Whether the gateway has sessions that receive every run of an `every` rule, even if the result is unchanged.
     package var reportsTimerRuns: Bool
-    /// Who subscribes on the gateway; nil if that is unknown, or several do.
+    /// The client that subscribes on the gateway; nil if it is unknown, or there are several.
     package var client: ClientID?
 
     package init(

@@ -41,7 +41,7 @@ struct BoundOperation {
         .sorted { $0.name < $1.name }
     }
 
-    /// What the operation reads of the caller's token, besides its `@auth`.
+    /// The parts of the caller's token that the operation reads, besides its `@auth`.
     var authReads: AuthReads {
         var reads = refresh.authReads(of: "request")
         for program in findings.values + findings.checks { reads.formUnion(program.authReads) }

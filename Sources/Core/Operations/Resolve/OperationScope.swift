@@ -11,7 +11,7 @@ final class OperationScope {
     /// Response keys of a mutation's fields before the current one, which values may read from `response`.
     var keysBefore: [String] = []
     var sink: DiagnosticSink
-    /// What the resolvers find on their way and the tree does not say.
+    /// Findings of the resolvers that are not in the tree.
     var findings = OperationFindings()
     private var uuidCount = 0
     private var fieldCount = 0

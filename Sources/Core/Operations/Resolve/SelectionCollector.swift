@@ -70,7 +70,7 @@ extension OperationScope {
         }
     }
 
-    /// What the enclosing fragments of a selection determine.
+    /// The state that a selection inherits from its enclosing fragments.
     private struct Context {
         var inclusion: Inclusion
         var isRedacted: Bool

@@ -5,7 +5,7 @@ import SchemaModel
 
 /// Resolves `@refresh`: only on queries, repeatable, each with `every`, `onMutationExecuted` or both.
 ///
-/// What a condition may read is checked here. Whether the mutations exist is checked once all operations of the
+/// Checks what a condition reads. Whether the mutations exist is checked once all operations of the
 /// connector are known (`TriggerTargets`).
 extension OperationScope {
     /// - Parameter lookupTables: SQL names of the tables that the root fields look up by primary key.

@@ -63,7 +63,7 @@ package struct FilterOperator: Sendable {
 
     package let name: String
     let argument: Argument
-    /// What a null argument matches: rows without a value (true), or rows with one (false). Nil if it matches nothing.
+    /// Whether a null argument matches rows without a value (true) or rows with one (false). Nil if it matches nothing.
     let nullMatch: Bool?
     private let domain: Domain
 

@@ -18,7 +18,7 @@ package struct OperationTree: Sendable {
     /// Variables whose value determines the SQL text.
     package let dynamicVariables: [DynamicVariable]
     package let auth: AuthRule
-    /// What SQL values and, for a query, refresh conditions read of the requester's auth.
+    /// The parts of the requester's auth that SQL values and, for a query, refresh conditions read.
     package let authReads: AuthReads
     /// `.none` for a mutation.
     package let refresh: RefreshRules

@@ -1,6 +1,6 @@
 import LiveModel
 
-/// What decides when a due live query gets its turn among others that take long.
+/// The claim of a due live query to a turn among others that take long.
 struct RunClaim: Hashable, Sendable {
     /// The client whose turn a run takes.
     enum Client: Hashable, Sendable {

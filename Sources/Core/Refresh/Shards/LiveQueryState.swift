@@ -38,7 +38,7 @@ struct LiveQueryState: Sendable {
     let everyMs: Int64?
     /// The other servers that a run waits for.
     let otherServers: [String]
-    /// Who subscribes; nil if that is unknown, or several do.
+    /// The client that subscribes; nil if it is unknown, or there are several.
     private(set) var client: ClientID?
     private(set) var speed = QuerySpeed()
     private(set) var phase = Phase.idle

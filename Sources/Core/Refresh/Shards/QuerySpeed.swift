@@ -1,4 +1,4 @@
-/// What a live query's runs have shown of its speed, which decides with whom it runs.
+/// The speed of a live query, as its runs have shown it; it decides with which others it runs.
 ///
 ///     unknown ──────────────► ordinary ◄──────── moderate ◄── slow
 ///        │  cut with others      │  cut with others   │ cut      ▲
@@ -12,7 +12,7 @@ struct QuerySpeed: Sendable {
         /// Has not run yet.
         case unknown
         case ordinary
-        /// It was in a batch that was cut short, and runs with at most so many others to find the slow one.
+        /// Was in a batch that was cut short, and runs with at most so many others to find the slow one.
         case suspect(batchMax: Int16)
         /// Takes long, but no longer than `RefreshSettings.moderateRunMs`.
         case moderate

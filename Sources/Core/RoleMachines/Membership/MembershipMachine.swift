@@ -11,7 +11,7 @@ package import Streams
 /// when the node list or the overrides are known to have changed. Requests that arrive during a round are served by one
 /// further round.
 ///
-/// What ended processes held is freed beside the rounds, which do not wait for it (`EndedNodes`).
+/// Leases and entries of ended processes are freed beside the rounds, which do not wait for that (`EndedNodes`).
 ///
 /// At most one call of the round and one of the freeing await answers; an answer with any other id is ignored.
 package struct MembershipMachine: Sendable {
@@ -77,7 +77,7 @@ package struct MembershipMachine: Sendable {
         case heartbeatFailed(reason: String)
         /// The process of a node has ended; what it held is free.
         case freed(NodeID)
-        /// What an ended process held could not all be freed; the next round begins again.
+        /// A lease or the entry of an ended process could not be freed; the next round begins again.
         case notFreed(NodeID, reason: String)
     }
 

@@ -15,7 +15,7 @@ package enum QuotaSubject: Hashable, Sendable {
     }
 }
 
-/// What a quota limits, per subject on one node.
+/// A resource that a quota limits, per subject on one node.
 package enum QuotaResource: Hashable, Sendable, CaseIterable {
     /// An open connection of a session protocol, an open stream, a waiting long-poll.
     case session

@@ -13,7 +13,7 @@ package struct SharedStreamMachine: Sendable {
     package enum Opening: Sendable, Hashable {
         /// Write these first.
         case opened([[UInt8]])
-        /// It is open already.
+        /// The stream is open already.
         case conflict
         case gone
     }

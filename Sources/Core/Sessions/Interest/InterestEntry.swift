@@ -72,7 +72,8 @@ struct InterestEntry: Sendable {
     private var freshAnnouncement: UInt64?
     /// Whether a session here receives every timer run. Never reset while the live query lives: it costs little.
     private(set) var reportsTimerRuns: Bool
-    /// Who subscribes; nil if that is unknown, or several do. Never set again while the live query lives.
+    /// The client that subscribes; nil if it is unknown, or there are several. Nil stays nil while the live query
+    /// lives.
     private var client: ClientID?
 
     /// Creates the entry of a first subscription, on `hub`.

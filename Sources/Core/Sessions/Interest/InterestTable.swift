@@ -174,7 +174,7 @@ struct InterestTable: Sendable {
 
     private typealias Deadlines = (lingerUntilMs: Int64?, repeatAtMs: Int64?, answerByMs: Int64?)
 
-    /// What the derived data takes from an entry.
+    /// The part of an entry from which the other tables are derived.
     private struct Derived {
         let shard: ShardID
         let subscriptionCount: Int

@@ -4,9 +4,9 @@ package struct HeldRefusals: Sendable {
     package enum Step: Sendable, Hashable {
         /// Send it now: there is no room for it to wait.
         case send([UInt8])
-        /// It waits; a timer is set.
+        /// The refusal waits; a timer is set.
         case hold
-        /// It waits; call `timerFired` after this time.
+        /// The refusal waits; call `timerFired` after this time.
         case setTimer(ms: Int64)
     }
 

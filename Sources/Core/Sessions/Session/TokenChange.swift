@@ -1,8 +1,8 @@
 package import LiveModel
 
-/// What becomes of a subscription when its session gets a new token, or has none any more.
+/// The effect on a subscription of a new token for its session, or of losing the token.
 package enum TokenChange: Sendable, Hashable {
-    /// It goes on: the live query is the same.
+    /// The subscription goes on: the live query is the same.
     case goesOn
     /// The live query that the token makes of it is followed, instead of the former one, if any.
     case restarts
@@ -22,7 +22,7 @@ package enum TokenChange: Sendable, Hashable {
     }
 }
 
-/// What the end of a session's token does.
+/// The effect of the end of a session's token.
 package enum TokenEnd: Sendable, Hashable {
     /// All subscriptions end: the client cannot send a new token.
     case endsAll

@@ -102,7 +102,7 @@ package protocol SessionMachine: Sendable {
     /// are to be reported as such, or the session ends. If there are none, a protocol that takes new tokens continues:
     /// what it follows needs no token.
     mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
-    /// It is time for the protocol's keep-alive message.
+    /// The protocol's keep-alive message is due.
     mutating func keepAliveDue() -> [SessionAction]
     /// The server closes the session: 1001 when it shuts down, 1013 for a client that reads too slowly.
     mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction]

@@ -50,7 +50,7 @@ package struct ClusterOverrides: Sendable, Hashable {
     package var moves: [ShardID: Move] = [:]
     /// Nodes that hold no shards and no sessions until the override is cleared.
     package var drained: Set<NodeID> = []
-    /// What was clamped or left out when the overrides were decoded.
+    /// The values that were clamped or left out when the overrides were decoded.
     package private(set) var defects = StoredDefects()
 
     package init() {}

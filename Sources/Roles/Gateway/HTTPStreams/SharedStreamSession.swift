@@ -13,7 +13,7 @@ package import Sessions
 /// `@unchecked Sendable`: everything mutable is touched on `eventLoop` only.
 package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     /// The request that started a followed operation.
-    private struct Owner {
+    private struct Requester {
         let identity: Identity
         let expiry: Scheduled<Void>?
     }
@@ -25,8 +25,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     private var machine: SharedStreamMachine
     private var exchange: HTTPExchange?
     private var operations: LiveOperations
-    /// Who started each followed operation.
-    private var owners: [String: Owner] = [:]
+    /// The requester of each followed operation.
+    private var requesters: [String: Requester] = [:]
     private var timers = SessionTimers()
     private var isOver = false
     private let address: QuotaSubject?
@@ -162,7 +162,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
                 guard self.executor.needsToken(resolved, following: resolved.liveQuery.key) else { return }
                 self.fail(id, .tokenExpired)
             }
-            owners[id] = Owner(identity: identity, expiry: expiry)
+            requesters[id] = Requester(identity: identity, expiry: expiry)
             answer(.started)
             if let immediate { deliver(immediate, id: id) }
         } catch {
@@ -223,8 +223,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     package func recheckIdentity() {
-        for (id, owner) in owners {
-            if let refusal = executor.refusal(of: owner.identity) { fail(id, refusal) }
+        for (id, requester) in requesters {
+            if let refusal = executor.refusal(of: requester.identity) { fail(id, refusal) }
         }
     }
 
@@ -239,7 +239,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     private func drop(_ id: String) {
         operations.stop(id)
-        owners.removeValue(forKey: id)?.expiry?.cancel()
+        requesters.removeValue(forKey: id)?.expiry?.cancel()
     }
 
     private func close() {
@@ -248,8 +248,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         machine.close()
         timers.cancel()
         operations.stopAll()
-        for owner in owners.values { owner.expiry?.cancel() }
-        owners = [:]
+        for requester in requesters.values { requester.expiry?.cancel() }
+        requesters = [:]
         exchange = nil
         permit.end()
         onClosed()

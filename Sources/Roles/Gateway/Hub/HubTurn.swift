@@ -2,7 +2,7 @@ import LiveModel
 import NIOCore
 import Sessions
 
-/// What hubs do in one turn of their event loops, in order.
+/// The steps that hubs take in one turn of their event loops, in order.
 ///
 /// Waking an event loop costs more than a small result, and several results for one session in one turn are one write.
 struct HubTurn {

@@ -39,7 +39,7 @@ package final class SessionPermit: Sendable {
         id = registry.makeID()
     }
 
-    /// Who takes a turn for the live query of a stream or long-poll.
+    /// The client that takes a turn for the live query of a stream or long-poll.
     package var client: ClientID? { quotas.client(of: subjects) }
 
     deinit { end(lingers: false) }

@@ -3,7 +3,7 @@ import Streams
 /// Decides from the probes of a node's own streams whether Redis serves them. Pure: what a probe found and the time are
 /// arguments.
 struct StreamReading: Sendable {
-    /// What one probe found.
+    /// The result of one probe.
     enum Finding: Sendable {
         /// The entry was written, and reading the stream brought it or not.
         case written(isReadBack: Bool)

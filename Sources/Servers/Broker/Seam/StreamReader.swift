@@ -93,7 +93,7 @@ package final class ReadTicket: Sendable {
     package func markCancelled() { cancelled.store(true, ordering: .releasing) }
 }
 
-/// What consumers of a `StreamReader` have in common.
+/// The pause that all consumers of a `StreamReader` share.
 package enum StreamReading {
     /// The pause after a read that failed.
     package static let failurePauseMs = 200

@@ -42,7 +42,7 @@ package enum Metric {
 
     // MARK: Listing
 
-    /// What `make` declares, in the order of the declarations. No series is created.
+    /// Returns the metrics that `make` declares, in the order of the declarations. No series is created.
     package static func families<Group>(of make: () -> Group) -> [MetricFamily] {
         let listing = Listing()
         $listing.withValue(listing) { _ = make() }

@@ -71,7 +71,7 @@ package final class PrometheusMetrics: MetricsFactory {
     }
 
     /// A gauge whose value is read at every rendering, for values that are known anyway, such as the length of a queue.
-    /// It replaces an earlier one with the same name and labels. `read` must be quick and must not create metrics.
+    /// A gauge with the same name and labels is replaced. `read` must be quick and must not create metrics.
     package func observe(
         _ label: String, dimensions: [(String, String)] = [], _ read: @escaping @Sendable () -> Double
     ) {

@@ -11,7 +11,7 @@ package enum SettingValue: Hashable, Sendable {
     case stringList([String])
 }
 
-/// What parsing, checking, printing and documenting a setting needs, whatever the type of its values.
+/// The description by which a setting is parsed, checked, printed and documented, whatever the type of its values.
 package struct SettingKey: Sendable {
     package enum Kind: String, Sendable {
         case int, bool, string, stringList

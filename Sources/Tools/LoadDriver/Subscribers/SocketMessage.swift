@@ -12,7 +12,7 @@ package enum SocketMessage: Sendable, Hashable {
     case completed
     case other
 
-    /// What Freshet writes before a result; most messages are recognised by it and never parsed.
+    /// The bytes that Freshet writes before a result; most messages are recognised by it and never parsed.
     private static let nextPrefix = Array(#"{"id":"1","type":"next","payload":"#.utf8)
 
     package init(_ bytes: UnsafeRawBufferPointer) {

@@ -4,7 +4,7 @@ import Settings
 
 /// One result to all sessions: rounds one after the other, then changes at a fixed rate for their latency.
 struct FanoutComparison {
-    /// What one pass of one contender gave.
+    /// The measures of one pass of one contender.
     struct Pass: Sendable {
         let contender: Contender
         let connectSeconds: Double

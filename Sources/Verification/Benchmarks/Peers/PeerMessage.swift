@@ -1,11 +1,11 @@
 import JSON
 
-/// What is published and delivered: a result of 200 bytes with one stamp, which publishers overwrite and subscribers
-/// read (`peers.h`).
+/// The message that is published and delivered: a result of 200 bytes with one stamp, which publishers overwrite and
+/// subscribers read (`peers.h`).
 enum PeerMessage {
     /// The size of a result without envelope.
     static let resultBytes = 200
-    /// What a subscriber's key replaces; all keys are UUIDs.
+    /// The text that a subscriber's key replaces; all keys are UUIDs.
     static let placeholder = "00000000-0000-0000-0000-000000000000"
     private static let mark = "§"
     private static let stamp = mark + "00000000:0000000000000000"

@@ -1,7 +1,7 @@
 import CBroadcaster
 import JSON
 
-/// What subscribers and publishers of a server send, in the form that `peers.h` describes.
+/// The messages that subscribers and publishers of a server send, in the form that `peers.h` describes.
 enum PeerScript {
     /// The subscription of one session.
     enum Subscription: Sendable, Equatable {

@@ -2,7 +2,7 @@ import JSON
 
 /// The messages that each client of a group sends and the responses it waits for. `CBroadcaster.h` defines the format.
 struct ClientScript: Sendable {
-    /// What each client sends and waits for, in pairs.
+    /// Pairs of a message that each client sends and one that it waits for.
     private(set) var steps: [UInt8] = []
     private var nextRequest: [UInt8] = []
 

@@ -22,7 +22,7 @@ typedef struct {
 int cbench_pq_loop(const char *connection, const char *sql, const char *const *values, uint32_t count, uint32_t sets,
                    uint32_t rounds, cbench_pq_outcome *outcome, char *message, size_t message_size);
 
-/// What the callers of an HTTP server measured. Latencies are in seconds.
+/// The measures of an HTTP server's callers. Latencies are in seconds.
 typedef struct {
     double seconds;
     uint64_t cpu_us;

@@ -17,7 +17,7 @@ final class SimulatedDeployments {
     private var follower: Follower
     private var loaded = LoadedDeployments(0)
     let catalogs = SharedCatalogs(SimulatedCatalogs(current: 1, loadedDeployment: 0))
-    /// What awaits the end of a look, by the look's number.
+    /// The callers that await the end of a look, with its number.
     private var waiting: [(look: UInt64, then: (String?) -> Void)] = []
     /// The greatest deployment in an entry that this process wrote.
     private var reportedMax: Int64 = 0

@@ -1,7 +1,7 @@
 import Pacing
 import Streams
 
-/// What a command thread does next: when it connects, which requests it groups, and which of them it sends again or
+/// The next step of a command thread: when it connects, which requests it groups, and which of them it sends again or
 /// gives up.
 struct BatchPlan {
     private let requestsMax: Int

@@ -68,7 +68,7 @@ struct SlotReaders {
     enum Unfollowing: Equatable {
         /// The reader goes on without the stream.
         case shrink(ID)
-        /// It was the reader's last stream: close the reader.
+        /// Close the reader: that was its last stream.
         case retire(ID)
     }
 

@@ -29,7 +29,7 @@ struct ClusterCall {
 
     // MARK: Outcomes
 
-    /// What the attempt means for the caller and the slot map.
+    /// The meaning of an attempt for the caller and the slot map.
     enum Verdict: Equatable {
         case answer([RedisValue])
         case fail(BrokerError)

@@ -7,7 +7,7 @@ struct MasterChoice {
     /// The reason that the master is unknown.
     private(set) var failure = RedisConnection.Failure(reason: "no sentinel has been queried yet")
 
-    /// What a round of questions changed.
+    /// The change that a round of questions made.
     enum News: Equatable {
         case changed(SentinelRound.Report)
         case unchanged
