@@ -1,4 +1,5 @@
 import Catalog
+import Clocks
 import Execution
 import LiveModel
 import NIOCore
@@ -38,7 +39,7 @@ extension ClientSession {
                 return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
-                session.idle.used(nowMs: NIODeadline.now().ms)
+                session.idle.used(nowMs: MonotonicClock.nowMs())
                 let isAwaited = session.operations.oneShots.finished(run)
                 if isAwaited {
                     switch outcome {

@@ -1,4 +1,5 @@
 import Catalog
+import Clocks
 import Execution
 import GraphQLLanguage
 import HTTPServer
@@ -39,7 +40,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         limits: SessionLimits, address: QuotaSubject? = nil, permit: SessionPermit
     ) {
         self.address = address
-        idle = IdleClock(timeoutMs: limits.idleTimeoutMs, nowMs: NIODeadline.now().ms)
+        idle = IdleClock(timeoutMs: limits.idleTimeoutMs, nowMs: MonotonicClock.nowMs())
         self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.tokenGraceMs = limits.tokenGraceMs
         self.connection = connection
@@ -69,7 +70,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         timers.idle = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
             let session = bound.value
             let hasOperations = session.machine.operationCount > 0
-            switch session.idle.timerFired(hasOperations: hasOperations, nowMs: NIODeadline.now().ms) {
+            switch session.idle.timerFired(hasOperations: hasOperations, nowMs: MonotonicClock.nowMs()) {
             case .wait(let ms): session.armIdle(afterMs: ms)
             case .end:
                 session.timers.idle = nil
@@ -87,12 +88,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     // MARK: WebSocketHandler
 
     package func received(text: ByteBuffer) {
-        idle.used(nowMs: NIODeadline.now().ms)
+        idle.used(nowMs: MonotonicClock.nowMs())
         perform(machine.received(text: Array(text.readableBytesView)))
     }
 
     package func received(binary: ByteBuffer) {
-        idle.used(nowMs: NIODeadline.now().ms)
+        idle.used(nowMs: MonotonicClock.nowMs())
         perform(machine.received(binary: Array(binary.readableBytesView)))
     }
 
@@ -238,7 +239,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             reruns.ended(id)
         }
         suspended[id] = nil
-        if operations.stop(id, lingers: lingers) { idle.used(nowMs: NIODeadline.now().ms) }
+        if operations.stop(id, lingers: lingers) { idle.used(nowMs: MonotonicClock.nowMs()) }
     }
 
     /// Runs `work` in a task and passes its outcome to `then` on the event loop, unless the session has closed.

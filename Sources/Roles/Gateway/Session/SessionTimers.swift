@@ -22,11 +22,6 @@ struct SessionTimers {
     }
 }
 
-extension NIODeadline {
-    /// The time in milliseconds, for the machines of a session.
-    var ms: Int64 { Int64(uptimeNanoseconds / 1_000_000) }
-}
-
 extension EventLoop {
     /// Schedules what happens at the end of an identity's token; nil if that does not end.
     func scheduleExpiry(

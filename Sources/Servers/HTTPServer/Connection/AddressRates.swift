@@ -67,6 +67,8 @@ package final class AddressRates: Sendable {
         return buckets.withLock { $0.begin(address, nowMs: nowMs) }
     }
 
+    func begin(_ address: String, on eventLoop: any EventLoop) -> Int64 { begin(address, nowMs: eventLoop.ratesMs) }
+
     fileprivate func change<Result: Sendable>(_ body: (inout KeyedBuckets<String>) -> Result) -> Result {
         buckets.withLock { body(&$0) }
     }

@@ -85,7 +85,12 @@ package final class InputThrottle {
         address = nil
     }
 
-    private var nowMs: Int64 { Int64(eventLoop.now.uptimeNanoseconds / 1_000_000) }
+    private var nowMs: Int64 { eventLoop.ratesMs }
+}
+
+extension EventLoop {
+    /// The time by which rates are counted, in milliseconds. It is the clock of the timers that end their pauses.
+    var ratesMs: Int64 { Int64(now.uptimeNanoseconds / 1_000_000) }
 }
 
 @available(*, unavailable)

@@ -144,8 +144,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         guard let rates = context.addressRates else { return read() }
         if remoteIP == nil { remoteIP = transport.channel.remoteAddress?.ipAddress }
         let eventLoop = transport.channel.eventLoop
-        let nowMs = Int64(eventLoop.now.uptimeNanoseconds / 1_000_000)
-        let waitMs = remoteIP.map { rates.begin($0, nowMs: nowMs) } ?? 0
+        let waitMs = remoteIP.map { rates.begin($0, on: eventLoop) } ?? 0
         awaitsRate = waitMs > 0
         guard awaitsRate else { return read() }
         eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(waitMs)) { [weak self] in

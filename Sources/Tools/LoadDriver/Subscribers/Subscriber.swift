@@ -1,3 +1,4 @@
+import Clocks
 import FreshetClient
 import NIOCore
 
@@ -139,5 +140,5 @@ final class Subscriber: @unchecked Sendable {
 
 /// The monotonic clock of deliveries.
 package enum DeliveryClock {
-    package static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+    package static func nowNs() -> Int64 { Int64(clamping: MonotonicClock.nowNs()) }
 }
