@@ -74,14 +74,14 @@ struct MasterChoiceTests {
     @Test("steps of the wait: after a round hints wait for its pause, otherwise they end the period")
     func steps() {
         let ms: UInt64 = 1_000_000
-        let cases: [(Bool, isHinted: Bool, isAnnounced: Bool, atMs: UInt64, SentinelSchedule.Step)] = [
+        let cases: [(Bool, isHinted: Bool, isAnnounced: Bool, atMs: UInt64, TopologySchedule.Step)] = [
             (true, false, false, 9, .wait), (true, true, false, 9, .wait), (true, false, true, 0, .query),
             (true, false, false, 10, .proceed), (true, true, false, 10, .proceed), (true, true, true, 10, .query),
             (false, false, false, 999, .wait), (false, true, false, 0, .proceed), (false, false, true, 0, .query),
             (false, false, false, 1_000, .query), (false, true, false, 1_000, .query),
         ]
         for (afterRound, isHinted, isAnnounced, atMs, step) in cases {
-            var schedule = SentinelSchedule(pauseMinMs: 10)
+            var schedule = TopologySchedule(pauseMinMs: 10, periodMs: 1_000)
             schedule.wait(afterRound: afterRound, nowNs: 0) { $0.upperBound }
             let found = schedule.step(isHinted: isHinted, isAnnounced: isAnnounced, nowNs: atMs * ms)
             #expect(found == step, "\((afterRound, isHinted, isAnnounced, atMs))")
@@ -90,7 +90,7 @@ struct MasterChoiceTests {
 
     @Test("pauses grow to half a second while rounds bring nothing new")
     func pauses() {
-        var schedule = SentinelSchedule(pauseMinMs: 200)
+        var schedule = TopologySchedule(pauseMinMs: 200, periodMs: 1_000)
         for waitMs: UInt64 in [200, 400, 500, 500] {
             schedule.wait(afterRound: true, nowNs: 7) { $0.upperBound }
             #expect(schedule.untilNs == 7 + waitMs * 1_000_000)

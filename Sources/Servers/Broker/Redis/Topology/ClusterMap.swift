@@ -1,5 +1,4 @@
 import Clocks
-import Pacing
 import Streams
 import Logging
 import Synchronization
@@ -8,24 +7,19 @@ import Synchronization
 /// pipeline for each primary. Bound: the cluster's primaries, 1,000 by Redis' own advice; pipelines of nodes that lost
 /// their slots are retired.
 ///
-/// The thread fetches the map when a hint suggests that it is outdated (a redirection, a failed connection), with
-/// growing pauses while that does not help, and otherwise every `periodMs`.
+/// The thread fetches the map as `TopologySchedule` wants it: when a hint suggests that it is outdated (a redirection,
+/// a failed connection), and periodically. `SlotMapChoice` decides which nodes it asks and which answer to trust.
 final class ClusterMap: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
 
     private static let periodMs = 10_000
-    private static let pauseMaxMs = 500
-    /// The pipeline of a node without slots is kept this long after its last use: a slot may be moving there.
-    private static let idleMs = 5_000
 
     private struct Shared {
-        var slots = SlotMap()
+        var choice = SlotMapChoice()
         var pipelines: [Endpoint: (pipeline: CommandPipeline, usedNs: UInt64)] = [:]
         var isClosed = false
         /// Counters of retired pipelines.
         var past = BrokerState()
-        var lastError = "not queried yet"
-        var isLastErrorFinal = false
     }
 
     private let configuration: RedisConfiguration
@@ -49,24 +43,16 @@ final class ClusterMap: Sendable {
     var version: Int { thread.version }
     func watch(_ wake: WakeFlag) { thread.notify(wake) }
 
-    func owner(of slot: Int) -> Endpoint? { shared.withLock { $0.slots.owner(of: slot) } }
-    var lastError: String { shared.withLock { $0.lastError } }
+    func owner(of slot: Int) -> Endpoint? { shared.withLock { $0.choice.slots.owner(of: slot) } }
     /// The reason that the slots are unknown.
-    var failure: RedisConnection.Failure {
-        shared.withLock { RedisConnection.Failure(reason: $0.lastError, isFinal: $0.isLastErrorFinal) }
-    }
+    var failure: RedisConnection.Failure { shared.withLock { $0.choice.failure } }
 
     /// Reports that the map may be outdated.
     func hint() { thread.hint() }
 
     /// Applies a node's redirection of one slot; the complete map follows.
     func moved(_ slot: Int, to endpoint: Endpoint) {
-        let hasChanged = shared.withLock { shared in
-            guard shared.slots.owner(of: slot) != endpoint else { return false }
-            shared.slots.move(slot, to: endpoint)
-            return true
-        }
-        if hasChanged { thread.changed() }
+        if shared.withLock({ $0.choice.moved(slot, to: endpoint) }) { thread.changed() }
         hint()
     }
 
@@ -92,10 +78,7 @@ final class ClusterMap: Sendable {
 
     var state: BrokerState {
         let (slots, pipelines, past, failure) = shared.withLock { shared in
-            (
-                shared.slots, shared.pipelines.mapValues(\.pipeline), shared.past,
-                RedisConnection.Failure(reason: shared.lastError, isFinal: shared.isLastErrorFinal)
-            )
+            (shared.choice.slots, shared.pipelines.mapValues(\.pipeline), shared.past, shared.choice.failure)
         }
         var sum = past
         sum.connected = !slots.isEmpty
@@ -134,25 +117,25 @@ final class ClusterMap: Sendable {
 
     private func run() {
         var connection: RedisConnection?
-        var pause = JitteredBackoff(minMs: configuration.reconnectMinMs, maxMs: ClusterMap.pauseMaxMs)
+        var schedule = TopologySchedule(pauseMinMs: configuration.reconnectMinMs, periodMs: Self.periodMs)
         while !thread.isClosed {
-            if thread.takeHint() {
-                if refresh(&connection) { pause.reset() }
-                // Hints during the pause mostly concern changes just fetched, so they wait.
-                sleep(ms: pause.nextMs())
-            } else {
-                let (raised, _) = thread.wake.wait(waitMs: ClusterMap.periodMs)
-                thread.wake.lower()
-                if !raised { thread.hint() }
-            }
+            let isHinted = thread.takeHint()
+            if isHinted, refresh(&connection) { schedule.changed() }
+            schedule.wait(afterRound: isHinted, nowNs: MonotonicClock.nowNs()) { Int.random(in: $0) }
+            wait(schedule)
         }
     }
 
-    /// Sleeps; only `close` interrupts it.
-    private func sleep(ms: Int) {
-        let untilNs = addMs(ms, to: MonotonicClock.nowNs())
-        while MonotonicClock.nowNs() < untilNs, !thread.isClosed {
-            if thread.wake.wait(waitMs: msUntil(untilNs)).raised { thread.wake.lower() }
+    /// Waits until the schedule wants a look at hints, or `close`.
+    private func wait(_ schedule: TopologySchedule) {
+        while !thread.isClosed {
+            let (raised, _) = thread.wake.wait(waitMs: msUntil(schedule.untilNs))
+            if raised { thread.wake.lower() }
+            switch schedule.step(isHinted: raised, isAnnounced: false, nowNs: MonotonicClock.nowNs()) {
+            case .wait: break
+            case .proceed: return
+            case .query: return hint()
+            }
         }
     }
 
@@ -162,9 +145,7 @@ final class ClusterMap: Sendable {
             if let hasChanged = ask(known) { return hasChanged }
             connection = nil
         }
-        let slots = shared.withLock { $0.slots }
-        var asked: Set<Endpoint> = []
-        for endpoint in slots.primaries + slots.replicas + seeds where asked.insert(endpoint).inserted {
+        for endpoint in shared.withLock({ $0.choice.candidates(seeds: seeds) }) {
             if thread.isClosed { return false }
             do throws(RedisConnection.Failure) {
                 let made = try RedisConnection(configuration, at: endpoint, for: .clusterNode, name: name)
@@ -173,69 +154,71 @@ final class ClusterMap: Sendable {
                     return hasChanged
                 }
             } catch {
-                failed(endpoint, error.reason, isFinal: error.isFinal)
+                learn(endpoint) { $0.failed(endpoint, error) }
             }
         }
         return false
     }
 
-    private func failed(_ endpoint: Endpoint, _ reason: String, isFinal: Bool = false) {
-        let isNew = shared.withLock { shared in
-            defer { (shared.lastError, shared.isLastErrorFinal) = ("\(endpoint): \(reason)", isFinal) }
-            return shared.lastError != "\(endpoint): \(reason)"
-        }
-        if isNew {
-            logger.warning(
-                "redis cluster node did not return its slots",
-                metadata: ["address": "\(endpoint)", "reason": "\(reason)"])
-        }
-    }
-
-    /// Returns whether anything changed; nil if the node cannot be trusted, because it is down or cut off from the
-    /// majority.
+    /// Returns whether anything changed; nil if the node is not trusted.
     private func ask(_ connection: RedisConnection) -> Bool? {
+        let endpoint = connection.endpoint
         var commands = CommandBuffer("CLUSTER", "INFO")
         commands.add(["CLUSTER", "SLOTS"])
         do throws(RedisConnection.Failure) {
             let values = try connection.call(commands)
-            guard values[0].text?.contains("cluster_state:ok") == true else {
-                failed(connection.endpoint, "cluster_state is not ok")
-                return nil
-            }
-            guard let slots = SlotMap(values[1], asked: connection.endpoint), !slots.isEmpty else {
-                failed(connection.endpoint, "malformed reply to CLUSTER SLOTS")
-                return nil
-            }
-            return learn(slots)
+            return learn(endpoint) { $0.heard(info: values[0], slots: values[1], from: endpoint) }
         } catch {
-            failed(connection.endpoint, error.reason)
+            // A call that fails says nothing about settings.
+            return learn(endpoint) { $0.failed(endpoint, RedisConnection.Failure(reason: error.reason)) }
+        }
+    }
+
+    /// Returns whether anything changed; nil if the node is not trusted.
+    @discardableResult
+    private func learn(_ endpoint: Endpoint, _ hear: (inout SlotMapChoice) -> SlotMapChoice.News) -> Bool? {
+        let (news, retired) = shared.withLock { shared -> (SlotMapChoice.News, [CommandPipeline]) in
+            let news = hear(&shared.choice)
+            switch news {
+            case .refused: return (news, [])
+            case .changed(isFailover: true): shared.past.serverChanges += 1
+            case .changed, .unchanged: break
+            }
+            return (news, takeRetired(&shared))
+        }
+        for pipeline in retired { pipeline.retire() }
+        switch news {
+        case .unchanged: return false
+        case .changed:
+            let count = shared.withLock { $0.choice.slots.primaries.count }
+            logger.info("redis cluster slots", metadata: ["primaries": "\(count)"])
+            thread.changed()
+            return true
+        case .refused(let reason, let isNew):
+            if isNew {
+                logger.warning(
+                    "redis cluster node did not return its slots",
+                    metadata: ["address": "\(endpoint)", "reason": "\(reason)"])
+            }
             return nil
         }
     }
 
-    private func learn(_ slots: SlotMap) -> Bool {
-        let now = MonotonicClock.nowNs()
-        let (hasChanged, retired) = shared.withLock { shared -> (Bool, [CommandPipeline]) in
-            let hasChanged = shared.slots != slots
-            if shared.slots.isFailover(to: slots) { shared.past.serverChanges += 1 }
-            shared.slots = slots
-            shared.lastError = ""
-            var retired: [CommandPipeline] = []
-            for (endpoint, entry) in shared.pipelines where !slots.primaries.contains(endpoint) {
-                let state = entry.pipeline.state
-                guard !state.connected || now > addMs(ClusterMap.idleMs, to: entry.usedNs) else { continue }
-                shared.pipelines[endpoint] = nil
-                shared.past.addCounters(of: state)
-                retired.append(entry.pipeline)
-            }
-            return (hasChanged, retired)
+    /// Removes the pipelines that are to be retired.
+    private func takeRetired(_ shared: inout Shared) -> [CommandPipeline] {
+        let nowNs = MonotonicClock.nowNs()
+        var retired: [CommandPipeline] = []
+        for (endpoint, entry) in shared.pipelines {
+            let state = entry.pipeline.state
+            guard
+                shared.choice.retires(
+                    endpoint, isConnected: state.connected, usedNs: entry.usedNs, nowNs: nowNs)
+            else { continue }
+            shared.pipelines[endpoint] = nil
+            shared.past.addCounters(of: state)
+            retired.append(entry.pipeline)
         }
-        for pipeline in retired { pipeline.retire() }
-        if hasChanged {
-            logger.info("redis cluster slots", metadata: ["primaries": "\(slots.primaries.count)"])
-            thread.changed()
-        }
-        return hasChanged
+        return retired
     }
 }
 

@@ -50,7 +50,7 @@ final class ClusterRoutes: CommandRoutes {
                 }
             let verdict: ClusterCall.Verdict
             do throws(BrokerError) {
-                guard let target else { throw BrokerError(.unavailable, map.lastError) }
+                guard let target else { throw BrokerError(.unavailable, map.failure.reason) }
                 let values = try await map.pipeline(at: target)
                     .call(sent, isRepeatable: isRepeatable, deadlineNs: deadlineNs)
                 verdict = call.replied(values, by: target)

@@ -6,10 +6,12 @@ import Synchronization
 /// The current master of a group that Redis Sentinel monitors
 /// (https://redis.io/docs/latest/develop/reference/sentinel-clients/).
 ///
-/// A thread queries every sentinel as `SentinelSchedule` wants it: when a connection failed or was refused, when a
+/// A thread queries every sentinel as `TopologySchedule` wants it: when a connection failed or was refused, when a
 /// sentinel announces `+switch-master`, and periodically. `MasterChoice` decides which report to believe.
 final class SentinelWatch: Sendable {
     typealias Endpoint = RedisConfiguration.Endpoint
+
+    private static let periodMs = 1_000
 
     private let configuration: RedisConfiguration
     private let addresses: [Endpoint]
@@ -56,7 +58,7 @@ final class SentinelWatch: Sendable {
         var asking: [Endpoint: RedisConnection] = [:]
         /// Subscribed to `+switch-master` at the first sentinel that answers.
         var listening: RedisConnection?
-        var schedule = SentinelSchedule(pauseMinMs: configuration.reconnectMinMs)
+        var schedule = TopologySchedule(pauseMinMs: configuration.reconnectMinMs, periodMs: Self.periodMs)
         while !thread.isClosed {
             let isHinted = thread.takeHint()
             if isHinted {
@@ -69,7 +71,7 @@ final class SentinelWatch: Sendable {
     }
 
     /// Waits until the schedule wants a look at hints, or `close`.
-    private func wait(_ schedule: SentinelSchedule, _ listening: inout RedisConnection?) {
+    private func wait(_ schedule: TopologySchedule, _ listening: inout RedisConnection?) {
         while !thread.isClosed {
             let (raised, readable) = thread.wake.wait(
                 socket: listening?.fd, waitMs: msUntil(schedule.untilNs))
