@@ -71,27 +71,18 @@ package final class RevocationList: Sendable {
     ) async throws(RequestError) -> Int64? {
         try await refreshed()
         let nowMs = nowMs()
-        let known = latest.withLock { $0.value }
-        let expired = known.expired(nowMs: nowMs)
-        let count = known.revocations.entries.count - expired.count
-        guard count < countMax || known.revocations.entries[subject] != nil else {
-            throw RequestError(.limitExceeded, "there are \(count) revocations already (auth.revocationsMax)")
-        }
         let revocation = Revocation(
             subject, atMs: nowMs, untilMs: forMs.map { nowMs + $0 }, sparesLaterTokens: sparesLaterTokens)
-        var changes: [(field: String, value: String?)] = expired.filter { $0 != subject }.map { ($0.description, nil) }
-        changes.append((subject.description, revocation.text))
-        try await change(changes)
+        let known = latest.withLock { $0.value }
+        try await change(try known.adding(revocation, countMax: countMax, nowMs: nowMs))
         return revocation.untilMs
     }
 
     /// - Throws: `.notFound`, `.unavailable`.
     package func lift(_ subject: RevocationSubject) async throws(RequestError) {
         try await refreshed()
-        guard current.entries[subject] != nil else {
-            throw RequestError(.notFound, "\(subject) is not revoked")
-        }
-        try await change([(subject.description, nil)])
+        let known = latest.withLock { $0.value }
+        try await change(try known.lifting(subject))
     }
 
     private func refreshed() async throws(RequestError) {

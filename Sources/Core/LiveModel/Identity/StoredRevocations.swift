@@ -54,9 +54,32 @@ package struct StoredRevocations: Sendable {
         return changes
     }
 
-    /// Returns the expired entries.
-    package func expired(nowMs: Int64) -> [RevocationSubject] {
-        revocations.entries.values.filter { !$0.counts(nowMs: nowMs) }.map(\.subject)
-            .sorted { $0.description < $1.description }
+    // MARK: Changes by operators
+
+    /// Returns the changes that add a revocation and remove those that have expired.
+    /// - Parameter countMax: the most revocations in the list.
+    /// - Throws: `.limitExceeded` if the list is full.
+    package func adding(
+        _ revocation: Revocation, countMax: Int, nowMs: Int64
+    ) throws(RequestError) -> [(field: String, value: String?)] {
+        let entries = revocations.entries
+        let expired = entries.values.filter { !$0.counts(nowMs: nowMs) }.map(\.subject)
+        let count = entries.count - expired.count
+        guard count < countMax || entries[revocation.subject] != nil else {
+            throw RequestError(.limitExceeded, "there are \(count) revocations already (auth.revocationsMax)")
+        }
+        var changes: [(field: String, value: String?)] = expired.filter { $0 != revocation.subject }
+            .map { ($0.description, nil) }.sorted { $0.field < $1.field }
+        changes.append((revocation.subject.description, revocation.text))
+        return changes
+    }
+
+    /// Returns the changes that lift a revocation.
+    /// - Throws: `.notFound`.
+    package func lifting(_ subject: RevocationSubject) throws(RequestError) -> [(field: String, value: String?)] {
+        guard revocations.entries[subject] != nil else {
+            throw RequestError(.notFound, "\(subject) is not revoked")
+        }
+        return [(subject.description, nil)]
     }
 }

@@ -79,6 +79,38 @@ import Testing
         #expect(stored.revocations.entries.count == 2 && stored.defects.count == 3)
     }
 
+    // MARK: Changes by operators
+
+    private func text(_ changes: [(field: String, value: String?)]) -> [String] {
+        changes.map { "\($0.field)=\($0.value ?? "")" }
+    }
+
+    @Test func addingARevocationRemovesThoseThatHaveExpired() throws {
+        let known = StoredRevocations(
+            revocations: Revocations([
+                Revocation(.uid("ann"), atMs: 1, untilMs: 5), Revocation(.uid("bob"), atMs: 1, untilMs: 5),
+                Revocation(.uid("eve"), atMs: 1),
+            ]))
+        let changes = try known.adding(Revocation(.uid("bob"), atMs: 5), countMax: 2, nowMs: 5)
+        #expect(text(changes) == ["uid:ann=", "uid:bob=5 - all"])
+        #expect(text(try known.adding(Revocation(.uid("max"), atMs: 4), countMax: 4, nowMs: 4)) == ["uid:max=4 - all"])
+    }
+
+    @Test func fullListTakesOnlyChangesOfItsEntries() throws {
+        let known = stored("m", ["ann", "bob"])
+        let error = #expect(throws: RequestError.self) {
+            try known.adding(Revocation(.uid("eve"), atMs: 2), countMax: 2, nowMs: 2)
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(text(try known.adding(Revocation(.uid("ann"), atMs: 2), countMax: 2, nowMs: 2)) == ["uid:ann=2 - all"])
+    }
+
+    @Test func revocationThatExistsIsLifted() throws {
+        #expect(text(try stored("m", ["ann"]).lifting(.uid("ann"))) == ["uid:ann="])
+        let error = #expect(throws: RequestError.self) { try stored("m", ["ann"]).lifting(.uid("bob")) }
+        #expect(error?.code == .notFound)
+    }
+
     // MARK: A list that was lost
 
     private func stored(_ mark: String?, _ uids: [String]) -> StoredRevocations {
