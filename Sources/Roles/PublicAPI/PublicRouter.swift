@@ -192,12 +192,11 @@ package final class PublicRouter: HTTPHandler {
             guard let hub = gateway.hub(of: connection.eventLoop) else {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
-            let pinned = executor.forSession { permit.uses($0) }
-            let session = ClientSession(
-                connection: connection, machine: spoken.machine(opening), executor: pinned, hub: hub, limits: limits,
-                address: address, permit: permit)
-            permit.register(session, on: connection.eventLoop, peer: peer, version: pinned.projectVersion)
-            return session
+            return executor.open(permit, on: connection.eventLoop, peer: peer) {
+                ClientSession(
+                    connection: connection, machine: spoken.machine(opening), executor: $0, hub: hub, limits: limits,
+                    address: address, permit: permit)
+            }
         }
     }
 

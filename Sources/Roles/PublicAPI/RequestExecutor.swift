@@ -5,6 +5,7 @@ package import Gateway
 import JSON
 package import LiveModel
 import Logging
+import NIOCore
 import Observability
 import Operations
 package import Sessions
@@ -47,7 +48,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     /// Returns the executor of a session that begins now.
     /// - Parameter onFormer: called if the session uses an operation of a former version and so must reconnect when
     ///   that version ends.
-    func forSession(_ onFormer: @escaping @Sendable (Digest) -> Void) -> RequestExecutor {
+    private func forSession(_ onFormer: @escaping @Sendable (Digest) -> Void) -> RequestExecutor {
         let snapshot = parts.catalogs.snapshot
         let current = snapshot.lookup
         if !snapshot.formers.isEmpty { return RequestExecutor(parts, .pinned(current, onFormer: onFormer)) }
@@ -57,6 +58,20 @@ package final class RequestExecutor: SessionRequestExecutor {
             latest = executor
             return executor
         }
+    }
+
+    /// Opens a session on its event loop: it keeps the current catalog to its end, and the registry knows it.
+    /// - Parameters:
+    ///   - peer: the client's address, for operators.
+    ///   - make: creates the session with its executor.
+    func open<Session: ManagedSession>(
+        _ permit: SessionPermit, on eventLoop: any EventLoop, peer: SocketAddress?,
+        _ make: (RequestExecutor) -> Session
+    ) -> Session {
+        let executor = forSession { permit.uses($0) }
+        let session = make(executor)
+        permit.register(session, on: eventLoop, peer: peer, version: executor.projectVersion)
+        return session
     }
 
     package func resolve(

@@ -98,12 +98,11 @@ extension PublicRouter: GRPCHandler {
             service: executor.serviceIdentity)
         return .stream { [self] call in
             call.addressRate = address.flatMap { addressRates?.rate(of: $0.name, on: call.eventLoop) }
-            let pinned = executor.forSession { permit.uses($0) }
-            let session = ClientSession(
-                connection: GRPCSessionConnection(call), machine: machine, executor: pinned, hub: hub,
-                limits: settings.session, address: address, permit: permit)
-            permit.register(
-                session, on: call.eventLoop, peer: head.remoteAddress, version: pinned.projectVersion)
+            let session = executor.open(permit, on: call.eventLoop, peer: head.remoteAddress) {
+                ClientSession(
+                    connection: GRPCSessionConnection(call), machine: machine, executor: $0, hub: hub,
+                    limits: settings.session, address: address, permit: permit)
+            }
             return GRPCSession(session)
         }
     }

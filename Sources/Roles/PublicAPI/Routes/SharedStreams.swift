@@ -112,15 +112,15 @@ extension PublicRouter {
             try admitSession(from: address)
             let permit = try SessionPermit(connectionFrom: address, sessions, executor.quotas)
             let token = SharedStreams.makeToken()
-            let executor = self.executor.forSession { permit.uses($0) }
             let limits = settings.session
             call.exchange.eventLoop.execute {
-                let session = SharedStreamSession(
-                    executor: executor, hub: hub, limits: limits, address: address, permit: permit,
-                    onClosed: { [sharedStreams = self.sharedStreams] in sharedStreams.remove(token) })
-                self.sharedStreams.insert(session, token: token)
-                permit.register(
-                    session, on: hub.eventLoop, peer: call.request.remoteAddress, version: executor.projectVersion)
+                _ = self.executor.open(permit, on: hub.eventLoop, peer: call.request.remoteAddress) {
+                    let session = SharedStreamSession(
+                        executor: $0, hub: hub, limits: limits, address: address, permit: permit,
+                        onClosed: { [sharedStreams = self.sharedStreams] in sharedStreams.remove(token) })
+                    self.sharedStreams.insert(session, token: token)
+                    return session
+                }
                 var headers = call.headers
                 headers.replaceOrAdd(name: "content-type", value: "text/plain; charset=utf-8")
                 // For proxies, which route requests by it.
