@@ -39,7 +39,7 @@ package final class MutationService: Sendable {
         self.makeUUID = makeUUID
     }
 
-    /// Runs a mutation. An outcome with `isCommitted` is committed.
+    /// Runs a mutation. An outcome without a `failure` is committed.
     package func execute(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {

@@ -17,6 +17,7 @@ final class AsyncNotify: Sendable {
 
     /// The number of the last wait.
     var lastTicket: UInt64 { state.withLock { $0.lastTicket } }
+    /// Whether a task waits, for tests, which cannot see it otherwise.
     var isWaiting: Bool { state.withLock { $0.waiter != nil } }
 
     func notify() {

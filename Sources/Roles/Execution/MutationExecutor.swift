@@ -15,7 +15,6 @@ package final class MutationExecutor: Sendable {
         package let event: OutboxRow?
         /// The error of the first failed field, when nothing was committed; nil otherwise.
         package var failure: RequestError?
-        package var isCommitted: Bool { failure == nil }
     }
 
     /// The data that the outbox row needs in addition to the mutation.

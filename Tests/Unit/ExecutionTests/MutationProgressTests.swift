@@ -67,7 +67,7 @@ import Testing
         let ran = run(&progress, events)
         let outcome = progress.outcome()
         #expect(ran == Array(events.indices) && progress.step == .commit)
-        #expect(text(outcome) == expected && outcome.isCommitted && progress.isKept)
+        #expect(text(outcome) == expected && outcome.failure == nil && progress.isKept)
     }
 
     @Test(
@@ -92,7 +92,7 @@ import Testing
                 #"{"a":null,"b":null}"#, "a DATABASE_ERROR (rolled back)", "b DATABASE_ERROR no",
                 "r DATABASE_ERROR (aborted)",
             ])
-        #expect(!outcome.isCommitted)
+        #expect(outcome.failure != nil)
     }
 
     @Test func aFailedCheckOfTheWholeUndoesEverything() {

@@ -57,7 +57,7 @@ import Testing
         #expect(scenario.rows?.variables == [["a": 1], ["a": 2]] && scenario.rows?.path == ["x", "y"])
         #expect(scenario.groups[0].transport == .longpoll && scenario.groups[0].row == .first)
         #expect(scenario.mutations[0].perSecond == 0.5 && scenario.mutations[0].row == .random)
-        #expect(scenario.mutations[0].variables.templates.contains { $0.hasMarker })
+        #expect(scenario.mutations[0].variables.templates.contains { $0.parts.contains(.placeholder(.marker)) })
         #expect(scenario.seed == 42 && scenario.latencyFrom == .send && scenario.durationMs == 500)
     }
 
@@ -129,7 +129,8 @@ import Testing
         for name in names {
             let scenario = try ScenarioFile.parse(name: name, text: try Repository.text("config/load/" + name))
             #expect(scenario.subscriberCount == 200 && scenario.mutationsPerSecond == 20)
-            #expect(scenario.mutations.contains { $0.variables.templates.contains { $0.hasMarker } })
+            let templates = scenario.mutations.flatMap(\.variables.templates)
+            #expect(templates.contains { $0.parts.contains(.placeholder(.marker)) })
         }
     }
 }

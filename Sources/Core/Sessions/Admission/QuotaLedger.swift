@@ -179,11 +179,13 @@ package struct QuotaLedger: Sendable {
         self.lingeringMax = lingeringMax
     }
 
-    package var subjectCount: Int { held.count }
+    /// The subjects that hold anything, for tests: entries that nothing holds must go.
+    var subjectCount: Int { held.count }
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int { held[subject]?[resource] ?? 0 }
 
-    package var lingeringCount: Int { lapses.count }
+    /// The entries of lingering live queries, for tests of their bound.
+    var lingeringCount: Int { lapses.count }
 
     /// Returns how many distinct live queries an address follows.
     package func liveQueryCount(of subject: QuotaSubject) -> Int { held[subject]?.followed.count ?? 0 }

@@ -46,8 +46,6 @@ package struct Template: Sendable, Hashable {
         parts.compactMap { if case .placeholder(.row(let path)) = $0 { path } else { nil } }
     }
 
-    package var hasMarker: Bool { parts.contains(.placeholder(.marker)) }
-
     /// Parses a template.
     /// - Throws: `TemplateError`.
     package init(parsing text: String, scope: Scope) throws(TemplateError) {

@@ -57,7 +57,8 @@ struct MutationRow: Sendable, CustomTestStringConvertible {
             do throws(RequestError) {
                 let outcome = try await executor.run(stored, variables: sent, auth: auth, envelope: envelope)
                 found = (
-                    String(decoding: outcome.body, as: UTF8.self), outcome.errors.map(Self.text), outcome.isCommitted
+                    String(decoding: outcome.body, as: UTF8.self), outcome.errors.map(Self.text),
+                    outcome.failure == nil
                 )
                 if let keys, let event = outcome.event.flatMap({ try? MutationEvent(encoded: $0.event) }) {
                     #expect(event.keysWritten.map { "\($0.table)\($0.values)" } == keys)
