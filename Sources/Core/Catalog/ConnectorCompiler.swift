@@ -21,19 +21,19 @@ struct ConnectorCompiler {
         var unused: [(operation: ConnectorSources.Operation, variables: [Name])] = []
         var invalid: Set<String> = []
         let hasInvalidSources = sink.count(of: .error) > errorsBefore
-        let resolver = OperationResolver(
+        let compiler = OperationCompiler(
             api: api, connector: source.id, sources: sources, options: options,
             includesEntityIDs: source.includesEntityIDs)
         for operation in sources.operations {
-            let resolution = resolver.resolve(operation, sink: &sink)
+            let compilation = compiler.compile(operation, sink: &sink)
             let name = operation.name.value
             known[name] = TriggerTargets.Known(
                 kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
-            targets += resolution.triggerTargets
-            unused.append((operation, resolution.unusedVariables))
-            usedFragments.formUnion(resolution.usedFragments)
-            targetsOf[name] = resolution.triggerTargets
-            guard let tree = resolution.tree else {
+            targets += compilation.triggerTargets
+            unused.append((operation, compilation.unusedVariables))
+            usedFragments.formUnion(compilation.usedFragments)
+            targetsOf[name] = compilation.triggerTargets
+            guard let tree = compilation.tree else {
                 invalid.insert(name)
                 continue
             }
@@ -41,7 +41,7 @@ struct ConnectorCompiler {
             subjects.append(
                 LintSubject(
                     operation: tree, range: FileRange(range: operation.name.range, file: operation.file),
-                    triggerRanges: resolution.triggerTargets.map(\.range),
+                    triggerRanges: compilation.triggerTargets.map(\.range),
                     hasAuth: operation.definition.directives.first(named: "auth") != nil))
         }
         for (name, targets) in targetsOf.sorted(by: { $0.key < $1.key }) {

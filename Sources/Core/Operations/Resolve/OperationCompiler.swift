@@ -3,7 +3,7 @@ import LiveModel
 package import SchemaModel
 
 /// The result of compiling one operation, whether or not it has errors.
-package struct OperationResolution {
+package struct OperationCompilation {
     /// Nil after an error.
     package let tree: OperationTree?
     /// The triggers of `@refresh`, with the ranges in which they name their mutations.
@@ -14,7 +14,7 @@ package struct OperationResolution {
 }
 
 /// Compiles operations of a connector in its context.
-package struct OperationResolver {
+package struct OperationCompiler {
     package let api: GeneratedAPI
     package let connector: String
     package let sources: ConnectorSources
@@ -33,12 +33,12 @@ package struct OperationResolver {
         self.includesEntityIDs = includesEntityIDs
     }
 
-    /// Resolves one operation and reports its problems to `sink`.
-    package func resolve(_ operation: ConnectorSources.Operation, sink: inout DiagnosticSink) -> OperationResolution {
+    /// Compiles one operation and reports its problems to `sink`.
+    package func compile(_ operation: ConnectorSources.Operation, sink: inout DiagnosticSink) -> OperationCompilation {
         let context = OperationContext(
             api: api, connector: connector, options: options, sources: sources, operation: operation)
         let resolved = OperationScope.resolve(context, sink: &sink)
-        return OperationResolution(
+        return OperationCompilation(
             tree: tree(of: resolved, context), triggerTargets: resolved.triggerTargets,
             usedFragments: resolved.findings.usedFragments, unusedVariables: resolved.findings.unusedVariables)
     }
