@@ -38,7 +38,7 @@ extension World {
     /// it has not loaded the version that clients use, and may commit mutations whose events only that version needs.
     func rollOut(past node: Process) {
         deployNextVersion()
-        node.pause(ms: timeline.pick(10_000...14_000))
+        node.pause(ms: timeline.pick(14_000...17_000))
         let writer = node as? SimulatedAPINode ?? pick(apiNodes)
         for entity in [Workload.lateEntity, Workload.rareEntity] where timeline.chance(70) {
             mutate(entity, at: writer)
@@ -46,7 +46,7 @@ extension World {
         if timeline.chance(50) { mutateAll(withinMs: 6_000) }
         guard timeline.chance(70) else { return }
         for client in clients where client.query.operation == "Late" {
-            timeline.after(timeline.pick(6_000...9_500)) { client.disconnect() }
+            timeline.after(timeline.pick(11_000...13_500)) { client.disconnect() }
         }
     }
 

@@ -32,7 +32,8 @@ final class SimulatedOperator: Process {
         var settings = RolloutMachine.Settings()
         settings.schedule = SimulatedDeployments.schedule(world)
         settings.versionsMax = SimulatedDeployments.othersMax
-        settings.timeoutMs = 8_000
+        // In peace, long enough for the entry of a suspended node to expire.
+        settings.timeoutMs = world.hasFaults ? 8_000 : 20_000
         return settings
     }
 
