@@ -65,6 +65,7 @@ extension HTTPExchange {
         let noBody = ResponseHead.hasNoBody(status)
         sendHead(status, headers, noBody ? .none : chunked ? .chunked : .untilClose, body: nil)
         if inputHasEnded { closeUnfinishedStream() }
+        transport.owner?.responseTakesLong()
     }
 
     /// Closes on the loop's next turn: a stream that ends by itself, such as a query that runs once, is complete by

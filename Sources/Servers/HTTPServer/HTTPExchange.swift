@@ -40,8 +40,9 @@ package final class HTTPExchange: @unchecked Sendable {
     package internal(set) var attachedTagIsWeak: Bool?
     /// What this response leaves for the next request, the entity tag expected there, and for how long.
     private(set) var left: (attachment: any ConnectionAttachment, tag: [UInt8], ms: Int64)?
-    /// When the waiter's time is over.
+    /// When the waiter's time is over, or the next keep-alive of a stream is due.
     private(set) var deadlineMs = ConnectionTable.never
+    private var keepAlives: (everyMs: Int64, due: () -> Void)?
 
     init(
         transport: Transport, isHead: Bool, isHTTP10: Bool, keepAlive: Bool, prefersGzip: Bool = false,
@@ -152,16 +153,33 @@ package final class HTTPExchange: @unchecked Sendable {
         self.waiter = waiter
         deadlineMs = MonotonicClock.nowMs() + max(0, ms)
         transport.table.expect(transport, by: deadlineMs)
+        transport.owner?.responseTakesLong()
+    }
+
+    /// Calls `due` again and again until the stream is over, each time up to half a second late. On the event loop.
+    package func keepAlive(everyMs: Int64, _ due: @escaping () -> Void) {
+        eventLoop.assertInEventLoop()
+        guard case .streaming = phase else { return }
+        keepAlives = (max(1, everyMs), due)
+        deadlineMs = MonotonicClock.nowMs() + max(1, everyMs)
+        transport.table.expect(transport, by: deadlineMs)
     }
 
     private func takeWaiter() -> (any ResponseWaiter)? {
         deadlineMs = ConnectionTable.never
+        keepAlives = nil
         defer { waiter = nil }
         return waiter
     }
 
     func deadlineReached(nowMs: Int64) {
-        if deadlineMs <= nowMs { takeWaiter()?.deadlineReached() }
+        guard deadlineMs <= nowMs else { return }
+        if let keepAlives {
+            deadlineMs = max(nowMs + 1, deadlineMs + keepAlives.everyMs)
+            keepAlives.due()
+        } else {
+            takeWaiter()?.deadlineReached()
+        }
     }
 
     /// Whether the request is one that clients repeat, and its connection can bring another one.

@@ -41,8 +41,11 @@ package protocol WebSocketHandler: AnyObject {
     /// Called when bytes queued for a slow peer reached the kernel. `pendingBytes` are still queued; 0 means that sends
     /// are direct again.
     func writabilityChanged(pendingBytes: Int)
+    /// Called once when the time given to `WebSocketConnection.wake` has come.
+    func deadlineReached(nowMs: Int64)
 }
 
 extension WebSocketHandler {
     package func writabilityChanged(pendingBytes: Int) {}
+    package func deadlineReached(nowMs: Int64) {}
 }

@@ -25,6 +25,7 @@ import Testing
         let pendingBytes = 0
         let closed: EventLoopPromise<NIODeadline>
         weak var session: ClientSession?
+        private var timer = SessionTimer()
         var messages: [NIODeadline] = []
 
         init(_ eventLoop: any EventLoop) {
@@ -46,6 +47,7 @@ import Testing
         func gathered(_ body: () -> Void) { body() }
         func end(_ error: RequestError) {}
         func close(code: UInt16, reason: String) { closed.succeed(.now()) }
+        func wake(_ session: ClientSession, atMs: Int64) { timer.wake(session, atMs: atMs, on: eventLoop) }
     }
 
     private final class Executor: SessionRequestExecutor {

@@ -30,6 +30,7 @@ final class StubConnection: SessionConnection {
     func gathered(_ body: () -> Void) { body() }
     func end(_ error: RequestError) {}
     func close(code: UInt16, reason: String) { closes.append(code) }
+    func wake(_ session: ClientSession, atMs: Int64) {}
 }
 
 /// An executor that knows no operation.

@@ -63,6 +63,14 @@ final class TestApplication: HTTPHandler {
             exchange.write(ByteBuffer(string: "begun"))
             held.withLock { $0 = exchange }
             events.add("open")
+        case "/ticks":
+            // A stream of three keep-alives.
+            exchange.startStream(.ok)
+            let left = AtomicBox(3)
+            exchange.keepAlive(everyMs: 20) {
+                exchange.write(ByteBuffer(string: "tick "))
+                if left.value.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { exchange.end() }
+            }
         case "/hold":
             let events = events
             exchange.onClose { events.add("gone, closed \(exchange.isClosed)") }

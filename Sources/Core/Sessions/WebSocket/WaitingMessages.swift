@@ -22,7 +22,8 @@ struct WaitingMessages<Message: Sendable>: Sendable {
     @discardableResult
     mutating func removeAll(where fits: (Message) -> Bool) -> [Message] {
         let removed = entries.filter { fits($0.message) }
-        entries.removeAll { fits($0.message) }
+        // A new array, which holds no room.
+        entries = removed.isEmpty ? entries : entries.filter { !fits($0.message) }
         return removed.map(\.message)
     }
 
@@ -32,6 +33,7 @@ struct WaitingMessages<Message: Sendable>: Sendable {
     }
 
     mutating func removeFirst() -> (message: Message, bytes: Int)? {
-        entries.isEmpty ? nil : entries.removeFirst()
+        if entries.count == 1 { return takeAll()[0] }
+        return entries.isEmpty ? nil : entries.removeFirst()
     }
 }

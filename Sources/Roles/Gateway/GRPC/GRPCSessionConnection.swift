@@ -7,6 +7,7 @@ package import Sessions
 /// A call of `ConnectorStreamService.Connect` as the connection of a session.
 package final class GRPCSessionConnection: SessionConnection {
     private let call: GRPCCall
+    private var timer = SessionTimer()
 
     package init(_ call: GRPCCall) {
         self.call = call
@@ -47,6 +48,8 @@ package final class GRPCSessionConnection: SessionConnection {
             }
         call.finish(GRPCStatus(code: status.rawValue, message: reason))
     }
+
+    package func wake(_ session: ClientSession, atMs: Int64) { timer.wake(session, atMs: atMs, on: eventLoop) }
 
     package func end(_ error: RequestError) {
         let failure = SQLConnectFailure(error)

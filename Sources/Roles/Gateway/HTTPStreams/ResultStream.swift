@@ -57,11 +57,8 @@ package final class ResultStream: LiveSession {
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         exchange.startStream(.ok, headers: Self.headers(headers, format), as: .result)
         exchange.write(ByteBuffer(bytes: format.opening))
-        timers.keepAlive = eventLoop.scheduleKeepAlive(everyMs: keepAliveMs) {
-            let stream = bound.value
-            if stream.exchange.pendingBytes == 0 {
-                stream.exchange.write(ByteBuffer(bytes: stream.format.keepAlive))
-            }
+        exchange.keepAlive(everyMs: keepAliveMs) { [exchange, format] in
+            if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(bytes: format.keepAlive)) }
         }
         timers.expiry = eventLoop.scheduleExpiry(of: session.identity, session.executor.clock) {
             if bound.value.session.needsToken { bound.value.fail(.tokenExpired) }

@@ -117,7 +117,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             exchange.startStream(.ok, headers: ResultStream.headers(headers, .graphQLSSE), as: .result)
             exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.opening))
             for text in held { exchange.write(ByteBuffer(bytes: text)) }
-            timers.keepAlive = eventLoop.scheduleKeepAlive(everyMs: limits.keepAliveMs) {
+            exchange.keepAlive(everyMs: limits.keepAliveMs) {
                 if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(bytes: StreamFormat.graphQLSSE.keepAlive)) }
             }
             exchange.onDrained { self.onLoop { self.drained() } }

@@ -14,8 +14,7 @@ extension ClientSession {
     }
 
     func authenticate(_ credentials: Credentials) {
-        timers.opening?.cancel()
-        timers.opening = nil
+        deadlines.openingMs = .max
         let executor = self.executor
         onLoop(
             { () async throws(RequestError) in try await executor.authenticate(credentials) },

@@ -1,3 +1,4 @@
+import Clocks
 import Catalog
 import Clocks
 import Execution

@@ -27,6 +27,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     let tokenGraceMs: Int64
     var identity = Identity.signedOut
     var timers = SessionTimers()
+    var deadlines = SessionDeadlines()
+    private let keepAliveMs: Int64
     /// The client's address; nil if addresses are unknown or not counted.
     private let address: QuotaSubject?
     var idle: IdleClock
@@ -48,35 +50,34 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         self.traits = type(of: machine).traits
         self.operations = LiveOperations(hub: hub, executor: executor, limits: limits)
         self.permit = permit
-        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        timers.opening = connection.eventLoop.scheduleTask(in: .milliseconds(limits.initTimeoutMs)) {
-            let session = bound.value
-            session.timers.opening = nil
-            session.perform(session.machine.initTimedOut())
-        }
-        if traits.sendsKeepAlives {
-            timers.keepAlive = connection.eventLoop.scheduleKeepAlive(everyMs: limits.keepAliveMs) {
-                let session = bound.value
-                // A client that does not read needs no keep-alive.
-                if session.connection.pendingBytes == 0 { session.perform(session.machine.keepAliveDue()) }
-            }
-        }
-        if idle.timeoutMs > 0 { armIdle(afterMs: idle.timeoutMs) }
+        keepAliveMs = limits.keepAliveMs
+        let nowMs = MonotonicClock.nowMs()
+        deadlines.openingMs = nowMs + Int64(limits.initTimeoutMs)
+        if traits.sendsKeepAlives { deadlines.keepAliveMs = nowMs + keepAliveMs }
+        if idle.timeoutMs > 0 { deadlines.idleMs = nowMs + idle.timeoutMs }
+        connection.wake(self, atMs: deadlines.firstMs)
         perform(self.machine.opened())
     }
 
-    private func armIdle(afterMs: Int64) {
-        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        timers.idle = connection.eventLoop.scheduleTask(in: .milliseconds(afterMs)) {
-            let session = bound.value
-            let hasOperations = session.machine.operationCount > 0
-            switch session.idle.timerFired(hasOperations: hasOperations, nowMs: MonotonicClock.nowMs()) {
-            case .wait(let ms): session.armIdle(afterMs: ms)
+    package func deadlineReached(nowMs: Int64) {
+        if deadlines.openingMs <= nowMs {
+            deadlines.openingMs = .max
+            perform(machine.initTimedOut())
+        }
+        if deadlines.keepAliveMs <= nowMs {
+            deadlines.keepAliveMs = max(nowMs + 1, deadlines.keepAliveMs + keepAliveMs)
+            // A client that does not read needs no keep-alive.
+            if connection.pendingBytes == 0 { perform(machine.keepAliveDue()) }
+        }
+        if deadlines.idleMs <= nowMs {
+            switch idle.timerFired(hasOperations: machine.operationCount > 0, nowMs: nowMs) {
+            case .wait(let ms): deadlines.idleMs = nowMs + ms
             case .end:
-                session.timers.idle = nil
-                session.perform(session.machine.close(1001, "Idle"))
+                deadlines.idleMs = .max
+                perform(machine.close(1001, "Idle"))
             }
         }
+        connection.wake(self, atMs: deadlines.firstMs)
     }
 
     var hub: LoopHub { operations.hub }
@@ -101,6 +102,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         guard !isClosed else { return }
         isClosed = true
         timers.cancel()
+        connection.wake(self, atMs: .max)
         operations.stopAll()
         suspended = [:]
         executor.quotas.release(.session, for: identity.subjects)

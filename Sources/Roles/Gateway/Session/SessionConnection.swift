@@ -22,6 +22,9 @@ package protocol SessionConnection: AnyObject {
     /// Gathers several sends into as few system calls as possible.
     func gathered(_ body: () -> Void)
     func close(code: UInt16, reason: String)
+    /// Calls the session's `deadlineReached` at this time of `MonotonicClock`, up to half a second late; `.max`: never.
+    /// Another call replaces the time.
+    func wake(_ session: ClientSession, atMs: Int64)
     /// Ends the connection with an error status.
     func end(_ error: RequestError)
 }
@@ -34,6 +37,9 @@ extension WebSocketConnection: SessionConnection {
     package func send(_ shared: SharedResult, id: String, as format: ResultFormat) {
         shared.send(id: id, as: format, on: self)
     }
+
+    /// The session is the connection's handler.
+    package func wake(_ session: ClientSession, atMs: Int64) { wake(atMs: atMs) }
 
     package func end(_ error: RequestError) {
         close(code: error.code == .unauthenticated ? 4403 : 1011, reason: error.message)

@@ -1,24 +1,47 @@
+import Clocks
 import Execution
 import NIOCore
 
-/// The timers of a session, which end with it.
+/// The timers of a session, which end with it. What most sessions await is in `SessionDeadlines`, which cost less.
 struct SessionTimers {
-    /// The time-out of the client's first step: its opening message, or the request that opens the stream.
+    /// The time-out of the request that opens the stream.
     var opening: Scheduled<Void>?
     /// The end of the token.
     var expiry: Scheduled<Void>?
-    var idle: Scheduled<Void>?
     /// Sends the refusals that are due.
     var refusals: Scheduled<Void>?
-    var keepAlive: RepeatedTask?
 
     mutating func cancel() {
         opening?.cancel()
         expiry?.cancel()
-        idle?.cancel()
         refusals?.cancel()
-        keepAlive?.cancel()
         self = SessionTimers()
+    }
+}
+
+/// The times, of `MonotonicClock`, at which a session acts by itself; `.max`: never.
+struct SessionDeadlines {
+    /// The time-out of the client's opening message.
+    var openingMs = Int64.max
+    var keepAliveMs = Int64.max
+    /// When the session ends unless it is used.
+    var idleMs = Int64.max
+
+    var firstMs: Int64 { min(openingMs, keepAliveMs, idleMs) }
+}
+
+/// Wakes a session whose connection has no deadline for that.
+struct SessionTimer {
+    private var timer: Scheduled<Void>?
+
+    mutating func wake(_ session: ClientSession, atMs: Int64, on eventLoop: any EventLoop) {
+        timer?.cancel()
+        timer = nil
+        guard atMs < .max else { return }
+        let afterMs = max(0, atMs - MonotonicClock.nowMs())
+        timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(afterMs)) { [weak session] in
+            session?.deadlineReached(nowMs: MonotonicClock.nowMs())
+        }
     }
 }
 
@@ -30,11 +53,5 @@ extension EventLoop {
         identity.expiresAtMs.map { expiresAtMs in
             scheduleTask(in: .milliseconds(max(0, expiresAtMs - clock.nowMs())), expired)
         }
-    }
-
-    /// Schedules the keep-alive messages of a session.
-    func scheduleKeepAlive(everyMs: Int64, _ due: @escaping @Sendable () -> Void) -> RepeatedTask {
-        let interval = TimeAmount.milliseconds(everyMs)
-        return scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in due() }
     }
 }

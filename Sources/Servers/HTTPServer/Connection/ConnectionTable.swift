@@ -8,8 +8,14 @@ protocol ConnectionOwner: AnyObject {
     func deadlineReached(nowMs: Int64) -> Int64
     /// Called when queued bytes reached the kernel.
     func pendingBytesDecreased()
+    /// Called when a response is a stream or waits for a result.
+    func responseTakesLong()
     /// Called when the server stops: finishes what is in flight, then closes.
     func drain()
+}
+
+extension ConnectionOwner {
+    func responseTakesLong() {}
 }
 
 /// The connections of one event loop and their deadlines.

@@ -46,7 +46,7 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
             state = .lingering(bytesLeft: left)
             if left <= 0 { context.close(promise: nil) }
         case .http1:
-            if http1.takesWhole(bytes) { return }
+            if http1.takesWhole(bytes) || http1.holds(bytes) { return }
             parse(bytes, data, context)
         case .detecting(var before):
             if before.readableBytes > 0 {
@@ -74,6 +74,7 @@ final class WireHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func parse(_ bytes: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
         // An upgrade removes it meanwhile.
         let http1 = http1
+        http1.addMissingParser()
         http1.bytesArrive(bytes)
         context.fireChannelRead(data)
         http1.bytesParsed(bytes)

@@ -37,7 +37,11 @@ extension HTTP1Handler {
                 channel.close(promise: nil)
             }
         }
-        pipeline.syncOperations.removeHandler(decoder, promise: decoderGone)
+        if let decoder {
+            pipeline.syncOperations.removeHandler(decoder, promise: decoderGone)
+        } else {
+            decoderGone.succeed()
+        }
     }
 
     /// Responds with 101 and passes the connection to a `WebSocketConnection`, or sends the application's rejection.
@@ -68,7 +72,7 @@ extension HTTP1Handler {
                 return
             }
             pipeline.removeHandler(self, promise: nil)
-            pipeline.removeHandler(decoder, promise: nil)
+            if let decoder { pipeline.removeHandler(decoder, promise: nil) }
             pipeline.removeHandler(wire, promise: nil)
         }
     }

@@ -51,7 +51,12 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// The topmost handler below this one (TLS); another protocol's handlers go above it.
     private(set) var below: (any ChannelHandler)?
     private(set) var wire: WireHandler!
-    private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>!
+    /// Nil while a response takes long, because it would be a quarter of the connection's memory.
+    private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>?
+    /// Input that came while the parser was being removed.
+    private var held: [ByteBuffer] = []
+    private var isParserLeaving = false
+    private var currentTakesLong = false
     private(set) var channelContext: ChannelHandlerContext?
     private var phase = Phase.awaitingHead(begun: false)
     /// Complete requests that the application has not seen. Bounded by two receive buffers
@@ -88,6 +93,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// Whether the parser holds no bytes of a following request. It reports a request's end before consuming the rest
     /// of the read, so only a read that ends with a header proves it.
     private var isParserClean = true
+    private var wasParserClean = true
+    /// The requests that ended in the current read, and the length of the last one's body.
+    private var endedInRead = (requests: 0, bodyBytes: 0)
     /// Set when another parser took over, which passes on what is left of a read later.
     private var wasParserRestarted = false
     private var remoteIP: String?
@@ -168,6 +176,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     func channelReadComplete(context: ChannelHandlerContext) {
         wholeRead = nil
         isReading = false
+        dropIdleParser()
         readIfWanted()
     }
 
@@ -229,7 +238,9 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     func bytesArrive(_ bytes: ByteBuffer) {
         wholeRead = isBetweenRequests ? bytes : nil
+        wasParserClean = isParserClean
         isParserClean = false
+        endedInRead = (0, 0)
         guard case .awaitingHead(let begun) = phase else { return }
         if !begun {
             phase = .awaitingHead(begun: true)
@@ -246,8 +257,18 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
 
     func bytesParsed(_ bytes: ByteBuffer) {
         guard case .awaitingHead(begun: false) = phase else { return }
-        isParserClean = bytes.readableBytesView.suffix(4).elementsEqual("\r\n\r\n".utf8)
+        isParserClean =
+            bytes.readableBytesView.suffix(4).elementsEqual(Self.headEnd)
+            || wasParserClean && endedInRead.requests == 1 && isOneRequest(bytes)
     }
+
+    /// Whether bytes that begin with a request and its body hold nothing else.
+    private func isOneRequest(_ bytes: ByteBuffer) -> Bool {
+        let headBytes = bytes.readableBytes - endedInRead.bodyBytes
+        return headBytes >= 4 && bytes.readableBytesView.prefix(headBytes).suffix(4).elementsEqual(Self.headEnd)
+    }
+
+    private static let headEnd = Array("\r\n\r\n".utf8)
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -284,6 +305,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             sawTargetEnd = false
             guard queue.count < self.context.configuration.pipelinedMax else { return context.close(promise: nil) }
             queue.append(.request(request))
+            endedInRead = (endedInRead.requests + 1, request.body.readableBytes)
             advance()
         }
     }
@@ -390,6 +412,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         let known = currentKnown
         current = nil
         currentKnown = nil
+        currentTakesLong = false
         releaseBody(currentBodyBytes)
         currentBodyBytes = 0
         if let left, let known {
@@ -427,6 +450,52 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         phase = .handedOver
         current = nil
         releaseBodies()
+    }
+
+    // MARK: The parser of an idle connection
+
+    func responseTakesLong() {
+        currentTakesLong = current != nil
+        dropIdleParser()
+    }
+
+    /// Removes the parser while a response takes long and no part of another request has come.
+    private func dropIdleParser() {
+        guard currentTakesLong, let decoder, isParserClean, !wasParserRestarted, !isParserStopped, queue.isEmpty,
+            case .awaitingHead(begun: false) = phase, let channelContext
+        else { return }
+        self.decoder = nil
+        isParserLeaving = true
+        // NIO removes it on the loop's next turn.
+        let removed = channelContext.eventLoop.makePromise(of: Void.self)
+        removed.futureResult.assumeIsolated().whenComplete { [self] _ in
+            isParserLeaving = false
+            let held = held
+            self.held = []
+            for bytes in held where self.channelContext != nil {
+                channelContext.pipeline.syncOperations.fireChannelRead(NIOAny(bytes))
+            }
+            if !held.isEmpty { channelContext.pipeline.fireChannelReadComplete() }
+        }
+        channelContext.pipeline.syncOperations.removeHandler(decoder, promise: removed)
+    }
+
+    /// Keeps input until the parser has been removed.
+    /// - Returns: whether it is kept.
+    func holds(_ bytes: ByteBuffer) -> Bool {
+        if isParserLeaving { held.append(bytes) }
+        return isParserLeaving
+    }
+
+    func addMissingParser() {
+        guard decoder == nil, let pipeline = channelContext?.pipeline.syncOperations else { return }
+        let new = Self.makeDecoder(context.configuration)
+        do {
+            try pipeline.addHandler(new, position: .after(wire))
+            decoder = new
+        } catch {
+            transport.abort()
+        }
     }
 
     /// Replaces the parser, which stops after a request with `Upgrade`; used when the upgrade is not accepted.

@@ -9,7 +9,7 @@ import Pacing
 /// pass it to `eventLoop.execute`.
 ///
 /// This file contains the connection's life; `WebSocketConnection+Sending` writes the frames and
-/// `WebSocketConnection+Inflating` decompresses messages.
+/// `WebSocketConnection+Inflating` decompresses messages; `WebSocketConnection+Rates` pauses peers that send too much.
 package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the event loop.
 
@@ -29,14 +29,15 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     let transport: Transport
     /// The window of compressed messages; nil: the client offered no compression.
     package let deflateWindow: DeflateWindow?
-    private var handler: (any WebSocketHandler)?
+    private(set) var handler: (any WebSocketHandler)?
     private var phase = Phase.open
     private var deadlineMs: Int64
-    private var message = WebSocketAssembler()
+    private var handlerDeadlineMs = ConnectionTable.never
+    private(set) var message = WebSocketAssembler()
     /// Bytes of an incomplete message, reserved from the server's body budget.
-    private var heldBytes = 0
+    var heldBytes = 0
     private var lingerBytesLeft = 0
-    private var readIsDue = false
+    var readIsDue = false
     let throttle: InputThrottle
 
     init(transport: Transport, deflateWindow: DeflateWindow? = nil) {
@@ -97,13 +98,6 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         didSet { if !isReadingPaused { readIfWanted() } }
     }
 
-    /// Counts the peer's frames for its address, too, which also decides when the first is read. Call at most once,
-    /// while the connection's handler is made.
-    package func count(for address: AddressRate?) {
-        throttle.count(for: address)
-        if !throttle.begin() { pauseReading() }
-    }
-
     // MARK: Closing
 
     /// Starts the closing handshake after everything sent so far. `code` is 1000 to 4999; `reason` is cut to 123 bytes.
@@ -145,18 +139,6 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         case .close(let code): peerClosed(code)
         case .fail(let code): fail(code)
         }
-    }
-
-    func pauseReading() {
-        throttle.pause { [weak self] in if let self, readIsDue { readIfWanted() } }
-    }
-
-    /// Counts the bytes of an incomplete message against the server's body budget.
-    /// - Parameter frameBytes: the bytes of an incomplete frame.
-    func hold(frameBytes: Int) {
-        guard handler != nil else { return }
-        let bodies = transport.table.context.bodies
-        if !bodies.change(&heldBytes, to: message.heldBytes + frameBytes) { fail(1013) }
     }
 
     /// Counts any input as a sign of life, even part of an incomplete frame.
@@ -220,6 +202,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         throttle.cancel()
         guard let handler else { return }
         self.handler = nil
+        handlerDeadlineMs = ConnectionTable.never
         message = WebSocketAssembler()
         transport.table.context.bodies.release(&heldBytes)
         transport.table.context.counters.webSocketsOpen.decrement()
@@ -245,6 +228,14 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
         }
     }
 
+    /// Calls the handler's `deadlineReached` at this time of `MonotonicClock`, up to half a second late. Another call
+    /// replaces the time.
+    package func wake(atMs: Int64) {
+        eventLoopAssert()
+        handlerDeadlineMs = handler == nil ? ConnectionTable.never : atMs
+        transport.table.expect(transport, by: handlerDeadlineMs)
+    }
+
     // MARK: ConnectionOwner
 
     private func setDeadline(_ afterMs: Int64) {
@@ -253,6 +244,14 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     }
 
     func deadlineReached(nowMs: Int64) -> Int64 {
+        if handlerDeadlineMs <= nowMs {
+            handlerDeadlineMs = ConnectionTable.never
+            handler?.deadlineReached(nowMs: nowMs)
+        }
+        return min(ownDeadlineReached(nowMs: nowMs), handlerDeadlineMs)
+    }
+
+    private func ownDeadlineReached(nowMs: Int64) -> Int64 {
         let configuration = transport.table.context.configuration
         let stall = transport.stallDeadlineMs ?? ConnectionTable.never
         if stall <= nowMs { return cutOff() }
