@@ -87,6 +87,9 @@ private struct Session<Machine: SessionMachine> {
         case "e":
             running.remove(id)
             check(machine.failed(id: id, [error]))
+        case "q":
+            running.remove(id)
+            check(machine.queryFailed(id: id, [error]))
         case "w": check(machine.refreshFailed(id: id, [error]))
         case "k": check(machine.keepAliveDue())
         case "x":

@@ -18,8 +18,11 @@ struct OneShotQuotaTests {
         let clock = ServiceClock { 0 }
         let quotas: QuotaGate
         private let runs = Mutex<[CheckedContinuation<Void, Never>]>([])
+        private let failure: RequestError?
 
-        init(requestsMax: Int) {
+        /// - Parameter failure: how runs fail; nil if they succeed.
+        init(requestsMax: Int, failure: RequestError? = nil) {
+            self.failure = failure
             var limits = QuotaLimits()
             limits.requests = .init(perAddress: requestsMax)
             quotas = QuotaGate(limits)
@@ -45,7 +48,8 @@ struct OneShotQuotaTests {
         ) throws(RequestError) -> ResolvedOperation {
             do {
                 return try Self.lookup.get().resolve(
-                    connector: "c", name: "Q", document: nil, digest: nil, variables: JSONObject(), auth: nil, nowMs: 0)
+                    connector: "c", name: "Q", document: request.document, digest: nil, variables: JSONObject(),
+                    auth: nil, nowMs: 0)
             } catch {
                 throw RequestError(.internalError, "\(error)")
             }
@@ -54,6 +58,7 @@ struct OneShotQuotaTests {
         func refusal(of identity: Identity) -> RequestError? { nil }
         func answer(_ resolved: ResolvedOperation, traceID: String) async throws(RequestError) -> OperationAnswer {
             await withCheckedContinuation { continuation in runs.withLock { $0.append(continuation) } }
+            if let failure { throw failure }
             return OperationAnswer(body: Array("{}".utf8))
         }
         func makeTraceID() -> String { "t" }
@@ -153,6 +158,44 @@ struct OneShotQuotaTests {
                         ])
                     session.closed(code: nil)
                 }
+            }.get()
+        }
+    }
+
+    /// A session of `graphql-transport-ws` over an executor whose runs fail.
+    @Test func aQueryThatFailsWhileItRunsIsAResult() async throws {
+        try await withHub { hub in
+            let loop = hub.eventLoop
+            let executor = Executor(requestsMax: 1, failure: RequestError(.timeout, "slow"))
+            let ended = loop.makePromise(of: Void.self)
+            let bound = try await loop.submit {
+                let connection = StubConnection(loop)
+                let session = ClientSession(
+                    connection: connection, machine: GraphQLTransportWSMachine(SessionOpening(operationsMax: 10)),
+                    executor: executor, hub: hub, limits: SessionLimits(),
+                    permit: try SessionPermit(connectionFrom: nil, SessionRegistry(), executor.quotas))
+                connection.onSend = {
+                    switch connection.messages.count {
+                    case 1:
+                        let payload = #"{"query":"query Q { people { id } }"}"#
+                        session.received(
+                            text: ByteBuffer(string: #"{"id":"1","type":"subscribe","payload":\#(payload)}"#))
+                    case 3: ended.succeed()
+                    default: break
+                    }
+                }
+                session.received(text: ByteBuffer(string: #"{"type":"connection_init"}"#))
+                return NIOLoopBound((session, connection), eventLoop: loop)
+            }.get()
+            while executor.runningCount == 0 { await Task.yield() }
+            executor.finish()
+            try await ended.futureResult.get()
+            try await loop.submit {
+                let (session, connection) = bound.value
+                let failed = #"{"id":"1","type":"next","payload":{"data":null,"errors":[{"#
+                #expect(connection.messages[1].hasPrefix(failed))
+                #expect(connection.messages[2] == #"{"id":"1","type":"complete"}"#)
+                session.closed(code: nil)
             }.get()
         }
     }

@@ -126,9 +126,14 @@ package struct GraphQLWSMachine: SessionMachine {
         return [Self.error(id: id, errors.first ?? RequestError(.internalError, "failed"))]
     }
 
+    /// A result whose `data` is null: `error` would mean that the query never ran.
+    package mutating func queryFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
+        finished(id: id, answer: OperationAnswer(body: ResultEnvelope.null, errors: errors))
+    }
+
     package mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
         guard operations.contains(id) else { return [] }
-        let envelope = ResultEnvelope.errors(errors, body: Array("null".utf8))
+        let envelope = ResultEnvelope.errors(errors, body: ResultEnvelope.null)
         return [.send(SessionMessage.text("data", id: id, payload: envelope))]
     }
 

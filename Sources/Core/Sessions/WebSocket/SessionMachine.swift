@@ -94,8 +94,10 @@ package protocol SessionMachine: Sendable {
     mutating func started(id: String) -> [SessionAction]
     /// The result of an operation that runs once.
     mutating func finished(id: String, answer: OperationAnswer) -> [SessionAction]
-    /// The operation ends with errors; nothing follows.
+    /// The operation is refused or ends with errors; nothing follows.
     mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction]
+    /// A query that runs once failed while it ran.
+    mutating func queryFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// Errors of one refresh; the operation continues.
     mutating func refreshFailed(id: String, _ errors: [RequestError]) -> [SessionAction]
     /// The session's token expired or was revoked, as the error says. Its live operations, `ids`, have been ended and
@@ -112,6 +114,9 @@ extension SessionMachine {
     package mutating func opened() -> [SessionAction] { [] }
     package mutating func started(id: String) -> [SessionAction] { [] }
     package mutating func keepAliveDue() -> [SessionAction] { [] }
+    package mutating func queryFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
+        failed(id: id, errors)
+    }
 }
 
 /// Ids are stored per operation in several places; a longer one is refused like an empty one.

@@ -4,6 +4,7 @@ import Clocks
 import Execution
 import LiveModel
 import NIOCore
+import Operations
 import Sessions
 
 /// Operations that run once, and those that wait for others to finish.
@@ -46,6 +47,8 @@ extension ClientSession {
                     switch outcome {
                     case .success(let answer):
                         session.perform(session.machine.finished(id: id, answer: answer), carryResult: true)
+                    case .failure(let error) where resolved.operation.kind == .query:
+                        session.perform(session.machine.queryFailed(id: id, [error]))
                     case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
                     }
                 }

@@ -170,6 +170,20 @@ import Testing
         #expect(receive(&machine, subscribe("1")) == ["start 1 A"])
     }
 
+    @Test func aQueryThatFailedWhileItRanIsAResultWithoutData() {
+        var machine = ready()
+        _ = receive(&machine, subscribe("1"))
+        #expect(
+            actionTexts(machine.queryFailed(id: "1", [RequestError(.databaseError, "bad")])) == [
+                """
+                {"id":"1","type":"next","payload":{"data":null,"errors":[{"message":"bad",\
+                "extensions":{"code":"DATABASE_ERROR"}}]}}
+                """,
+                #"{"id":"1","type":"complete"}"#,
+            ])
+        #expect(machine.queryFailed(id: "1", []).isEmpty && !machine.isActive("1"))
+    }
+
     @Test func aDuplicateIdClosesWith4409() {
         var machine = ready()
         _ = receive(&machine, subscribe("1"))

@@ -89,6 +89,19 @@ import Testing
         #expect(receive(&machine, #"{"id":"2","type":"start","payload":{"query":1}}"#)[0].contains(#""type":"error""#))
     }
 
+    @Test func aQueryThatFailedWhileItRanIsDataThatIsNull() {
+        var machine = ready()
+        _ = receive(&machine, start("1"))
+        #expect(
+            actionTexts(machine.queryFailed(id: "1", [RequestError(.databaseError, "bad")])) == [
+                """
+                {"id":"1","type":"data","payload":{"data":null,"errors":[{"message":"bad",\
+                "extensions":{"code":"DATABASE_ERROR"}}]}}
+                """,
+                #"{"id":"1","type":"complete"}"#,
+            ])
+    }
+
     @Test func aStopIsAnsweredByCompleteAndThenThereIsSilence() {
         var machine = ready()
         _ = receive(&machine, start("1"))

@@ -104,6 +104,8 @@ import Testing
         #expect(machine.failed(id: "1", [Self.error]).isEmpty && machine.refreshFailed(id: "1", [Self.error]).isEmpty)
         #expect(starts(receive(&machine, script.start("1"))) == ["1"], "the id is free again")
         #expect(script.readings(machine.failed(id: "1", [Self.error])).last == .end("1"))
+        #expect(starts(receive(&machine, script.start("1"))) == ["1"])
+        #expect(!script.readings(machine.queryFailed(id: "1", [Self.error])).isEmpty)
         #expect(machine.operationCount == 0)
     }
 

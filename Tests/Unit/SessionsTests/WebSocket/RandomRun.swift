@@ -54,7 +54,8 @@ struct RandomRun {
             check(
                 machine.finished(id: id, answer: OperationAnswer(body: Array("{}".utf8))), about: id, "finished \(id)",
                 ends: id)
-        case ..<92: check(machine.failed(id: id, [error]), about: id, "failed \(id)", ends: id)
+        case ..<89: check(machine.failed(id: id, [error]), about: id, "failed \(id)", ends: id)
+        case ..<92: check(machine.queryFailed(id: id, [error]), about: id, "query \(id) failed", ends: id)
         case ..<97: check(machine.refreshFailed(id: id, [error]), about: id, "refresh of \(id) failed")
         case ..<98: check(machine.keepAliveDue(), about: nil, "keep-alive")
         case ..<99:
