@@ -188,7 +188,8 @@ package final class DeploymentWatch: Sendable {
         case .unreadable(let unreadable):
             logger.warning("could not read the deployments", metadata: ["error": "\(unreadable.reason)"])
         case .unservable(let problem):
-            logger.warning("could not read the deployments", metadata: ["error": "\(problem)"])
+            logger.warning(
+                "the deployed version is not served; the former one stays", metadata: ["error": "\(problem)"])
         case nil: metrics.versions.record(catalogs.set.members.count)
         }
         let ended = state.withLock { state in

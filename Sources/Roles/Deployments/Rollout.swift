@@ -196,13 +196,16 @@ package struct Rollout: Sendable {
             let answer = try await session.execute(
                 "SELECT pg_try_advisory_lock(hashtextextended('freshet.deploy', 0))")
             guard answer.rows.first?.bool(0) == true else { throw RolloutRefused.underWay }
+            func unlock() async throws {
+                _ = try await session.execute("SELECT pg_advisory_unlock(hashtextextended('freshet.deploy', 0))")
+            }
             do {
                 try await body()
             } catch {
-                _ = try? await session.execute("SELECT pg_advisory_unlock(hashtextextended('freshet.deploy', 0))")
+                try? await unlock()
                 throw error
             }
-            _ = try await session.execute("SELECT pg_advisory_unlock(hashtextextended('freshet.deploy', 0))")
+            try await unlock()
         }
     }
 }

@@ -1,4 +1,4 @@
-/// The subscriber of a live query as a number: a user, or an address without one.
+/// The subscriber of a live query, as a number: a user, or an address without one.
 ///
 /// The same on all nodes; 64 bits of a digest, so that nobody can choose another one's.
 package struct ClientID: Hashable, Sendable {

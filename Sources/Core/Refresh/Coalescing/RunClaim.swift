@@ -1,6 +1,6 @@
 import LiveModel
 
-/// The claim of a due live query to a turn among others that take long.
+/// The priority of a due live query among slow ones.
 struct RunClaim: Hashable, Sendable {
     /// The client whose turn a run takes.
     enum Client: Hashable, Sendable {

@@ -32,9 +32,11 @@ struct SlowOperations: Sendable {
         entries[key].flatMap { nowMs < $0.untilMs ? $0.batchMax : nil }
     }
 
-    /// Records that a run of so many live queries together was cut short.
-    /// - Parameter wereFast: whether all of them were fast before. Then not one of them may be slow, but each may take
-    ///   so long that fewer must run together.
+    /// Records that a run was cut short.
+    /// - Parameters:
+    ///   - count: the live queries that ran together.
+    ///   - wereFast: whether all of them were fast before. Then not one of them may be slow, but each may take so long
+    ///     that fewer must run together.
     mutating func cutShort(_ key: Key, count: Int, wereFast: Bool, nowMs: Int64) {
         if entries.count >= Self.countMax, entries[key] == nil { dropOldest(nowMs) }
         var entry = entries[key].flatMap { nowMs < $0.untilMs ? $0 : nil } ?? Entry(untilMs: 0, batchMax: Self.batchMax)

@@ -36,11 +36,12 @@ package struct RunBatch: Sendable {
 
     /// Where the batch's statements run, and for how long.
     package enum Course: Sendable, Hashable {
-        /// Among others, and apart once they are slow while others wait.
+        /// Runs on shared connections; a statement that is slow while others wait is moved to a slow one.
         case open
-        /// Among others; a statement that takes longer than this is cancelled, and its live queries are `cutShort`.
+        /// Runs on shared connections; a statement that takes longer than this is cancelled, and its live queries are
+        /// `cutShort`.
         case shared(limitMs: Int64)
-        /// Runs on a connection for slow statements; cancelled in the same way, if there is a limit.
+        /// Runs on a connection for slow statements; cancelled in the same way if there is a limit.
         case apart(limitMs: Int64?)
     }
 

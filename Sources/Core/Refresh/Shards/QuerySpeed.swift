@@ -12,7 +12,8 @@ struct QuerySpeed: Sendable {
         /// Has not run yet.
         case unknown
         case ordinary
-        /// Was in a batch that was cut short, and runs with at most so many others to find the slow one.
+        /// It was in a batch that was cut short, and runs in a batch of at most `batchMax` live queries to find
+        /// the slow one.
         case suspect(batchMax: Int16)
         /// Takes long, but no longer than `RefreshSettings.moderateRunMs`.
         case moderate

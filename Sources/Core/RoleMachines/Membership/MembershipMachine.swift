@@ -77,7 +77,7 @@ package struct MembershipMachine: Sendable {
         case heartbeatFailed(reason: String)
         /// The process of a node has ended; what it held is free.
         case freed(NodeID)
-        /// A lease or the entry of an ended process could not be freed; the next round begins again.
+        /// Some leases of an ended process, or its entry, could not be released; the next round begins again.
         case notFreed(NodeID, reason: String)
     }
 

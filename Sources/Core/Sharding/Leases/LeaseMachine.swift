@@ -207,7 +207,7 @@ package struct LeaseMachine: Sendable {
         }
         guard let epoch else {
             states[shard] = nil
-            // As soon as it is free; one millisecond later than reported, since that may be rounded.
+            // Retry when the lease expires, one millisecond after the reported time, which may be rounded.
             if let heldForMs { freeMs[shard] = nowMs + heldForMs + 1 }
             return []
         }

@@ -27,7 +27,7 @@ package final class PostgresPool: Sendable {
 
     /// Where a re-run goes, and for how long it may run from its turn. Beyond that it fails with `ranTooLong`.
     package enum RefreshCourse: Sendable, Hashable {
-        /// Among others; apart once it is slow while others wait, charged to its statement.
+        /// Runs on a shared connection; moved to a slow one if it is slow while others wait, charged to its statement.
         case open
         case shared(limitMs: Int)
         /// A slow connection. Those with and without a limit do not wait for each other, unless there is only one.

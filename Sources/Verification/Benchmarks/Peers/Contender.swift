@@ -1,4 +1,4 @@
-/// A server that takes part in the comparison.
+/// A server in the comparison.
 enum Contender: String, Sendable {
     case freshet = "Freshet, whole node"
     case nchan = "nchan"

@@ -2,9 +2,8 @@ import Streams
 import CHiredis
 import LiveModel
 
-// Decodes replies that describe streams. A malformed reply is a protocol violation, not a trap.
-
-/// The reason that a reply describes no stream.
+/// The reason that a reply which should describe a stream was not decoded. A malformed one is a protocol violation, not
+/// a trap.
 enum StreamReplyError: Error, Equatable {
     /// The server refused the command.
     case refused(RedisFailure)
