@@ -79,4 +79,60 @@ struct BrowserDocsTests {
             }
         }
     }
+
+    @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
+    func followTakesANewTokenWhenOneEndsAndReportsOneThatIsRefusedTwice() async throws {
+        let code = try code()
+        let secret = "0123456789abcdef0123456789abcdef"
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway",
+                settings: [
+                    "http.host=0.0.0.0", "auth.mode=hs256", "auth.hs256Secret=\(secret)", "auth.leewayMs=0",
+                ])
+            let port = node.address.port
+            let now = Int64(Date().timeIntervalSince1970)
+            let brief = TestTokens.signed(uid: "ann", secret: secret, expiresAt: now + 6)
+            let ended = TestTokens.signed(uid: "ann", secret: secret, expiresAt: now - 60)
+            let long = TestTokens.signed(uid: "ann", secret: secret)
+            try await Browser.with(try #require(Browser.path)) { browser in
+                let window = try await browser.open("http://127.0.0.1:\(port)/healthz")
+                try await window.evaluate(
+                    code + """
+                        ;
+                        window.seen = [];
+                        window.see = (...what) => {
+                          seen.push(what); document.documentElement.dataset.seen = seen.length;
+                        };
+                        window.asked = {};
+                        // The last token is given again and again.
+                        window.watch = (name, tokens) => follow("http://localhost:\(port)", "MyAccount", {},
+                          (data) => see(name, data), (errors) => see(name + " failed", errors[0].message),
+                          async () => {
+                            asked[name] = (asked[name] ?? 0) + 1;
+                            return tokens.length > 1 ? tokens.shift() : tokens[0];
+                          });
+                        watch("renewed", ["\(brief)", "\(long)"]);
+                        watch("stuck", ["\(brief)"]);
+                        watch("ended", ["\(ended)"]);
+                        0
+                        """)
+                for name in ["renewed", "stuck"] {
+                    #expect(try await window.value(when: "seen.some(([kind]) => kind == '\(name)')") == true)
+                }
+                for name in ["ended", "stuck"] {
+                    #expect(
+                        try await window.value(
+                            when: "seen.some(([k, text]) => k == '\(name) failed' && text == 'the token is refused')")
+                            == true)
+                }
+                #expect(
+                    try await window.value(when: "seen.filter(([kind]) => kind == 'renewed').length > 1") == true)
+                #expect(try await window.evaluate("asked.renewed") == 2)
+                #expect(try await window.evaluate("asked.ended") == 2)
+                #expect(try await window.evaluate("asked.stuck") == 2)
+                #expect(try await window.evaluate("seen.some(([kind]) => kind == 'renewed failed')") == false)
+            }
+        }
+    }
 }
