@@ -50,7 +50,10 @@ package struct ColumnDataType: Sendable, Hashable {
         guard var words = SQLTypeText(text) else { return nil }
         guard !words.isArray || type.isList else { return nil }
         if let known = KnownDataType.all[words.base] {
-            guard words.parameters.count <= known.parametersMax, words.otherParameters == nil else { return nil }
+            if known.hasSecondDigits {
+                words.parameters = words.parameters.map { min($0, KnownDataType.secondDigitsMax) }
+            }
+            guard known.takes(words.parameters), words.otherParameters == nil else { return nil }
             // In SQL, `char` means `char(1)`, and `numeric(20)` means `numeric(20,0)`.
             if ["character", "bit"].contains(known.name), words.parameters.isEmpty { words.parameters = [1] }
             if known.name == "numeric", words.parameters.count == 1 { words.parameters.append(0) }
@@ -119,10 +122,12 @@ package struct ColumnDataType: Sendable, Hashable {
         return areTexts || one.castName == other.castName
     }
 
-    /// Returns the types that may be given, for help texts: those native to the scalar first.
+    /// Returns the types that may be given, for help texts: those native to the scalar first. `interval` stands for all
+    /// of its kinds.
     static func names(for type: ColumnType) -> [String] {
         let fitting = KnownDataType.all.filter {
             $0.value.fits(type.scalar) && !($0.value.isSerial && (type.isList || $0.value.native != type.scalar))
+                && !$0.key.hasPrefix("interval ")
         }
         let native = fitting.filter { $0.value.native == type.scalar }.map(\.key).sorted()
         let converted = fitting.filter { $0.value.native != type.scalar }.map(\.key).sorted()
@@ -196,14 +201,14 @@ private struct SQLTypeText {
             guard let close = words[open...].firstIndex(of: ")") else { return nil }
             let list = words[words.index(after: open)..<close].filter { $0 != " " }
             let parts = list.split(separator: ",", omittingEmptySubsequences: false)
-            parameters = parts.compactMap { Int($0) }.filter((0...10_485_760).contains)
+            parameters = parts.compactMap { Int($0) }
             if parameters.count < parts.count {
                 guard list.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "," }) else { return nil }
                 (parameters, otherParameters) = ([], list)
             }
             name = String(words[..<open] + words[words.index(after: close)...])
         }
-        base = name.split(separator: " ").joined(separator: " ")
+        (base, parameters) = KnownDataType.usual(name.split(separator: " ").joined(separator: " "), parameters)
         guard Self.isName(base) else { return nil }
     }
 

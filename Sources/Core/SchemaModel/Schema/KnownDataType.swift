@@ -12,8 +12,8 @@ struct KnownDataType {
     let family: Family
     /// The scalar whose values the type holds unchanged.
     var native: ScalarType?
-    /// How many numbers may follow in parentheses.
-    var parametersMax = 0
+    /// The numbers that may follow in parentheses.
+    var parameters: [ClosedRange<Int>] = []
     var isSerial = false
     /// Whether the type has the comparison operators.
     var isOrdered = true
@@ -28,6 +28,28 @@ struct KnownDataType {
         default: name
         }
     }
+
+    /// What Postgres permits in parentheses.
+    private enum Parameters {
+        static let length = [1...10_485_760]
+        static let bits = [1...83_886_080]
+        /// Precision and scale.
+        static let numeric = [1...1_000, -1_000...1_000]
+        /// Digits of a second.
+        static let seconds = [0...secondDigitsMax]
+        static let dimensions = [1...Int(ColumnDataType.vectorSizeMax)]
+    }
+
+    /// The most digits of a second that Postgres stores; it reduces a larger number to this one.
+    static let secondDigitsMax = 6
+
+    /// Whether these numbers may follow in parentheses.
+    func takes(_ numbers: [Int]) -> Bool {
+        numbers.count <= parameters.count && zip(numbers, parameters).allSatisfy { $1.contains($0) }
+    }
+
+    /// Whether the parameter is the number of digits of a second.
+    var hasSecondDigits: Bool { parameters == Parameters.seconds }
 
     /// Returns whether Postgres casts the type to the standard type of a scalar and back.
     func fits(_ scalar: ScalarType) -> Bool {
@@ -55,16 +77,32 @@ struct KnownDataType {
         }
     }
 
+    /// Returns the usual name of a type that SQL has several names for: `varchar` for `national character varying`.
+    /// - Parameter parameters: the numbers in parentheses; none are left where the usual name stands for them.
+    static func usual(_ name: String, _ parameters: [Int]) -> (name: String, parameters: [Int]) {
+        switch (name, parameters.count) {
+        case ("dec", _): ("numeric", parameters)
+        case ("nchar", _), ("national char", _), ("national character", _): ("char", parameters)
+        case ("char varying", _), ("nchar varying", _), ("national char varying", _), ("national character varying", _):
+            ("varchar", parameters)
+        // The number of binary digits.
+        case ("float", 1) where (1...24).contains(parameters[0]): ("real", [])
+        case ("float", 1) where (25...53).contains(parameters[0]): ("double precision", [])
+        default: (name, parameters)
+        }
+    }
+
     /// The known types by the names that a schema may use, in lower case.
     static let all: [String: KnownDataType] = {
         var all: [String: KnownDataType] = [:]
         func add(_ names: String..., type: KnownDataType) { for name in names { all[name] = type } }
-        let varchar = KnownDataType(name: "character varying", family: .text, native: .string, parametersMax: 1)
+        let varchar = KnownDataType(
+            name: "character varying", family: .text, native: .string, parameters: Parameters.length)
         add("text", type: KnownDataType(name: "text", family: .text, native: .string))
         add("varchar", "character varying", type: varchar)
         add(
             "char", "character",
-            type: KnownDataType(name: "character", family: .text, native: .string, parametersMax: 1))
+            type: KnownDataType(name: "character", family: .text, native: .string, parameters: Parameters.length))
         add("citext", type: KnownDataType(name: "citext", family: .text, extensionName: "citext"))
         add("name", type: KnownDataType(name: "name", family: .text))
 
@@ -74,7 +112,7 @@ struct KnownDataType {
         let double = KnownDataType(name: "double precision", family: .number, native: .float)
         add("double precision", "float8", "float", type: double)
         add("real", "float4", type: KnownDataType(name: "real", family: .number, native: .float))
-        let numeric = KnownDataType(name: "numeric", family: .number, native: .float, parametersMax: 2)
+        let numeric = KnownDataType(name: "numeric", family: .number, native: .float, parameters: Parameters.numeric)
         add("numeric", "decimal", type: numeric)
         let serial = KnownDataType(name: "integer", family: .number, native: .int, isSerial: true)
         add("serial", "serial4", type: serial)
@@ -87,25 +125,35 @@ struct KnownDataType {
         add("uuid", type: KnownDataType(name: "uuid", family: .uuid, native: .uuid))
         add("date", type: KnownDataType(name: "date", family: .moment, native: .date))
         let zoned = KnownDataType(
-            name: "timestamp with time zone", family: .moment, native: .timestamp, parametersMax: 1)
+            name: "timestamp with time zone", family: .moment, native: .timestamp, parameters: Parameters.seconds)
         add("timestamptz", "timestamp with time zone", type: zoned)
         // Holds UTC: sessions have this time zone.
         let unzoned = KnownDataType(
-            name: "timestamp without time zone", family: .moment, native: .timestamp, parametersMax: 1)
+            name: "timestamp without time zone", family: .moment, native: .timestamp, parameters: Parameters.seconds)
         add("timestamp", "timestamp without time zone", type: unzoned)
-        let time = KnownDataType(name: "time without time zone", family: .other, parametersMax: 1)
+        let time = KnownDataType(name: "time without time zone", family: .other, parameters: Parameters.seconds)
         add("time", "time without time zone", type: time)
-        let zonedTime = KnownDataType(name: "time with time zone", family: .other, parametersMax: 1)
+        let zonedTime = KnownDataType(name: "time with time zone", family: .other, parameters: Parameters.seconds)
         add("timetz", "time with time zone", type: zonedTime)
-        add("interval", type: KnownDataType(name: "interval", family: .other, parametersMax: 1))
+        for fields in ["", " second", " day to second", " hour to second", " minute to second"] {
+            let name = "interval\(fields)"
+            add(name, type: KnownDataType(name: name, family: .other, parameters: Parameters.seconds))
+        }
+        for fields in [
+            "year", "month", "day", "hour", "minute", "year to month", "day to hour", "day to minute", "hour to minute",
+        ] {
+            add("interval \(fields)", type: KnownDataType(name: "interval \(fields)", family: .other))
+        }
 
         add("jsonb", type: KnownDataType(name: "jsonb", family: .json, native: .any))
         add("json", type: KnownDataType(name: "json", family: .json, isOrdered: false))
-        add("vector", type: KnownDataType(name: "vector", family: .vector, native: .vector, parametersMax: 1))
+        let vector = KnownDataType(
+            name: "vector", family: .vector, native: .vector, parameters: Parameters.dimensions)
+        add("vector", type: vector)
 
-        let varbit = KnownDataType(name: "bit varying", family: .other, parametersMax: 1)
+        let varbit = KnownDataType(name: "bit varying", family: .other, parameters: Parameters.bits)
         add("varbit", "bit varying", type: varbit)
-        add("bit", type: KnownDataType(name: "bit", family: .other, parametersMax: 1))
+        add("bit", type: KnownDataType(name: "bit", family: .other, parameters: Parameters.bits))
         for name in ["bytea", "cidr", "inet", "macaddr", "macaddr8", "money", "oid", "pg_lsn", "tsvector"] {
             add(name, type: KnownDataType(name: name, family: .other))
         }
