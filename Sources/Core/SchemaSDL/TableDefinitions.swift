@@ -83,7 +83,7 @@ struct TableDefinitions {
     private var aggregates: [FieldDefinition] {
         Aggregate.all(of: table).map { name, aggregate in
             var arguments: [InputValueDefinition] = []
-            if case .function(let function, _, _) = aggregate, [.count, .sum, .avg].contains(function) {
+            if case .function(let function, _, _) = aggregate, function.takesDistinct {
                 arguments = [InputValueDefinition("distinct", "Boolean", default: .boolean(false))]
             }
             let isCount =
@@ -106,7 +106,7 @@ struct TableDefinitions {
         }
         for column in table.columns {
             fields.append(InputValueDefinition(column.field, column.type.typeText))
-            for form in FieldForm.allCases where form.applies(to: column.type) {
+            for form in column.forms {
                 add(form.name(of: column.field), form.inputType(of: column.type))
             }
         }

@@ -88,7 +88,7 @@ extension OperationScope {
         _ known: (Aggregate.Function, Column?), isDistinct: Bool = false, at range: FileRange
     ) -> Aggregate? {
         guard let column = known.1 else { return .countRows }
-        guard Aggregate.isOffered(known.0, column.type) else {
+        guard known.0.applies(to: column.type) else {
             error(
                 .aggregateType, at: range,
                 "the aggregate \(known.0.rawValue) is not supported for \"\(column.field)\""

@@ -5,11 +5,7 @@ package enum Aggregate: Sendable {
     case countRows
     case function(Function, Column, distinct: Bool)
 
-    package enum Function: String, Sendable, CaseIterable {
-        case count, sum, avg, min, max
-
-        var takesDistinct: Bool { [.count, .sum, .avg].contains(self) }
-    }
+    package typealias Function = AggregateFunction
 
     /// Returns the aggregate over distinct values, where that makes a difference.
     func distinct(_ isDistinct: Bool) -> Aggregate {
@@ -30,31 +26,9 @@ package enum Aggregate: Sendable {
     package static func all(of table: Table) -> [(name: String, aggregate: Aggregate)] {
         [("_count", .countRows)]
             + table.columns.flatMap { column in
-                Aggregate.Function.allCases.filter { isOffered($0, column.type) }.map {
-                    ("\(column.field)_\($0.rawValue)", Aggregate.function($0, column, distinct: false))
+                column.aggregates.map {
+                    ($0.name(of: column.field), Aggregate.function($0, column, distinct: false))
                 }
             }
-    }
-
-    static func isOffered(_ function: Aggregate.Function, _ type: ColumnType) -> Bool {
-        switch function {
-        case .count: type.scalar != .vector
-        case .sum, .avg: !type.isList && isNumber(type.scalar)
-        case .min, .max: !type.isList && isOrdered(type.scalar)
-        }
-    }
-
-    private static func isNumber(_ scalar: ScalarType) -> Bool {
-        switch scalar {
-        case .int, .int64, .float: true
-        case .uuid, .string, .boolean, .date, .timestamp, .any, .vector, .enumeration: false
-        }
-    }
-
-    private static func isOrdered(_ scalar: ScalarType) -> Bool {
-        switch scalar {
-        case .string, .int, .int64, .float, .date, .timestamp, .enumeration: true
-        case .uuid, .boolean, .any, .vector: false
-        }
     }
 }

@@ -58,7 +58,7 @@ extension Diagnostic.Rule {
         case .pluralClash: "The names of a single row and of a list must differ."
         case .redundantUnique: "The fields are already unique."
         case .refCount: "@ref must name as many fields as it refers to."
-        case .requiredCycle: "A cycle of required references, so that no first row can be inserted."
+        case .requiredCycle: "A cycle of required references, so that the first rows must be inserted together."
         case .refNotUnique: "A reference must refer to unique columns."
         case .refOnColumn: "@ref belongs on a field of a table type."
         case .refType: "A foreign key must have the type of its target."

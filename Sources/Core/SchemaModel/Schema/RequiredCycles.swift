@@ -1,8 +1,13 @@
-/// Reports tables whose rows require each other, so that none can be the first.
+/// Reports tables whose rows require each other, so that none can be inserted before the others. A row that requires
+/// one of its own table may refer to itself.
 enum RequiredCycles {
     static func check(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         var targets: [String: [Reference]] = [:]
-        for table in schema.tables { targets[table.typeName] = table.references.filter { !$0.isNullable } }
+        for table in schema.tables {
+            targets[table.typeName] = table.references.filter {
+                !$0.isNullable && $0.targetType != table.typeName
+            }
+        }
         var reported: Set<String> = []
         for table in schema.tables where !reported.contains(table.typeName) {
             guard let cycle = cycle(from: table.typeName, targets) else { continue }
@@ -11,8 +16,9 @@ enum RequiredCycles {
             guard let first = cycle.first, let type = declared.type(named: first.type) else { continue }
             sink.report(
                 .warning, rule: .requiredCycle, at: type.field(named: first.field)?.range ?? type.range,
-                "no first row of \"\(first.type)\" can be inserted: \(path) → \(first.type) are all required",
-                help: "make one of these references optional")
+                "the first row of \"\(first.type)\" requires others that require it:"
+                    + " \(path) → \(first.type) are all required",
+                help: "make one of these references optional, or insert the first rows together, as nested data")
         }
     }
 

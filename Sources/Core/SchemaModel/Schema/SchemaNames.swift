@@ -74,21 +74,28 @@ enum SchemaNames {
         }
     }
 
-    /// Suffixes that turn a field's name into generated fields, arguments and data members. Source:
-    /// docs/reference/sql-connect.md §5.4 to §5.6.
-    private static let suffixes = FieldForm.allCases.map(\.rawValue) + ["avg", "count", "max", "min", "sum"]
+    /// Returns the fields, arguments and data members that are generated from a table's columns, with the field of the
+    /// column. Views have no data.
+    private static func generatedNames(from table: Table) -> [String: String] {
+        var names: [String: String] = [:]
+        for column in table.columns {
+            for aggregate in column.aggregates { names[aggregate.name(of: column.field)] = column.field }
+            guard table.view == nil else { continue }
+            for form in column.forms { names[form.name(of: column.field)] = column.field }
+        }
+        return names
+    }
 
     private static func checkFields(
         of table: Table, _ type: DeclaredType, _ schema: Schema, sink: inout DiagnosticSink
     ) {
         let own = Set(table.columns.map(\.field)).union(table.references.map(\.field))
+        let generated = generatedNames(from: table)
         for name in own.sorted() {
-            guard let separator = name.lastIndex(of: "_"), own.contains(String(name[..<separator])),
-                suffixes.contains(String(name[name.index(after: separator)...]))
-            else { continue }
+            guard let base = generated[name] else { continue }
             sink.report(
                 .error, rule: .generatedNameClash, at: type.field(named: name)?.range ?? type.range,
-                "\"\(name)\" is also generated from \"\(name[..<separator])\"")
+                "\"\(name)\" is also generated from \"\(base)\"")
         }
         var taken = own
         let relations =

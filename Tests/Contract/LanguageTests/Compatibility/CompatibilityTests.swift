@@ -8,6 +8,49 @@ extension Language {
 
         private static let names = [
             SchemaRow(
+                "fields named like generated ones",
+                """
+                type User @table { name: String! }
+                type Room @table { user: User! user_count: Int! }
+                type Shipment @table { room: Room! room_date: Date room_expr: String room_max: Int }
+                type Bill @table { paid: Boolean! paid_date: Date paid_update: Int paid_min: Int paid_embed: Int }
+                """,
+                .init(
+                    """
+                    mutation M @transaction {
+                      user_insert(data: {id: "<m1>", name: "Ann"})
+                      room_insert(data: {id: "<m2>", userId: "<m1>", user_count: 3})
+                      shipment_insert(data: {id: "<m3>", roomId: "<m2>", room_date: "2024-02-29", room_expr: "x"})
+                      bill_insert(data: {id: "<m4>", paid_expr: "true", paid_date: "2024-02-29", paid_update: 4})
+                    }
+                    """,
+                    """
+                    {"user_insert":{"id":"<m1>"},"room_insert":{"id":"<m2>"},"shipment_insert":{"id":"<m3>"},\
+                    "bill_insert":{"id":"<m4>"}}
+                    """),
+                .init(
+                    """
+                    mutation M($bill: Bill_Data! @allow(fields: "paid_update paid_date")) {
+                      bill_update(id: "<m4>", data: $bill)
+                    }
+                    """,
+                    #"{"bill": {"paid_update": 5}}"#, #"{"bill_update":{"id":"<m4>"}}"#),
+                .init(
+                    """
+                    query Q {
+                      rooms(where: {user_count: {ge: 3}}, orderBy: [{user_count: ASC}]) { user { name } user_count }
+                      counted: rooms { userId_count user_count_max }
+                      shipments { room_date room_expr room_max }
+                      bills(where: {paid_date: {eq_date: {today: true}}}) { paid paid_date paid_update }
+                    }
+                    """,
+                    """
+                    {"rooms":[{"user":{"name":"Ann"},"user_count":3}],\
+                    "counted":[{"userId_count":1,"user_count_max":3}],\
+                    "shipments":[{"room_date":"2024-02-29","room_expr":"x","room_max":null}],\
+                    "bills":[{"paid":true,"paid_date":"2024-02-29","paid_update":5}]}
+                    """)),
+            SchemaRow(
                 "singulars",
                 """
                 type SEO @table { page: String! }
@@ -40,7 +83,7 @@ extension Language {
                     {"sEO":{"page":"home","uUIDVariantss_on_of":[{"label":"v4","of":{"page":"home"}}]},\
                     "sEOS":[{"page":"home"}],"aIPresets":[{"title":"warm"}],\
                     "tables":[{"relname":"ai_preset"},{"relname":"seo"},{"relname":"uuid_variants"}]}
-                    """))
+                    """)),
         ]
 
         private static let relations = [
@@ -79,6 +122,34 @@ extension Language {
                     "query Q($f: Friend_ListFilter) { letters(where: {friends_via_Recipient: $f}) { subject } }",
                     #"{"f": {"exist": {"uid": {"eq": "ann"}}, "count": {"eq": 1}}}"#,
                     #"{"letters":[{"subject":"both"}]}"#)),
+            SchemaRow(
+                "required references in a cycle",
+                """
+                type Node @table { parent: Node! name: String! }
+                type Team @table { captain: Player! name: String! }
+                type Player @table { team: Team! name: String! }
+                """,
+                .init(
+                    #"mutation M { node_insert(data: {id: "<m1>", parent: {id: "<m1>"}, name: "root"}) }"#,
+                    #"{"node_insert":{"id":"<m1>"}}"#),
+                .init(
+                    #"mutation M { team_insert(data: {id: "<m2>", captainId: "<m3>", name: "Reds"}) }"#, "!"),
+                .init(
+                    """
+                    mutation M {
+                      team_insert(
+                        data: {
+                          id: "<m2>", captainId: "<m3>", name: "Reds", players_on_team: [{id: "<m3>", name: "Ann"}]
+                        }
+                      )
+                    }
+                    """,
+                    #"{"team_insert":{"id":"<m2>"}}"#),
+                .init(
+                    "query Q { nodes { parent { name } } teams { captain { name team { name } } } }",
+                    """
+                    {"nodes":[{"parent":{"name":"root"}}],"teams":[{"captain":{"name":"Ann","team":{"name":"Reds"}}}]}
+                    """)),
             SchemaRow(
                 "one-to-one nested data",
                 """

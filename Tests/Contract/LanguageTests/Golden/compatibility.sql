@@ -19,6 +19,58 @@ WITH w AS (INSERT INTO "task" AS t1 ("id", "state", "states", "due", "runs", "at
 WITH w AS (UPDATE "task" t1 SET "due" = ((t1."due" AT TIME ZONE 'UTC') + make_interval(days => coalesce('1'::integer, 0))) AT TIME ZONE 'UTC' WHERE t1."id" = 'a0000000000040008000000000000001'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."state" AS "state", t1."states" AS "states", coalesce(to_char(t1."due" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."due" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."due"::text) AS "due", CASE WHEN t1."runs" IS NOT NULL THEN ARRAY(SELECT coalesce(to_char(e AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN e < '0001-01-01Z' THEN ' BC' ELSE '' END), e::text) FROM unnest(t1."runs") WITH ORDINALITY AS u(e, o) ORDER BY o) END AS "runs", coalesce(to_char(t1."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN t1."at" < '0001-01-01Z' THEN ' BC' ELSE '' END), t1."at"::text) AS "at" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t1.*, tableoid AS "~table", ctid AS "~place" FROM "task" t1 WHERE (t1."state" = 'OPEN'::"task_state" AND t1."due" = $1::timestamp with time zone AND t1."runs"::timestamp with time zone[] @> ARRAY[$2::timestamp with time zone] AND t1."at" <= $3::timestamp with time zone) ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id") r), '[]')::json AS "tasks", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT coalesce(to_char(max(t2."due") AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"' || CASE WHEN max(t2."due") < '0001-01-01Z' THEN ' BC' ELSE '' END), max(t2."due")::text) AS "due_max" FROM "task" t2 LIMIT 100) r), '[]')::json AS "last") r OFFSET 0) b
 
+-- fields named like generated ones
+CREATE TABLE IF NOT EXISTS "public"."user" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "name" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."room" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "user_id" uuid NOT NULL,
+    "user_count" integer NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."shipment" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "room_id" uuid NOT NULL,
+    "room_date" date,
+    "room_expr" text,
+    "room_max" integer,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."bill" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "paid" boolean NOT NULL,
+    "paid_date" date,
+    "paid_update" integer,
+    "paid_min" integer,
+    "paid_embed" integer,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "room_user_id_idx" ON "public"."room" USING btree ("user_id")
+CREATE INDEX IF NOT EXISTS "shipment_room_id_idx" ON "public"."shipment" USING btree ("room_id")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'room' AND c.conname = 'room_user_id_fkey') THEN
+        ALTER TABLE "public"."room" ADD CONSTRAINT "room_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "public"."user" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'shipment' AND c.conname = 'shipment_room_id_fkey') THEN
+        ALTER TABLE "public"."shipment" ADD CONSTRAINT "shipment_room_id_fkey" FOREIGN KEY ("room_id") REFERENCES "public"."room" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "user" AS t1 ("id", "name") VALUES ('a0000000000040008000000000000001'::uuid, 'Ann'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "room" AS t1 ("id", "user_id", "user_count") VALUES ('a0000000000040008000000000000002'::uuid, 'a0000000000040008000000000000001'::uuid, '3'::integer) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "shipment" AS t1 ("id", "room_id", "room_date", "room_expr") VALUES ('a0000000000040008000000000000003'::uuid, 'a0000000000040008000000000000002'::uuid, '2024-02-29'::date, 'x'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "bill" AS t1 ("id", "paid", "paid_date", "paid_update") VALUES ('a0000000000040008000000000000004'::uuid, $1::boolean, '2024-02-29'::date, '4'::integer) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (UPDATE "bill" t1 SET "paid_update" = $1::integer WHERE t1."id" = 'a0000000000040008000000000000004'::uuid RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t2."name" AS "name" FROM "user" t2 WHERE t1."user_id" = t2."id") r) AS "user", t1."user_count" AS "user_count" FROM "room" t1 WHERE t1."user_count" >= '3'::integer ORDER BY t1."user_count", t1."id" LIMIT 100) r), '[]')::json AS "rooms", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT count(t3."user_id") AS "userId_count", max(t3."user_count") AS "user_count_max" FROM "room" t3 LIMIT 100) r), '[]')::json AS "counted", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t4."room_date" AS "room_date", t4."room_expr" AS "room_expr", t4."room_max" AS "room_max" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t4.*, tableoid AS "~table", ctid AS "~place" FROM "shipment" t4 ORDER BY t4."id" LIMIT 100) t4 ORDER BY t4."~table", t4."~place", t4."id") r), '[]')::json AS "shipments", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t5."paid" AS "paid", t5."paid_date" AS "paid_date", t5."paid_update" AS "paid_update" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t5.*, tableoid AS "~table", ctid AS "~place" FROM "bill" t5 WHERE t5."paid_date" = $1::date ORDER BY t5."id" LIMIT 100) t5 ORDER BY t5."~table", t5."~place", t5."id") r), '[]')::json AS "bills") r OFFSET 0) b
+
 -- filter through a join table
 CREATE TABLE IF NOT EXISTS "public"."letter" (
     "id" uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -136,6 +188,54 @@ CREATE INDEX IF NOT EXISTS "note_search_idx" ON "public"."note" USING gin (to_ts
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."text" AS "text" FROM "note" t1 WHERE to_tsvector('english'::regconfig, coalesce(t1."text", '')) @@ phraseto_tsquery('english'::regconfig, 'rainy city'::text) ORDER BY ts_rank(to_tsvector('english'::regconfig, coalesce(t1."text", '')), phraseto_tsquery('english'::regconfig, 'rainy city'::text))::double precision DESC, t1."id" LIMIT 100) r), '[]')::json AS "notes_search") r OFFSET 0) b
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."text" AS "text" FROM "note" t1 WHERE to_tsvector('english'::regconfig, coalesce(t1."text", '')) @@ to_tsquery('english'::regconfig, 'rainy & !of'::text) ORDER BY ts_rank(to_tsvector('english'::regconfig, coalesce(t1."text", '')), to_tsquery('english'::regconfig, 'rainy & !of'::text))::double precision DESC, t1."id" LIMIT 100) r), '[]')::json AS "notes_search") r OFFSET 0) b
 SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT t1."text" AS "text" FROM "note" t1 WHERE to_tsvector('english'::regconfig, coalesce(t1."text", '')) @@ websearch_to_tsquery('english'::regconfig, 'rainy -of'::text) ORDER BY ts_rank(to_tsvector('english'::regconfig, coalesce(t1."text", '')), websearch_to_tsquery('english'::regconfig, 'rainy -of'::text))::double precision DESC, t1."id" LIMIT 100) r), '[]')::json AS "notes_search") r OFFSET 0) b
+
+-- required references in a cycle
+CREATE TABLE IF NOT EXISTS "public"."node" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "parent_id" uuid NOT NULL,
+    "name" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."team" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "captain_id" uuid NOT NULL,
+    "name" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE TABLE IF NOT EXISTS "public"."player" (
+    "id" uuid NOT NULL DEFAULT gen_random_uuid(),
+    "team_id" uuid NOT NULL,
+    "name" text NOT NULL,
+    PRIMARY KEY ("id")
+)
+CREATE INDEX IF NOT EXISTS "node_parent_id_idx" ON "public"."node" USING btree ("parent_id")
+CREATE INDEX IF NOT EXISTS "team_captain_id_idx" ON "public"."team" USING btree ("captain_id")
+CREATE INDEX IF NOT EXISTS "player_team_id_idx" ON "public"."player" USING btree ("team_id")
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'node' AND c.conname = 'node_parent_id_fkey') THEN
+        ALTER TABLE "public"."node" ADD CONSTRAINT "node_parent_id_fkey" FOREIGN KEY ("parent_id") REFERENCES "public"."node" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'team' AND c.conname = 'team_captain_id_fkey') THEN
+        ALTER TABLE "public"."team" ADD CONSTRAINT "team_captain_id_fkey" FOREIGN KEY ("captain_id") REFERENCES "public"."player" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+DO $freshet$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_class r ON r.oid = c.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = 'public' AND r.relname = 'player' AND c.conname = 'player_team_id_fkey') THEN
+        ALTER TABLE "public"."player" ADD CONSTRAINT "player_team_id_fkey" FOREIGN KEY ("team_id") REFERENCES "public"."team" ("id") ON DELETE CASCADE;
+    END IF;
+END
+$freshet$
+WITH w AS (INSERT INTO "node" AS t1 ("id", "parent_id", "name") VALUES ('a0000000000040008000000000000001'::uuid, 'a0000000000040008000000000000001'::uuid, 'root'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w AS (INSERT INTO "team" AS t1 ("id", "captain_id", "name") VALUES ('a0000000000040008000000000000002'::uuid, 'a0000000000040008000000000000003'::uuid, 'Reds'::text) RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
+WITH w1 AS (INSERT INTO "team" AS t1 ("id", "captain_id", "name") VALUES ('a0000000000040008000000000000002'::uuid, 'a0000000000040008000000000000003'::uuid, 'Reds'::text) RETURNING t1.*), w2 AS (INSERT INTO "player" AS t2 ("team_id", "id", "name") SELECT w1."id", 'a0000000000040008000000000000003'::uuid, 'Ann'::text FROM w1 RETURNING t2.*) SELECT (SELECT row_to_json(r.*)::text FROM (SELECT replace(t1."id"::text, '-', '') AS "id" FROM w1 t1) r)
+SELECT b.body, encode(sha256(convert_to(b.body, 'UTF8')), 'hex') AS digest FROM (SELECT row_to_json(r.*)::text AS body FROM (SELECT coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t2."name" AS "name" FROM "node" t2 WHERE t1."parent_id" = t2."id") r) AS "parent" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t1.*, tableoid AS "~table", ctid AS "~place" FROM "node" t1 ORDER BY t1."id" LIMIT 100) t1 ORDER BY t1."~table", t1."~place", t1."id") r), '[]')::json AS "nodes", coalesce((SELECT '[' || string_agg(row_to_json(r.*)::text, ',') || ']' FROM (SELECT (SELECT row_to_json(r.*) FROM (SELECT t4."name" AS "name", (SELECT row_to_json(r.*) FROM (SELECT t5."name" AS "name" FROM "team" t5 WHERE t4."team_id" = t5."id") r) AS "team" FROM "player" t4 WHERE t3."captain_id" = t4."id") r) AS "captain" FROM (SELECT NULL::oid AS tableoid, NULL::tid AS ctid) "~none" CROSS JOIN LATERAL (SELECT t3.*, tableoid AS "~table", ctid AS "~place" FROM "team" t3 ORDER BY t3."id" LIMIT 100) t3 ORDER BY t3."~table", t3."~place", t3."id") r), '[]')::json AS "teams") r OFFSET 0) b
 
 -- singulars
 CREATE TABLE IF NOT EXISTS "public"."seo" (

@@ -174,6 +174,7 @@ struct SchemaRefusalTests {
         Refusal(.dataType, "type A @table { a: [String] @col(dataType: «\"text[][]\"») }", "for [String!]"),
         Refusal(.dataType, "type A @table { a: Float @col(dataType: «\"numeric(x)\"») }", "not supported"),
         Refusal(.dataType, "type A @table { a: Int @col(dataType: «\"serial\"») }", "serial column"),
+        Refusal(.dataType, "type A @table { a: Float @col(dataType: «\"float(54)\"») }", "not supported"),
         Refusal(.dataType, "type A @table { a: Int @col(size: «3») }", "Vector"),
         Refusal(
             .nameTooLong, "type A @table { a: Int @col(name: «\"\(String(repeating: "x", count: 64))\"») }",
@@ -362,14 +363,21 @@ struct SchemaRefusalTests {
 
     @Test(arguments: [
         ("type A @table { «b»: B! }\ntype B @table { c: C! }\ntype C @table { a: A! n: A }", "A.b → B.c → C.a → A"),
-        ("type A @table { n: Int }\ntype B @table { a: A! «parent»: B! }", "B.parent → B"),
+        (
+            "type A @table { root: A! «b»: B! }\ntype B @table { a: A! parent: B! }", "A.b → B.a → A"
+        ),
     ])
     func cyclesOfRequiredReferencesAreAWarning(sdl: String, way: String) throws {
         let marked = MarkedText(sdl)
         let found = schemaDiagnostics(marked.text)
         #expect(found.map(\.rule) == [.requiredCycle] && found[0].severity == .warning)
         #expect(found[0].message.contains(way) && found[0].help?.contains("optional") == true, "\(found)")
+        #expect(found[0].help?.contains("nested data") == true)
         #expect(found[0].line == marked.place?.line && found[0].column == marked.place?.column)
+    }
+
+    @Test func aRequiredReferenceToTheOwnTableIsNoCycle() {
+        #expect(schemaDiagnostics("type B @table { parent: B! }").isEmpty)
     }
 
     @Test(arguments: [
