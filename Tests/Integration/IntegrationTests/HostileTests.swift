@@ -28,7 +28,7 @@ struct HostileTests: SampleProjectTests {
             try await PythonClients.run(
                 "hostile/hostile_client.py",
                 [
-                    "http://\(node.address.host):\(node.address.port)", "\(node.process.processID)", "3", "cut_off",
+                    "http://\(node.address.host):\(node.address.port)", "\(node.process.processID)", "6", "cut_off",
                 ])
             let status = try await AdminClient(node.process).get("status")
             let liveQueries = try #require(status["gateway"]?["liveQueries"]?.intValue)

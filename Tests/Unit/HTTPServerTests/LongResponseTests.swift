@@ -66,6 +66,17 @@ import Testing
         }
     }
 
+    /// The handler asks for it while it is being made.
+    @Test func aWebSocketIsWokenOnce() async throws {
+        try await withServer({ $0.idleTimeoutMs = 200 }) { port, _, _ in
+            let client = try RawClient(port: port)
+            _ = try client.openWebSocket("/ws-woken")
+            #expect(String(decoding: try client.frame().payload, as: UTF8.self) == "woken")
+            client.sendText("echo")
+            #expect(String(decoding: try client.frame().payload, as: UTF8.self) == "echo")
+        }
+    }
+
     @Test func keepAlivesEndWithTheirStream() async throws {
         try await withServer({ $0.idleTimeoutMs = 200 }) { port, _, _ in
             let client = try RawClient(port: port)

@@ -124,6 +124,11 @@ final class TestApplication: HTTPHandler {
                 $0.count(for: rates?.rate(of: address, on: $0.eventLoop))
                 return EchoSocket($0, events, shared)
             }
+        case "/ws-woken":
+            return .accept(subprotocol: nil) {
+                $0.wake(atMs: 0)
+                return EchoSocket($0, events, shared)
+            }
         case "/ws":
             return .accept(subprotocol: nil) { EchoSocket($0, events, shared) }
         case "/ws-protocol":
@@ -206,6 +211,8 @@ final class EchoSocket: WebSocketHandler {
         self.events = events
         self.shared = shared
     }
+
+    func deadlineReached(nowMs: Int64) { connection.send(text: ByteBuffer(string: "woken")) }
 
     func received(text: ByteBuffer) {
         switch String(buffer: text) {

@@ -232,7 +232,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     /// replaces the time.
     package func wake(atMs: Int64) {
         eventLoopAssert()
-        handlerDeadlineMs = handler == nil ? ConnectionTable.never : atMs
+        handlerDeadlineMs = atMs
         transport.table.expect(transport, by: handlerDeadlineMs)
     }
 
