@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests: the integration tests, and the others beside them, each part serially, because many tests start
 # servers and have time limits. The output of the others follows at the end, that of a part that failed last.
-# Arguments are passed to `swift build` and `swift test`.
+# Arguments are passed to `swift build`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,13 +9,14 @@ swift build --build-tests "$@"
 folder=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 
-# The lock on the build folder would make one process wait for the other.
-part() { swift test --skip-build --ignore-lock --no-parallel "$@"; }
+# The bundle itself, because two `swift test` of one build folder disturb each other.
+bundle=$(swift build --show-bin-path "$@")/freshetPackageTests.xctest
+part() { "$bundle" --testing-library swift-testing --no-parallel "$@"; }
 
-part --skip '^IntegrationTests\.' "$@" >"$folder/others" 2>&1 &
+part --skip '^IntegrationTests\.' >"$folder/others" 2>&1 &
 others=$!
 status=0
-part --filter '^IntegrationTests\.' "$@" 2>&1 | tee "$folder/integration" || status=$?
+part --filter '^IntegrationTests\.' 2>&1 | tee "$folder/integration" || status=$?
 if ! wait "$others"; then
     cat "$folder/others"
     exit 1
