@@ -32,7 +32,8 @@ struct HostileTests: SampleProjectTests {
                 ])
             let status = try await AdminClient(node.process).get("status")
             let liveQueries = try #require(status["gateway"]?["liveQueries"]?.intValue)
-            #expect((100...210).contains(liveQueries), "\(liveQueries)")
+            // Some of the last connections may not be over yet.
+            #expect((100...300).contains(liveQueries), "\(liveQueries)")
         }
     }
 

@@ -252,7 +252,7 @@ async def cut_off(target):
 
     async def run():
         reader, writer = await open_socket(target)
-        reading = asyncio.create_task(drop(reader))
+        reading = None
         try:
             writer.write(message({"type": "connection_init"}))
             for _ in range(1000):
@@ -260,9 +260,13 @@ async def cut_off(target):
                 writer.write(subscribe(str(number), "SearchLots", {"text": f"cut off {number}"}))
             target.sent += 1000
             await writer.drain()
+            # A busy server may take long to answer the first message.
+            await reader.read(1)
+            reading = asyncio.create_task(drop(reader))
             await asyncio.sleep(0.3)
         finally:
-            reading.cancel()
+            if reading:
+                reading.cancel()
             writer.transport.abort()
 
     await repeat(target, 3, run)
