@@ -1,6 +1,8 @@
 import LiveModel
+import Logging
 import SeededRandom
 import Streams
+import Synchronization
 import Testing
 
 @testable import Broker
@@ -75,6 +77,25 @@ import Testing
         await broker.close()
     }
 
+    /// A node's lease is held for ten minutes at most (`cluster.leaseTtlMs`).
+    @Test(arguments: ["86400000", "9007199254740991", "600001"])
+    func farTimeToLiveIsNoLongerThanTheLongestLease(ttl: String) async throws {
+        let redis = try TestRedis.shared.get()
+        let warnings = Warnings()
+        let broker = try redis.broker("junk-ttl-\(ttl)", logger: Logger(label: "junk-ttl") { _ in warnings })
+        let key = broker.keys.lease(shard: 1)
+        _ = try await broker.requestLease(key, owner: "a", ttlMs: 1000, basis: "", epoch: 5)
+        #expect(warnings.count == 0)
+        _ = try redis.command("HSET", key, "until", "4503599627370496", "ttl", ttl)
+        for _ in 0..<2 {
+            let answer = try await broker.requestLease(key, owner: "b", ttlMs: 700, basis: "", epoch: 6)
+            #expect(try #require(answer.heldForMs) <= 600_000)
+        }
+        #expect(warnings.count == 1)
+        #expect(try await broker.lease(key)?.remainingMs ?? 0 <= 600_000)
+        await broker.close()
+    }
+
     @Test func nodesWithJunkAreGoneOrInRange() async throws {
         let redis = try TestRedis.shared.get()
         let broker = try redis.broker("junk-nodes")
@@ -103,5 +124,27 @@ import Testing
             #expect(try await broker.overrides(in: table).fields["other"]?.version == generation)
         }
         await broker.close()
+    }
+}
+
+/// Counts warnings.
+private struct Warnings: LogHandler {
+    private final class Count: Sendable {
+        let value = Atomic<Int>(0)
+    }
+
+    private let total = Count()
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.warning
+
+    var count: Int { total.value.load(ordering: .relaxed) }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.level >= .warning { total.value.wrappingAdd(1, ordering: .relaxed) }
     }
 }

@@ -222,12 +222,13 @@ final class TestRedis: Sendable {
     }
 
     func broker(
-        _ namespace: String = "test", change: (inout RedisConfiguration) -> Void = { _ in }
+        _ namespace: String = "test",
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        change: (inout RedisConfiguration) -> Void = { _ in }
     ) throws -> RedisBroker {
         var configuration = configuration
         change(&configuration)
         return try RedisBroker(
-            configuration, keys: Keys(namespace: namespace), name: "test",
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            configuration, keys: Keys(namespace: namespace), name: "test", logger: logger)
     }
 }

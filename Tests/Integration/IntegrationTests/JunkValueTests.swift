@@ -118,11 +118,6 @@ struct JunkValueTests {
             for shard in 0..<4 { try await command("HSET", keys.lease(shard: shard), "owner", bytes: [[0xff]]) }
         }
 
-        /// Removes all leases, since one that claims to be held for a day would be.
-        func freeLeases() async throws {
-            for shard in 0..<shardCount { try await command("DEL", keys.lease(shard: shard)) }
-        }
-
         func overrides() async throws {
             for text in JunkValueTests.texts {
                 for version in [text, "1"] {
@@ -257,7 +252,6 @@ struct JunkValueTests {
                 for node in nodes {
                     #expect(try await HTTPCall.send(.GET, node.address, path: "/healthz").status == 200)
                 }
-                try await vandal.freeLeases()
             }
             try await changesAreSeen("junk in leases and checkpoints")
 

@@ -3,8 +3,10 @@
 package enum StoredNumber {
     /// Epochs, generations and versions. Redis' scripts read numbers as doubles, which are exact up to here.
     package static let versionMax: UInt64 = (1 << 53) - 1
-    /// The maximum lifetime, one day: no lease or node record lives longer.
+    /// The maximum lifetime, one day: no node record lives longer.
     package static let durationMaxMs: Int64 = 86_400_000
+    /// The maximum time for which a lease is held: the upper limit of `cluster.leaseTtlMs`.
+    package static let leaseMaxMs: Int64 = 600_000
     /// The end of the year 9999, in milliseconds since 1970.
     package static let timeMaxMs: Int64 = 253_402_300_799_999
     /// The maximum count of live queries, sessions or events.
@@ -18,6 +20,7 @@ package enum StoredNumber {
 
     package static func version(_ number: Int64) -> UInt64 { UInt64(min(max(number, 0), Int64(versionMax))) }
     package static func durationMs(_ number: Int64) -> Int64 { min(max(number, 0), durationMaxMs) }
+    package static func leaseMs(_ number: Int64) -> Int64 { min(max(number, 0), leaseMaxMs) }
     package static func timeMs(_ number: Int64) -> Int64 { min(max(number, 0), timeMaxMs) }
     package static func count(_ number: Int64) -> Int { Int(min(max(number, 0), countMax)) }
 }

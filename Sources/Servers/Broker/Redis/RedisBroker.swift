@@ -160,7 +160,10 @@ package final class RedisBroker: Broker {
         }
         // Safe to repeat: a grant is repeated unchanged.
         let value = try await run(Scripts.acquireLease, [key], [owner, String(ttlMs), basis, String(epoch)])
-        if case .integer(let ms) = value { return .held(forMs: Int(StoredNumber.durationMs(ms))) }
+        if let parts = value.array, parts.count == 2, let ms = parts[0].integer {
+            if parts[1].integer == 1 { report(leasesLog, key) }
+            return .held(forMs: Int(StoredNumber.leaseMs(Int64(ms))))
+        }
         if let parts = value.array, parts.count == 1, let newest = parts[0].text.flatMap({ StoredNumber.version($0) }) {
             return .outdated(newest: newest)
         }
@@ -198,7 +201,9 @@ package final class RedisBroker: Broker {
             report(leasesLog, key)
             return nil
         }
-        return LeaseState(owner: owner, epoch: epoch, remainingMs: Int(StoredNumber.durationMs(Int64(remainingMs))))
+        let heldForMs = StoredNumber.leaseMs(Int64(remainingMs))
+        if heldForMs < remainingMs { report(leasesLog, key) }
+        return LeaseState(owner: owner, epoch: epoch, remainingMs: Int(heldForMs))
     }
 
     package func appendFenced(

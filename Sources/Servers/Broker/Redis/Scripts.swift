@@ -1,4 +1,6 @@
+import LiveModel
 import Streams
+
 /// Every Lua script. Each uses keys of one hash tag only and takes the time from the server, so that expiry does not
 /// depend on the caller's clock.
 ///
@@ -48,7 +50,8 @@ enum Scripts {
     ///
     /// - Granted: returns this server's first epoch, this basis' first epoch, the milliseconds for which this server
     ///   has known the lease, the server, and 1 if the stored lease was not written by a node and is ignored.
-    /// - Held by another owner: returns the remaining milliseconds.
+    /// - Held by another owner: returns the remaining milliseconds, and 1 if the stored lease was not written by a node
+    ///   and is held for a shorter time than it says.
     /// - Epoch too low: returns the newest one.
     ///
     /// A server that does not identify itself trusts nothing from before the grant.
@@ -62,14 +65,18 @@ enum Scripts {
             if lease[2] and not stored or lease[3] and not untilMs then repaired = 1 end
             local isHeld = lease[1] and lease[1] ~= '' and stored and untilMs and untilMs > now
             if isHeld and lease[1] ~= ARGV[1] then
-              local left, ttl = untilMs - now, math.min(number(lease[9]) or 0, 86400000)
+              local left, ttl, clamped = untilMs - now, number(lease[9]) or 0, 0
+              if lease[9] and (not number(lease[9]) or ttl > \(StoredNumber.leaseMaxMs)) then clamped = 1 end
+              ttl = math.min(ttl, \(StoredNumber.leaseMaxMs))
               if ttl == 0 then ttl = tonumber(ARGV[2]) end
+              -- Reported once.
+              if clamped == 1 then redis.call('HSET', KEYS[1], 'ttl', string.format('%.0f', ttl)) end
               if left > ttl then
                 -- By a clock that was ahead of this one.
                 left = ttl
                 redis.call('HSET', KEYS[1], 'until', string.format('%.0f', now + left))
               end
-              return left
+              return {left, clamped}
             end
             local epoch = ARGV[4]
             local isRepeated = isHeld and lease[2] == epoch and lease[4] == server

@@ -19,7 +19,8 @@ package struct ClusterSection: SettingSection {
     package let nodeTtlMs = Setting.duration(
         "cluster.nodeTtlMs", 5000, in: 200...10 * minute, "Age at which a node that stays silent is considered gone.")
     package let leaseTtlMs = Setting.duration(
-        "cluster.leaseTtlMs", 5000, in: 200...10 * minute, "Time after which a shard's lease expires unless renewed.")
+        "cluster.leaseTtlMs", 5000, in: 200...Int(StoredNumber.leaseMaxMs),
+        "Time after which a shard's lease expires unless renewed.")
     package let leaseRenewMs = Setting.duration(
         "cluster.leaseRenewMs", 1000, in: 50...minute, "Interval at which a worker renews its leases.")
     package let awaitFormerOwners = Setting.bool(
