@@ -224,6 +224,7 @@ package struct InterestMachine: Sendable {
                 actions += announce(key, nowMs: nowMs)
             }
         }
+        for shard in table.shardsInDoubt(nowMs: nowMs) { actions.append(askForEpoch(of: shard, nowMs: nowMs)) }
         guard nowMs >= nextSummaryMs else { return actions }
         nextSummaryMs = nowMs + settings.summaryMs
         for (shard, interest) in table.summarizedShards {
@@ -307,19 +308,19 @@ extension InterestMachine {
     private mutating func refuse(_ epoch: UInt64, of shard: ShardID, nowMs: Int64) -> [Action]? {
         // Bounds what is stored of shards.
         guard (0..<settings.shardCount).contains(shard.number) else { return [] }
-        let call = lastCall + 1
-        let judgement = table.updateOwner(of: shard) { owner in
-            let judgement = owner.judge(epoch, nowMs: nowMs)
-            if judgement == .doubtful { owner.asked(call, nowMs: nowMs) }
-            return judgement
-        }
-        switch judgement {
+        switch table.updateOwner(of: shard, { $0.judge(epoch, nowMs: nowMs) }) {
         case .believed: return nil
         case .refused: return []
-        case .doubtful:
-            lastCall = call
-            return [.readEpoch(shard, call: call)]
+        case .doubtful: return [askForEpoch(of: shard, nowMs: nowMs)]
         }
+    }
+
+    /// Asks the database which epoch is recorded.
+    private mutating func askForEpoch(of shard: ShardID, nowMs: Int64) -> Action {
+        lastCall += 1
+        let call = lastCall
+        table.updateOwner(of: shard) { $0.asked(call, nowMs: nowMs) }
+        return .readEpoch(shard, call: call)
     }
 
     /// Handles the answer to `readEpoch`. If another epoch was believed, all live queries of the shard are announced

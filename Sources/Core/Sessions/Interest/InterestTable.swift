@@ -120,6 +120,11 @@ struct InterestTable: Sendable {
         change(&shards[shard, default: ShardInterest()].owner)
     }
 
+    /// The shards about whose owners the database must be asked now, in order.
+    func shardsInDoubt(nowMs: Int64) -> [ShardID] {
+        shards.filter { $0.value.owner.mustAsk(nowMs: nowMs) }.keys.sorted()
+    }
+
     /// Returns the live queries of a shard, in a fixed order.
     func keys(of shard: ShardID) -> [LiveQueryKey] {
         (shards[shard]?.keys ?? []).sorted { $0.digest.prefix < $1.digest.prefix }

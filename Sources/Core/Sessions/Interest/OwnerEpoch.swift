@@ -3,8 +3,9 @@
 /// Messages with a lower epoch come from former owners and are refused. A higher epoch is believed at once if it is
 /// plausible: epochs follow the database's clock or the recorded ones. An implausible epoch comes from a damaged or
 /// forged message, or the clocks differ; if it were believed, the gateway would refuse whatever the owner sends. So it
-/// counts only once the database says that it is recorded. The database is also asked when messages are refused
-/// repeatedly, because the believed epoch may be the wrong one, and its answer may lower it.
+/// counts only once the database says that it is recorded. The believed epoch may be the wrong one, too: the database
+/// is asked when a message is refused after a higher epoch was believed that it has not confirmed, and when messages
+/// are refused repeatedly. Its answer may lower the epoch.
 struct OwnerEpoch: Sendable {
     /// The maximum lead over the gateway's clock that is plausible.
     static let leadMaxMs: Int64 = 3_600_000
@@ -34,6 +35,10 @@ struct OwnerEpoch: Sendable {
     }
 
     private(set) var believed: UInt64 = 0
+    /// Whether the database has named the believed epoch.
+    private var isConfirmed = false
+    /// Whether to ask the database as soon as the gap between questions permits it.
+    private var isInDoubt = false
     private var refusals = 0
     private var refusedSinceMs: Int64 = 0
     /// The last implausible epoch.
@@ -45,6 +50,7 @@ struct OwnerEpoch: Sendable {
     /// Judges a message by its sender's epoch.
     mutating func judge(_ epoch: UInt64, nowMs: Int64) -> Judgement {
         if epoch == believed || epoch > believed && isPlausible(epoch, nowMs: nowMs) {
+            if epoch > believed { isConfirmed = false }
             believed = epoch
             refusals = 0
             return .believed
@@ -52,10 +58,16 @@ struct OwnerEpoch: Sendable {
         if refusals == 0 { refusedSinceMs = nowMs }
         refusals = min(refusals + 1, Self.refusalsMax)
         if epoch > believed { implausible = epoch }
-        let isDoubtful =
-            epoch > believed || refusals >= Self.refusalsMax || nowMs - refusedSinceMs >= Self.refusedMaxMs
-        return isDoubtful && nowMs >= nextQuestionMs ? .doubtful : .refused
+        if epoch > believed || !isConfirmed || refusals >= Self.refusalsMax
+            || nowMs - refusedSinceMs >= Self.refusedMaxMs
+        {
+            isInDoubt = true
+        }
+        return mustAsk(nowMs: nowMs) ? .doubtful : .refused
     }
+
+    /// Whether there are doubts, and the database may be asked.
+    func mustAsk(nowMs: Int64) -> Bool { isInDoubt && nowMs >= nextQuestionMs }
 
     private func isPlausible(_ epoch: UInt64, nowMs: Int64) -> Bool {
         let (limit, isOver) = nowMs.addingReportingOverflow(Self.leadMaxMs)
@@ -76,6 +88,7 @@ struct OwnerEpoch: Sendable {
         // An owner that the gateway met meanwhile may have recorded its epoch after the answer was read.
         guard believed == question.believed || recorded > believed else { return .none }
         defer { (refusals, implausible) = (0, nil) }
+        (isConfirmed, isInDoubt) = (true, false)
         let former = believed
         believed = recorded
         if recorded > former { return .raised(from: former) }

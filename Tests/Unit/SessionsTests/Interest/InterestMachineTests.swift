@@ -85,7 +85,7 @@ import Testing
         #expect(texts(machine.inboxArrived(SessionFixture.result(2, 6), nowMs: 2)) == ["deliver [0] result 2"])
         #expect(
             texts(machine.inboxArrived(SessionFixture.result(3, 1, epoch: 2), nowMs: 2)) == ["deliver [0] result 3"])
-        #expect(machine.inboxArrived(SessionFixture.result(4, 99, epoch: 1), nowMs: 2).isEmpty)
+        #expect(texts(machine.inboxArrived(SessionFixture.result(4, 99, epoch: 1), nowMs: 2)) == ["read epoch"])
     }
 
     @Test func anOldOwnerIsSilencedAsSoonAsTheNewOneIsMet() throws {
@@ -93,13 +93,11 @@ import Testing
         #expect(
             texts(machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 2), nowMs: 2)) == ["announce 1"]
         )
-        #expect(machine.inboxArrived(SessionFixture.result(2, 99, epoch: 1), nowMs: 3).isEmpty)
-        #expect(machine.inboxArrived(SessionFixture.failed(99, epoch: 1), nowMs: 3).isEmpty)
         #expect(
-            texts(machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 1), nowMs: 3)) == [
-                "read epoch"
-            ],
-            "the third refused message in a row")
+            texts(machine.inboxArrived(SessionFixture.result(2, 99, epoch: 1), nowMs: 3)) == ["read epoch"],
+            "the first refused message")
+        #expect(machine.inboxArrived(SessionFixture.failed(99, epoch: 1), nowMs: 3).isEmpty)
+        #expect(machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 1), nowMs: 3).isEmpty)
         #expect(machine.awaitingCount == 1)
         #expect(
             texts(machine.inboxArrived(SessionFixture.unchanged(1, 1, epoch: 2), nowMs: 4)) == ["deliver [0] result 1"])

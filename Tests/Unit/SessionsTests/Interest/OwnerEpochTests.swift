@@ -75,9 +75,8 @@ import Testing
         var machine = try following(2)
         let forged = Self.epoch + 60_000
         #expect(announcements(machine.inboxArrived(takeOver(forged), nowMs: Self.nowMs)).count == 2)
-        #expect(machine.inboxArrived(result(2, 6), nowMs: Self.nowMs).isEmpty)
-        #expect(machine.inboxArrived(result(2, 7), nowMs: Self.nowMs).isEmpty)
-        let number = try #require(call(machine.inboxArrived(result(2, 8), nowMs: Self.nowMs)), "the third in a row")
+        let number = try #require(call(machine.inboxArrived(result(2, 6), nowMs: Self.nowMs)), "the first refused one")
+        #expect(machine.inboxArrived(result(2, 7), nowMs: Self.nowMs).isEmpty, "asked already")
         let actions = machine.epochRead(SessionFixture.shard, call: number, recorded: Self.epoch, nowMs: Self.nowMs)
         #expect(reports(actions) == [forged])
         #expect(announcements(actions).count == 2 && announcements(actions).allSatisfy(\.requiresFreshRun))
@@ -85,19 +84,51 @@ import Testing
         #expect(delivers(machine.inboxArrived(result(2, 9), nowMs: Self.nowMs)))
     }
 
-    @Test func nothingButRefusedMessagesForASecondRaisesDoubts() throws {
+    /// A machine that follows `epoch + 1`, which the database has confirmed, at `nowMs + 6_000`.
+    private func followingTheNextOwner() throws -> InterestMachine {
         var machine = try following()
-        _ = machine.inboxArrived(takeOver(Self.epoch + 60_000), nowMs: Self.nowMs)
-        #expect(machine.inboxArrived(result(2, 6), nowMs: Self.nowMs).isEmpty)
-        #expect(call(machine.inboxArrived(result(2, 7), nowMs: Self.nowMs + 1_000)) != nil)
+        _ = machine.inboxArrived(takeOver(Self.epoch + 1), nowMs: Self.nowMs)
+        let number = try #require(call(machine.inboxArrived(result(2, 6), nowMs: Self.nowMs)))
+        #expect(
+            machine.epochRead(SessionFixture.shard, call: number, recorded: Self.epoch + 1, nowMs: Self.nowMs).isEmpty)
+        return machine
+    }
+
+    /// The database's epochs may have become smaller, by a restore.
+    @Test func refusedMessagesRaiseDoubtsAboutAConfirmedEpoch() throws {
+        let nowMs = Self.nowMs + 6_000
+        var machine = try followingTheNextOwner()
+        #expect(machine.inboxArrived(result(2, 6), nowMs: nowMs).isEmpty)
+        #expect(machine.inboxArrived(result(2, 7), nowMs: nowMs).isEmpty)
+        #expect(call(machine.inboxArrived(result(2, 8), nowMs: nowMs)) != nil, "the third in a row")
+        machine = try followingTheNextOwner()
+        #expect(machine.inboxArrived(result(2, 6), nowMs: nowMs).isEmpty)
+        #expect(call(machine.inboxArrived(result(2, 7), nowMs: nowMs + 1_000)) != nil, "nothing else for a second")
+    }
+
+    /// One change is all that may come: nobody sends it again.
+    @Test func doubtsWithinTheGapBetweenQuestionsAreAskedAfterIt() throws {
+        var machine = try followingTheNextOwner()
+        _ = machine.inboxArrived(takeOver(Self.epoch + 60_000), nowMs: Self.nowMs + 1_000)
+        #expect(machine.inboxArrived(result(2, 7, Self.epoch + 1), nowMs: Self.nowMs + 1_000).isEmpty)
+        #expect(call(machine.timeReached(nowMs: Self.nowMs + 4_000)) == nil)
+        let number = try #require(call(machine.timeReached(nowMs: Self.nowMs + 5_000)))
+        #expect(call(machine.timeReached(nowMs: Self.nowMs + 6_000)) == nil)
+        // A database that does not answer is asked again.
+        #expect(
+            machine.epochRead(SessionFixture.shard, call: number, recorded: nil, nowMs: Self.nowMs + 6_000).isEmpty)
+        let second = try #require(call(machine.timeReached(nowMs: Self.nowMs + 10_000)))
+        let actions = machine.epochRead(
+            SessionFixture.shard, call: second, recorded: Self.epoch + 1, nowMs: Self.nowMs + 10_000)
+        #expect(announcements(actions).count == 1 && announcements(actions).allSatisfy(\.requiresFreshRun))
+        #expect(call(machine.timeReached(nowMs: Self.nowMs + 20_000)) == nil)
     }
 
     @Test func lateMessagesOfAFormerOwnerRaiseNoDoubtsBesideThoseOfTheNext() throws {
-        var machine = try following()
-        _ = machine.inboxArrived(takeOver(Self.epoch + 1), nowMs: Self.nowMs)
+        var machine = try followingTheNextOwner()
         for run in 1...20 as ClosedRange<UInt64> {
-            #expect(machine.inboxArrived(result(2, 5 + run), nowMs: Self.nowMs + 2_000).isEmpty)
-            #expect(delivers(machine.inboxArrived(result(3, run, Self.epoch + 1), nowMs: Self.nowMs + 2_000)))
+            #expect(machine.inboxArrived(result(2, 5 + run), nowMs: Self.nowMs + 7_000).isEmpty)
+            #expect(delivers(machine.inboxArrived(result(3, run, Self.epoch + 1), nowMs: Self.nowMs + 7_000)))
         }
     }
 
