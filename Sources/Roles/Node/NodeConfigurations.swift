@@ -141,7 +141,7 @@ extension NodeContext {
         api.session.tokenGraceMs = Int64(settings.gateway.tokenGraceMs)
         api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
         api.verifiedForMs = Int64(settings.auth.repeatedVerificationMs)
-        api.trustedProxies = AddressSet(settings.http.trustedProxies) ?? AddressSet()
+        api.addresses = clientAddresses
         api.page = page
         if isDevelopment {
             api.emulator = EmulatorInfo(
@@ -169,20 +169,38 @@ extension NodeContext {
         limits.startsPerAddress = .init(
             perSecond: settings.gateway.acceptPerAddressPerSecond, burst: settings.gateway.acceptPerAddressBurst)
         limits.liveQueriesPerAddress = settings.gateway.liveQueriesPerAddressMax
+        limits.liveQueryStartsPerAddress = .init(
+            perSecond: settings.gateway.liveQueriesPerAddressPerSecond,
+            burst: settings.gateway.liveQueriesPerAddressBurst)
+        limits.lingeringPerAddress = settings.gateway.lingeringPerAddressMax
         limits.lingerMs = Int64(settings.gateway.lingerMs)
         limits.requests = .init(
             perUser: settings.api.requestsPerUserMax, perAddress: settings.api.requestsPerAddressMax)
-        limits.uncounted = AddressSet(settings.http.uncountedAddresses) ?? AddressSet()
+        limits.uncounted = clientAddresses.uncounted
         return limits
     }
 
     /// The rates of addresses.
     var addressRates: AddressRates {
         let limits = quotaLimits
-        let (uncounted, proxies) = (limits.uncounted, publicAPISettings.trustedProxies)
         return AddressRates(
             perSecond: limits.messagesPerAddress.perSecond, burst: limits.messagesPerAddress.burst,
-            isCounted: { !uncounted.contains($0) }, isProxy: { proxies.contains($0) })
+            isCounted: { !limits.uncounted.contains($0) }, subjects: addressSubjects)
+    }
+
+    /// The subjects of limits per address.
+    var addressSubjects: AddressSubjects {
+        let addresses = clientAddresses
+        return AddressSubjects(
+            peer: { addresses.countedPeer($0) }, client: { addresses.countedClient(peer: $0, forwarded: $1) })
+    }
+
+    private var clientAddresses: ClientAddresses {
+        var addresses = ClientAddresses()
+        addresses.proxies = AddressSet(settings.http.trustedProxies) ?? AddressSet()
+        addresses.uncounted = AddressSet(settings.http.uncountedAddresses) ?? AddressSet()
+        addresses.ipv6PrefixBits = settings.http.ipv6PrefixBits
+        return addresses
     }
 
     var sessionAdmission: SessionAdmission {
@@ -209,6 +227,7 @@ extension NodeContext {
         http.host = settings.http.host
         http.port = settings.http.port
         http.connectionsMax = settings.http.connectionsMax
+        http.connectionsPerAddressMax = settings.http.connectionsPerAddressMax
         http.headerBytesMax = settings.http.headerBytesMax
         http.pipelinedMax = settings.http.pipelinedMax
         http.repeatedRequestsMax = settings.http.repeatedRequestsMax

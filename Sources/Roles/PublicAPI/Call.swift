@@ -40,14 +40,6 @@ struct Call: Sendable {
     }
 }
 
-extension HTTPRequest {
-    /// The header `X-Forwarded-For`, several joined by commas.
-    var forwarded: String? {
-        let parts = headers[canonicalForm: "x-forwarded-for"]
-        return parts.isEmpty ? nil : parts.joined(separator: ",")
-    }
-}
-
 extension Credentials {
     init(_ request: HTTPRequest) {
         self.init(header: { request.header($0) }, query: { request.query($0) })

@@ -16,8 +16,8 @@ package struct PublicAPISettings: Sendable {
     /// The time after which the credentials of a repeated request are verified again, though they have not expired: the
     /// key that signed them may be gone.
     package var verifiedForMs: Int64 = 60_000
-    /// The proxies whose `X-Forwarded-For` is trusted.
-    package var trustedProxies = AddressSet()
+    /// The subjects of limits per address.
+    package var addresses = ClientAddresses()
     /// The emulator description for SQL Connect's tools, under `freshet dev`; nil answers 404.
     package var emulator: EmulatorInfo?
     /// The page at `/`; nil answers 404.

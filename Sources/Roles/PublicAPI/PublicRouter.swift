@@ -213,7 +213,7 @@ package final class PublicRouter: HTTPHandler {
             on: call.exchange.taskExecutor, work, failed: { call.fail($0) })
     }
 
-    /// Returns the client's address as a quota subject; nil if it is unknown.
+    /// Returns the client's address, or its network, as a quota subject; nil if it is unknown.
     func address(of request: HTTPRequest) -> QuotaSubject? {
         address(request.remoteIP, forwarded: request.forwarded)
     }
@@ -224,14 +224,14 @@ package final class PublicRouter: HTTPHandler {
 
     func address(_ ip: String?, forwarded: String?) -> QuotaSubject? {
         guard let ip else { return nil }
-        if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.trustedProxies.contains(ip),
+        if forwarded != nil, ip == "127.0.0.1" || ip == "::1", !settings.addresses.proxies.contains(ip),
             !hasReportedProxy.exchange(true, ordering: .relaxed)
         {
             logger.warning(
                 "a proxy on this machine is not in http.trustedProxies: limits per address do not hold for its clients",
                 metadata: ["proxy": "\(ip)"])
         }
-        return .address(settings.trustedProxies.client(peer: ip, forwarded: forwarded))
+        return .address(settings.addresses.client(peer: ip, forwarded: forwarded))
     }
 
     /// Returns the subjects whose quotas a request counts against.

@@ -25,7 +25,7 @@ final class GRPCStreamHandler {
     private var role = Role.awaitingHeaders
     private var messages: GRPCMessages
     /// Bytes of messages, reserved from the server's body budget.
-    private var heldBytes = 0
+    private var heldBytes = HeldBytes()
     private var window = InboundWindow()
     /// Window bytes received while paused.
     private var pausedBytes = 0
@@ -71,6 +71,9 @@ final class GRPCStreamHandler {
         let head = GRPCCallHead(
             path: headers.first(name: ":path") ?? "", metadata: headers, eventLoop: eventLoop,
             remoteAddress: connection.remoteAddress)
+        if let addresses = connection.server.addresses, let peer = connection.remoteAddress?.ipAddress {
+            heldBytes = HeldBytes(of: addresses.client(peer, head.forwarded))
+        }
         let type = headers.first(name: "content-type") ?? ""
         guard type == "application/grpc" || type.hasPrefix("application/grpc+") || type.hasPrefix("application/grpc;")
         else {

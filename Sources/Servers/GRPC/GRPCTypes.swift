@@ -32,6 +32,12 @@ package struct GRPCCallHead: Sendable {
     package let metadata: HPACKHeaders
     package let eventLoop: any EventLoop
     package let remoteAddress: SocketAddress?
+
+    /// The field `x-forwarded-for`, several joined by commas.
+    package var forwarded: String? {
+        let parts = metadata[canonicalForm: "x-forwarded-for"]
+        return parts.isEmpty ? nil : parts.joined(separator: ",")
+    }
 }
 
 /// The application's decision on a call.

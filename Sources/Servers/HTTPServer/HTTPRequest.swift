@@ -151,3 +151,16 @@ extension Substring {
         return nil
     }
 }
+
+extension HTTPHeaders {
+    /// `X-Forwarded-For`, several joined by commas.
+    var forwarded: String? {
+        let parts = self[canonicalForm: "x-forwarded-for"]
+        return parts.isEmpty ? nil : parts.joined(separator: ",")
+    }
+}
+
+extension HTTPRequest {
+    /// The header `X-Forwarded-For`, several joined by commas.
+    package var forwarded: String? { headers.forwarded }
+}

@@ -31,14 +31,15 @@ package final class HTTPServer: Sendable {
     ///   - http2: takes over connections that begin with the HTTP/2 preface; without it they get a 400.
     ///   - tls: makes the handlers below HTTP for each accepted connection.
     ///   - addressRates: the rates of peers' addresses, where a new connection counts as a message; nil: no limit.
+    ///   - addresses: the subjects of limits per address; nil: no limit.
     package init(
         configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger,
         group: MultiThreadedEventLoopGroup? = nil, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil,
-        addressRates: AddressRates? = nil
+        addressRates: AddressRates? = nil, addresses: AddressSubjects? = nil
     ) {
         context = ServerContext(
             configuration: configuration, handler: handler, logger: logger, http2: http2, tls: tls,
-            addressRates: addressRates)
+            addressRates: addressRates, addresses: addresses)
         self.group = group ?? MultiThreadedEventLoopGroup(numberOfThreads: max(1, configuration.eventLoops))
         ownsGroup = group == nil
     }
@@ -89,18 +90,43 @@ package final class HTTPServer: Sendable {
 
     private static func accept(_ channel: any Channel, _ table: ConnectionTable) throws {
         let context = table.context
-        let maximum = context.configuration.connectionsMax
         let open = context.counters.connectionsOpen.wrappingAdd(1, ordering: .relaxed).newValue
         do {
+            let total = Room(for: open, max: context.configuration.connectionsMax)
+            let room = max(total, Self.countForAddress(channel, context))
             // A peer past the limit gets a 503, but only a limited number of them at a time.
-            if open > maximum { context.counters.connectionsRefused.increment() }
-            if open > maximum + maximum / 8 + 1 { throw HTTPFailure.overloaded }
-            try HTTP1Handler.install(on: channel, table: table, refused: open > maximum)
+            if room > .free { context.counters.connectionsRefused.increment() }
+            if room == .exceeded { throw HTTPFailure.overloaded }
+            try HTTP1Handler.install(on: channel, table: table, refused: room == .full)
             context.counters.connectionsTotal.increment()
         } catch {
             context.counters.connectionsOpen.decrement()
             throw error
         }
+    }
+
+    /// Whether there is room for another connection.
+    private enum Room: Int, Comparable {
+        case free
+        case full
+        /// Even the connections that are refused are too many.
+        case exceeded
+
+        init(for open: Int, max: Int) {
+            self = open <= max ? .free : open <= max + max / 8 + 1 ? .full : .exceeded
+        }
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Counts a connection for its peer's address until it is closed.
+    private static func countForAddress(_ channel: any Channel, _ context: ServerContext) -> Room {
+        let maximum = context.configuration.connectionsPerAddressMax
+        guard maximum > 0, let address = channel.remoteAddress?.ipAddress,
+            let subject = context.addresses?.peer(address)
+        else { return .free }
+        channel.closeFuture.whenComplete { _ in context.connectionsByAddress.remove(subject) }
+        return Room(for: context.connectionsByAddress.add(subject), max: maximum)
     }
 
     /// Closes the listening socket; open connections continue.

@@ -9,6 +9,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var backlog: Int32 = 1024
     /// Open connections of any kind; more are answered 503 and closed.
     package var connectionsMax = 16_384
+    /// Those of one address; more are answered 503 and closed. 0: no limit.
+    package var connectionsPerAddressMax = 0
 
     /// How results are compressed for clients that accept it; nil: not at all.
     package var compression: CompressionConfiguration?

@@ -96,7 +96,7 @@ import Testing
         pair.server.close(promise: nil)
         pair.server.embeddedEventLoop.run()
         #expect(calls.streams.allSatisfy { $0.events.filter { $0 == "closed" }.count == 1 }, "seed \(seed)")
-        var held = [Int](repeating: 0, count: (1 << 20) / BytesBudget.smallMax)
+        var held = [HeldBytes](repeating: HeldBytes(), count: (1 << 20) / BytesBudget.smallMax)
         let isFree = held.indices.allSatisfy { pair.bodies.change(&held[$0], to: BytesBudget.smallMax) }
         #expect(isFree, "seed \(seed): nothing is held")
         #expect(pair.goAways == [], "seed \(seed)")

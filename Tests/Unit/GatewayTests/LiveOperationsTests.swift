@@ -24,11 +24,11 @@ import Testing
         let clock: ServiceClock
         let quotas: QuotaGate
 
-        init(nowMs: Int64 = 0, subscriptionsMax: Int = 100, liveQueriesMax: Int = 100) {
+        init(nowMs: Int64 = 0, subscriptionsMax: Int = 100, lingeringMax: Int = 100) {
             clock = ServiceClock { nowMs }
             var limits = QuotaLimits()
             limits.subscriptions = .init(perUser: subscriptionsMax)
-            limits.liveQueriesPerAddress = liveQueriesMax
+            limits.lingeringPerAddress = lingeringMax
             quotas = QuotaGate(limits)
         }
 
@@ -169,7 +169,7 @@ import Testing
     @Test func cutConnectionsLeaveOnlySoManyLiveQueriesBehind() async throws {
         let home = QuotaSubject.address("192.0.2.1")
         try await onLoopOfHub(counting: { #expect($0.liveQueries == 10 && $0.subscriptions == 0) }) { hub in
-            let executor = Executor(liveQueriesMax: 10)
+            let executor = Executor(lingeringMax: 10)
             for round in 0..<5 {
                 let session = Session()
                 var operations = operations(hub, executor)

@@ -84,6 +84,17 @@ import Testing
         }
     }
 
+    @Test func peersCountForTheirSubjects() {
+        let subjects = AddressSubjects(
+            peer: { $0 == "proxy" ? nil : String($0.prefix(3)) }, client: { address, _ in address })
+        let rates = AddressRates(perSecond: 1, burst: 2, isCounted: { _ in true }, subjects: subjects)
+        let loop = EmbeddedEventLoop()
+        #expect(["net1", "net2"].map { rates.begin($0, nowMs: 0) } == [0, 0])
+        #expect(rates.begin("net3", nowMs: 0) > 0 && rates.begin("other", nowMs: 0) == 0)
+        #expect(rates.rate(ofPeer: "net4", on: loop) === rates.rate(of: "net", on: loop))
+        #expect(rates.begin("proxy", nowMs: 0) == 0 && rates.rate(ofPeer: "proxy", on: loop) == nil)
+    }
+
     @Test func newConnectionCountsAsAMessageAndIsReadLater() async throws {
         let rates = AddressRates(perSecond: 10, burst: 2) { $0 == "127.0.0.1" }
         try await withServer({ $0.headerTimeoutMs = 1_000 }, addressRates: rates) { port, _, _ in

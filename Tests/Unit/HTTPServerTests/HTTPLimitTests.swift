@@ -256,6 +256,69 @@ import Testing
         }
     }
 
+    @Test func connectionsOfAnAddressPastItsLimitGet503() async throws {
+        let subjects = AddressSubjects(peer: { $0 == "127.0.0.1" ? "local" : nil }, client: { address, _ in address })
+        try await withServer(
+            { ($0.connectionsPerAddressMax, $0.linger.timeoutMs) = (2, 60_000) }, addresses: subjects
+        ) { port, _, server in
+            let clients = try (0..<2).map { _ in try RawClient(port: port) }
+            for client in clients {
+                client.get("/echo")
+                #expect(try client.response().status == 200)
+            }
+            let third = try RawClient(port: port)
+            third.get("/echo")
+            let response = try third.response()
+            #expect(response.status == 503 && response.has("retry-after: 1"))
+            // One past those that are refused gets no answer; others have their own limit.
+            let refused = try (0..<2).map { _ in try RawClient(port: port) }
+            for client in refused { #expect(try client.rest() == []) }
+            let other = try RawClient(port: port, from: "127.0.0.2")
+            other.get("/echo")
+            #expect(try other.response().status == 200)
+            #expect(server.counters.connectionsRefused == 3)
+            // Those that have ended do not count.
+            clients[0].reset()
+            third.reset()
+            let isServed = (0..<1_000).contains { _ in
+                let next = try? RawClient(port: port)
+                next?.get("/echo")
+                return (try? next?.response().status) == 200
+            }
+            #expect(isServed)
+        }
+    }
+
+    @Test(arguments: [nil, "198.51.100.7"])
+    func bodiesOfAnAddressLeaveRoomForThoseOfOthers(forwarded: String?) async throws {
+        let subjects = AddressSubjects(peer: { _ in nil }, client: { $1 ?? $0 })
+        try await withServer(
+            { ($0.bodyBytesMax, $0.bodiesBytesMax) = (10_000, 20_000) }, addresses: subjects
+        ) { port, _, _ in
+            func post(_ sent: Int, of bytes: Int, _ client: RawClient, _ forwarded: String?) {
+                let name = forwarded.map { "X-Forwarded-For: \($0)\r\n" } ?? ""
+                client.send("POST /echo HTTP/1.1\r\nHost: a\r\n\(name)Content-Length: \(bytes)\r\n\r\n")
+                client.send(String(repeating: "x", count: sent))
+            }
+            // Held open, until the address gets no more.
+            var held: [RawClient] = []
+            var status = 200
+            while status == 200 {
+                try #require(held.count < 100)
+                let client = try RawClient(port: port)
+                post(2_500, of: 10_000, client, forwarded)
+                held.append(client)
+                let next = try RawClient(port: port)
+                post(2_500, of: 2_500, next, forwarded)
+                status = try next.response().status
+            }
+            #expect(status == 503)
+            let other = try RawClient(port: port, from: "127.0.0.2")
+            post(5_000, of: 5_000, other, "203.0.113.9")
+            #expect(try other.response().status == 200, "half of what is left")
+        }
+    }
+
     @Test(arguments: [
         ("GET /echo HTTP/1.1\r\nHost: t\r\nOrigin: http://page\r\n\r\n", "http://page"),
         ("GET /echo HTTP/1.1\r\nHost: t\r\nOrigin: http://page\r\nX-Unfinished: ", "http://page"),

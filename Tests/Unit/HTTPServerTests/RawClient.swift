@@ -9,7 +9,11 @@ final class RawClient {
 
     struct Failure: Error { var what: String }
 
-    init(port: Int, receiveBufferBytes: CInt? = nil, sendBufferBytes: CInt? = nil, timeoutMs: Int = 5_000) throws {
+    /// - Parameter source: the own address, of the loopback network.
+    init(
+        port: Int, from source: String? = nil, receiveBufferBytes: CInt? = nil, sendBufferBytes: CInt? = nil,
+        timeoutMs: Int = 5_000
+    ) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: timeoutMs / 1000, tv_usec: timeoutMs % 1000 * 1000)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
@@ -19,6 +23,7 @@ final class RawClient {
         if var size = sendBufferBytes {
             setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
+        if let source { try bind(to: source) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port).bigEndian)
@@ -29,6 +34,18 @@ final class RawClient {
             }
         }
         if result != 0 { throw Failure(what: "connect: \(errno)") }
+    }
+
+    private func bind(to source: String) throws {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr(source)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        if result != 0 { throw Failure(what: "bind: \(errno)") }
     }
 
     deinit { if !isClosed { close(descriptor) } }

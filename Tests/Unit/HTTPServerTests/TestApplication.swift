@@ -274,7 +274,8 @@ final class EventLog: Sendable {
 /// Starts a server on a free port for the duration of `body`.
 func withServer(
     _ configure: (inout HTTPServerConfiguration) -> Void = { _ in }, http2: HTTP2Setup? = nil, tls: TLSHandlers? = nil,
-    addressRates: AddressRates? = nil, graceMs: Int64 = 0, _ body: (Int, TestApplication, HTTPServer) throws -> Void
+    addressRates: AddressRates? = nil, addresses: AddressSubjects? = nil, graceMs: Int64 = 0,
+    _ body: (Int, TestApplication, HTTPServer) throws -> Void
 ) async throws {
     var configuration = HTTPServerConfiguration()
     configure(&configuration)
@@ -282,7 +283,7 @@ func withServer(
     let server = HTTPServer(
         configuration: configuration, handler: application,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, http2: http2, tls: tls,
-        addressRates: addressRates)
+        addressRates: addressRates, addresses: addresses)
     let port = try await server.start()
     let result = Result { try body(port, application, server) }
     await server.shutdown(graceMs: graceMs)

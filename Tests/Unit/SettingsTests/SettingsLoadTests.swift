@@ -252,6 +252,9 @@ struct SettingsLoadTests {
                 ["embeddings.models=a=b,a=c"],
                 "embeddings.models must list entries such as textembedding-gecko@003=nomic-embed-text, each model once"
             ),
+            (
+                ["http.bodiesBytesMax=11MiB"], "http.bodiesBytesMax must be at least three times http.bodyBytesMax"
+            ),
             (["http.bodyBytesMax=1KiB"], "limits.variablesBytesMax is greater than http.bodyBytesMax allows"),
         ])
     func contradictions(overrides: [String], expected: String) {

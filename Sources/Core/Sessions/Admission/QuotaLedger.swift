@@ -1,11 +1,12 @@
 import DequeModule
 package import LiveModel
+import Pacing
 
 /// The holder of a quota: everything that one user, or one address, does on a node counts towards it.
 package enum QuotaSubject: Hashable, Sendable {
     /// A user by `auth.uid`.
     case user(String)
-    /// The client's network address, without the port.
+    /// The client's network address without the port, or its network (`ClientAddresses`).
     case address(String)
 
     package var name: String {
@@ -22,76 +23,6 @@ package enum QuotaResource: Hashable, Sendable, CaseIterable {
     case subscription
     /// A request that is being answered.
     case request
-}
-
-/// The limits of each resource that one subject may hold at a time; 0 means unlimited.
-package struct QuotaLimits: Sendable, Hashable {
-    package struct Limit: Sendable, Hashable {
-        package var perUser: Int
-        package var perAddress: Int
-
-        package init(perUser: Int = 0, perAddress: Int = 0) {
-            self.perUser = perUser
-            self.perAddress = perAddress
-        }
-    }
-
-    /// A rate of one address; 0 per second means unlimited.
-    package struct Rate: Sendable, Hashable {
-        package var perSecond: Int
-        package var burst: Int
-
-        package init(perSecond: Int, burst: Int) {
-            self.perSecond = perSecond
-            self.burst = burst
-        }
-    }
-
-    /// Messages of all sessions of an address.
-    package var messagesPerAddress = Rate(perSecond: 1_000, burst: 10_000)
-    /// Sessions that an address begins.
-    package var startsPerAddress = Rate(perSecond: 250, burst: 1_000)
-    package var sessions = Limit(perUser: 1_000, perAddress: 5_000)
-    package var subscriptions = Limit(perUser: 10_000, perAddress: 50_000)
-    package var requests = Limit(perUser: 256, perAddress: 512)
-    /// Distinct live queries that an address follows: what its subscriptions cost beyond deliveries. At most as many
-    /// that it followed before linger.
-    package var liveQueriesPerAddress = 20_000
-    /// How long a live query without subscriptions lingers.
-    package var lingerMs: Int64 = 30_000
-    /// Addresses without limits: those of the machine itself and of test drivers, which stand for many clients.
-    package var uncounted = AddressSet(["127.0.0.0/8", "::1"]) ?? AddressSet()
-
-    package init() {}
-
-    /// The limits of one subject; 0 means unlimited.
-    struct Maxima {
-        var sessions = 0
-        var subscriptions = 0
-        var requests = 0
-        var liveQueries = 0
-
-        subscript(resource: QuotaResource) -> Int {
-            switch resource {
-            case .session: sessions
-            case .subscription: subscriptions
-            case .request: requests
-            }
-        }
-    }
-
-    func maxima(of subject: QuotaSubject) -> Maxima {
-        switch subject {
-        case .user:
-            Maxima(sessions: sessions.perUser, subscriptions: subscriptions.perUser, requests: requests.perUser)
-        case .address(let address):
-            uncounted.contains(address)
-                ? Maxima()
-                : Maxima(
-                    sessions: sessions.perAddress, subscriptions: subscriptions.perAddress,
-                    requests: requests.perAddress, liveQueries: liveQueriesPerAddress)
-        }
-    }
 }
 
 /// A set of resources that is acquired as a whole or not at all.
@@ -170,6 +101,8 @@ package struct QuotaLedger: Sendable {
     private let lingeringMax: Int
 
     private let limits: QuotaLimits
+    /// The live queries that addresses began to follow recently.
+    private var starts: KeyedBuckets<QuotaSubject>
     private var held: [QuotaSubject: Held] = [:]
     /// One for each entry of a lingering live query, the earliest first.
     private var lapses: Deque<Lapse> = []
@@ -177,10 +110,15 @@ package struct QuotaLedger: Sendable {
     package init(_ limits: QuotaLimits, lingeringMax: Int = 200_000) {
         self.limits = limits
         self.lingeringMax = lingeringMax
+        let rate = limits.liveQueryStartsPerAddress
+        starts = KeyedBuckets(perSecond: rate.perSecond, burst: rate.burst, spreadMs: Self.retrySpreadMs)
     }
 
+    /// The period over which refused clients of an address are asked to come back.
+    package static let retrySpreadMs: Int64 = 60_000
+
     /// The subjects that hold anything, for tests: entries that nothing holds must go.
-    var subjectCount: Int { held.count }
+    package var subjectCount: Int { held.count }
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int { held[subject]?[resource] ?? 0 }
 
@@ -192,14 +130,19 @@ package struct QuotaLedger: Sendable {
 
     /// Acquires the claim for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
-    package mutating func acquire(_ claim: QuotaClaim, for subjects: [QuotaSubject]) throws(RequestError) {
+    package mutating func acquire(
+        _ claim: QuotaClaim, for subjects: [QuotaSubject], nowMs: Int64 = 0
+    ) throws(RequestError) {
         for subject in subjects { try require(claim, limits.maxima(of: subject), subject) }
+        if let key = claim.liveQuery {
+            for subject in subjects { try start(key, limits.maxima(of: subject), subject, nowMs: nowMs) }
+        }
         for subject in subjects {
             let maxima = limits.maxima(of: subject)
             for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
                 held[subject, default: Held()][resource] += 1
             }
-            if let key = claim.liveQuery, maxima.liveQueries > 0 {
+            if let key = claim.liveQuery, maxima.countLiveQueries {
                 held[subject, default: Held()].followed[key, default: 0] += 1
             }
         }
@@ -219,6 +162,20 @@ package struct QuotaLedger: Sendable {
                 .limitExceeded,
                 "this address has reached its maximum of \(maxima.liveQueries) live queries on this node")
         }
+    }
+
+    /// Counts a live query that is new to an address. One that lingers for it is not.
+    private mutating func start(
+        _ key: LiveQueryKey, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject, nowMs: Int64
+    ) throws(RequestError) {
+        guard maxima.liveQueryStarts.perSecond > 0 else { return }
+        if let held = held[subject], held.followed[key] != nil || held.lingering[key] ?? .min > nowMs { return }
+        let waitMs = starts.begin(subject, nowMs: nowMs)
+        guard waitMs > 0 else { return }
+        throw RequestError(
+            .limitExceeded, "this address begins too many live queries, try again later",
+            // Whole seconds, the unit of `Retry-After`.
+            retryAfterMs: Int((waitMs + 999) / 1_000 * 1_000))
     }
 
     /// Releases what was acquired before.
@@ -249,7 +206,7 @@ package struct QuotaLedger: Sendable {
     ) -> Bool {
         let untilMs = nowMs + limits.lingerMs
         if held.values[index].lingering[key] == nil {
-            guard held.values[index].lingering.count < limits.maxima(of: subject).liveQueries,
+            guard held.values[index].lingering.count < limits.maxima(of: subject).lingering,
                 lapses.count < lingeringMax
             else { return false }
             lapses.append(Lapse(atMs: untilMs, subject: subject, key: key))

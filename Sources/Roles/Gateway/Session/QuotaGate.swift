@@ -24,11 +24,9 @@ package final class QuotaGate: Sendable {
         ledger = Mutex(QuotaLedger(limits))
         let rate = limits.startsPerAddress
         limitsStarts = rate.perSecond > 0
-        starts = Mutex(KeyedBuckets(perSecond: rate.perSecond, burst: rate.burst, spreadMs: Self.retrySpreadMs))
+        starts = Mutex(
+            KeyedBuckets(perSecond: rate.perSecond, burst: rate.burst, spreadMs: QuotaLedger.retrySpreadMs))
     }
-
-    /// The period over which refused clients of an address are asked to come back.
-    private static let retrySpreadMs: Int64 = 60_000
 
     /// Counts the beginning of a session for its address.
     /// - Returns: nil if the address may begin one, else the time after which to retry.
@@ -42,7 +40,10 @@ package final class QuotaGate: Sendable {
     /// - Throws: `.limitExceeded`.
     package func acquire(_ claim: QuotaClaim, for subjects: [QuotaSubject]) throws(RequestError) {
         if subjects.isEmpty { return }
-        try ledger.withLock { ledger throws(RequestError) in try ledger.acquire(claim, for: subjects) }
+        let nowMs = MonotonicClock.nowMs()
+        try ledger.withLock { ledger throws(RequestError) in
+            try ledger.acquire(claim, for: subjects, nowMs: nowMs)
+        }
     }
 
     /// - Parameter lingers: whether the claim's live query is to linger after its last subscription.

@@ -29,7 +29,8 @@ struct NodeListeners: Sendable {
         let grpc = GRPCServer(configuration: node.grpcConfiguration, handler: router)
         let server = HTTPServer(
             configuration: node.httpConfiguration, handler: router, logger: node.logger, group: network.group,
-            http2: grpc.setup, tls: certificate?.tls.handlers, addressRates: rates)
+            http2: grpc.setup, tls: certificate?.tls.handlers, addressRates: rates,
+            addresses: node.addressSubjects)
         await gate.end()
         let adminPort = try await openAdmin(node, administered, roles.executor, network, parts)
         let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")

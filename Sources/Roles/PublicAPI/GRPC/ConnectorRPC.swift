@@ -70,8 +70,7 @@ extension PublicRouter: GRPCHandler {
     }
 
     func address(_ head: GRPCCallHead) -> QuotaSubject? {
-        let forwarded = head.metadata[canonicalForm: "x-forwarded-for"].joined(separator: ",")
-        return address(head.remoteAddress, forwarded: forwarded.isEmpty ? nil : forwarded)
+        address(head.remoteAddress, forwarded: head.forwarded)
     }
 
     // MARK: ConnectorStreamService

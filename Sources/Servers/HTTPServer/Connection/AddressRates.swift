@@ -16,7 +16,7 @@ package final class AddressRates: Sendable {
     private let buckets: Mutex<KeyedBuckets<String>>
     private let perSecond: Int
     private let isCounted: @Sendable (String) -> Bool
-    private let isProxy: @Sendable (String) -> Bool
+    private let subjectOfPeer: @Sendable (String) -> String?
     private let loops = Mutex<[ObjectIdentifier: LoopRates]>([:])
     /// Tokens that an event loop takes at a time.
     fileprivate static let portion = 32
@@ -25,21 +25,21 @@ package final class AddressRates: Sendable {
     ///   - perSecond: messages of one address; 0: no limit.
     ///   - burst: those that it may send at once.
     ///   - isCounted: false for addresses that stand for many clients.
-    ///   - isProxy: whether a peer's connections carry those of others, so that they do not count themselves.
+    ///   - subjects: name what stands for the address of a peer; nil: the address itself.
     package init(
         perSecond: Int, burst: Int, isCounted: @escaping @Sendable (String) -> Bool,
-        isProxy: @escaping @Sendable (String) -> Bool = { _ in false }
+        subjects: AddressSubjects? = nil
     ) {
-        self.isProxy = isProxy
+        if let subjects { subjectOfPeer = subjects.peer } else { subjectOfPeer = { $0 } }
         buckets = Mutex(KeyedBuckets(perSecond: perSecond, burst: burst))
         self.perSecond = perSecond
         self.isCounted = isCounted
     }
 
     /// Returns the rate of a peer for one more connection on this event loop, like `rate(of:on:)`; nil also if the peer
-    /// is a proxy.
+    /// has no subject.
     package func rate(ofPeer address: String, on eventLoop: any EventLoop) -> AddressRate? {
-        isProxy(address) ? nil : rate(of: address, on: eventLoop)
+        subjectOfPeer(address).flatMap { rate(of: $0, on: eventLoop) }
     }
 
     /// Returns the rate of an address for one more connection or call on this event loop, which ends by `leave`; nil
@@ -63,8 +63,8 @@ package final class AddressRates: Sendable {
     /// Counts a peer's new connection as a message.
     /// - Returns: 0 if it may be read, else the time after which to ask again.
     func begin(_ address: String, nowMs: Int64) -> Int64 {
-        guard perSecond > 0, isCounted(address), !isProxy(address) else { return 0 }
-        return buckets.withLock { $0.begin(address, nowMs: nowMs) }
+        guard perSecond > 0, let subject = subjectOfPeer(address), isCounted(subject) else { return 0 }
+        return buckets.withLock { $0.begin(subject, nowMs: nowMs) }
     }
 
     func begin(_ address: String, on eventLoop: any EventLoop) -> Int64 { begin(address, nowMs: eventLoop.ratesMs) }

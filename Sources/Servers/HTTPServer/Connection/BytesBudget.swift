@@ -1,54 +1,57 @@
 import Synchronization
 
+/// The bytes that one holder has reserved from a `BytesBudget`.
+package struct HeldBytes: Sendable {
+    package fileprivate(set) var count = 0
+    /// The subject that is charged; nil: nobody. Fixed while something is held.
+    private(set) var address: String?
+
+    package init(of address: String? = nil) { self.address = address }
+
+    /// Charges another address from now on, unless something is held.
+    mutating func charge(_ address: String?) {
+        if count == 0 { self.address = address }
+    }
+}
+
 /// A limit on the bytes that all connections of a server hold together.
 ///
 /// A holder of more than `smallMax` is large. Large holders together get three quarters of the limit, so however many
-/// there are, small ones find room.
+/// there are, small ones find room. Of both, an address gets at most half of what others leave free.
 package final class BytesBudget: Sendable {
     /// The most that a small holder holds.
     package static let smallMax = 64 * 1024
 
-    private let bytesMax: Int
-    private let largeBytesMax: Int
-    private let held = Atomic<Int>(0)
-    private let heldByLarge = Atomic<Int>(0)
+    private struct State {
+        var all: SharedBytes
+        var large: SharedBytes
+    }
+
+    private let state: Mutex<State>
 
     package init(bytesMax: Int) {
-        self.bytesMax = bytesMax
-        largeBytesMax = bytesMax / 4 * 3
+        state = Mutex(State(all: SharedBytes(bytesMax: bytesMax), large: SharedBytes(bytesMax: bytesMax / 4 * 3)))
     }
 
     /// Changes what one holder holds; 0 releases it.
-    /// - Returns: false, with nothing changed, if the increase would exceed the limit.
-    package func change(_ heldBytes: inout Int, to bytes: Int) -> Bool {
-        let (before, after) = (Self.large(heldBytes), Self.large(bytes))
-        guard Self.add(after - before, to: heldByLarge, max: largeBytesMax) else { return false }
-        guard Self.add(bytes - heldBytes, to: held, max: bytesMax) else {
-            _ = Self.add(before - after, to: heldByLarge, max: largeBytesMax)
-            return false
+    /// - Returns: false, with nothing changed, if the increase would exceed the limit or the address's share.
+    package func change(_ held: inout HeldBytes, to bytes: Int) -> Bool {
+        if held.count == bytes { return true }
+        let more = bytes - held.count
+        let moreLarge = Self.large(bytes) - Self.large(held.count)
+        let address = held.address
+        let isAdmitted = state.withLock { state in
+            guard state.large.admits(moreLarge, of: address), state.all.admits(more, of: address) else { return false }
+            state.large.add(moreLarge, of: address)
+            state.all.add(more, of: address)
+            return true
         }
-        heldBytes = bytes
-        return true
+        if isAdmitted { held.count = bytes }
+        return isAdmitted
     }
 
     /// Releases what one holder holds.
-    package func release(_ heldBytes: inout Int) { _ = change(&heldBytes, to: 0) }
+    package func release(_ held: inout HeldBytes) { _ = change(&held, to: 0) }
 
     private static func large(_ bytes: Int) -> Int { bytes > smallMax ? bytes : 0 }
-
-    /// - Returns: false, with nothing added, if the sum would exceed `max`. A decrease always succeeds.
-    private static func add(_ bytes: Int, to sum: borrowing Atomic<Int>, max: Int) -> Bool {
-        if bytes <= 0 {
-            sum.wrappingAdd(bytes, ordering: .relaxed)
-            return true
-        }
-        var now = sum.load(ordering: .relaxed)
-        // Never goes above the bound, even briefly: a refused reservation must not make others fail.
-        while bytes <= max - now {
-            let (exchanged, original) = sum.weakCompareExchange(expected: now, desired: now + bytes, ordering: .relaxed)
-            if exchanged { return true }
-            now = original
-        }
-        return false
-    }
 }

@@ -7,11 +7,16 @@ package struct HandoverContext: Sendable {
     /// The rates of peers' addresses; nil: no limit.
     package let addressRates: AddressRates?
 
+    /// The subjects of limits per address; nil: no limit.
+    package let addresses: AddressSubjects?
+
     package init(
-        bodies: BytesBudget, addressRates: AddressRates? = nil, countCutOff: @escaping @Sendable () -> Void
+        bodies: BytesBudget, addressRates: AddressRates? = nil, addresses: AddressSubjects? = nil,
+        countCutOff: @escaping @Sendable () -> Void
     ) {
         self.bodies = bodies
         self.addressRates = addressRates
+        self.addresses = addresses
         self.countCutOff = countCutOff
     }
 }

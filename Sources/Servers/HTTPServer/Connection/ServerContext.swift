@@ -9,6 +9,8 @@ final class ServerContext: Sendable {
     let http2: HTTP2Setup?
     let tls: TLSHandlers?
     let addressRates: AddressRates?
+    let addresses: AddressSubjects?
+    let connectionsByAddress = ConnectionCounts()
     let counters = Counters()
     /// The bytes of request bodies, held until their requests are answered.
     let bodies: BytesBudget
@@ -35,8 +37,9 @@ final class ServerContext: Sendable {
 
     init(
         configuration: HTTPServerConfiguration, handler: any HTTPHandler, logger: Logger, http2: HTTP2Setup?,
-        tls: TLSHandlers?, addressRates: AddressRates?
+        tls: TLSHandlers?, addressRates: AddressRates?, addresses: AddressSubjects?
     ) {
+        self.addresses = addresses
         self.addressRates = addressRates
         self.configuration = configuration
         self.handler = handler
@@ -47,7 +50,7 @@ final class ServerContext: Sendable {
     }
 
     var handover: HandoverContext {
-        HandoverContext(bodies: bodies, addressRates: addressRates) { [self] in
+        HandoverContext(bodies: bodies, addressRates: addressRates, addresses: addresses) { [self] in
             counters.peersCutOffTotal.increment()
         }
     }

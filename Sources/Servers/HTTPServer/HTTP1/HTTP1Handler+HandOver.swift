@@ -64,9 +64,11 @@ extension HTTP1Handler {
             var buffer = transport.channel.allocator.buffer(capacity: 256)
             head.encode(into: &buffer, date: transport.table.date())
             let pipeline = channelContext.pipeline.syncOperations
+            let address = request.remoteIP.flatMap { context.addresses?.client($0, request.forwarded) }
             do {
                 try WebSocketConnection.install(
-                    on: transport, pipeline: pipeline, greeting: buffer, deflate: deflate, makeHandler)
+                    on: transport, pipeline: pipeline, greeting: buffer, deflate: deflate, address: address,
+                    makeHandler)
             } catch {
                 transport.abort()
                 return

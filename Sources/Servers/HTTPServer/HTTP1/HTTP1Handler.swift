@@ -69,7 +69,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// What the last response left for the next request.
     private var attached: Attached?
     /// Reserved from the server's body budget by all requests of this connection.
-    private var bodyBytesHeld = 0
+    private var bodyBytesHeld = HeldBytes()
     /// The part of `bodyBytesHeld` that belongs to the current request.
     private var currentBodyBytes = 0
     /// Set after a request that offers an upgrade, until it is answered.
@@ -150,9 +150,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// header may.
     private func readWhenPermitted() {
         guard let rates = context.addressRates else { return read() }
-        if remoteIP == nil { remoteIP = transport.channel.remoteAddress?.ipAddress }
         let eventLoop = transport.channel.eventLoop
-        let waitMs = remoteIP.map { rates.begin($0, on: eventLoop) } ?? 0
+        let waitMs = peerIP().map { rates.begin($0, on: eventLoop) } ?? 0
         awaitsRate = waitMs > 0
         guard awaitsRate else { return read() }
         eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(waitMs)) { [weak self] in
@@ -292,7 +291,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
             let count = bytes.readableBytes
             if request.body.readableBytes + count > self.context.configuration.bodyBytesMax {
                 fail(.bodyTooLarge, origin: request.origin)
-            } else if !self.context.bodies.change(&bodyBytesHeld, to: bodyBytesHeld + count) {
+            } else if !holdsBody(count, of: request) {
                 fail(.bodiesFull, origin: request.origin)
             } else {
                 request.body.writeBuffer(&bytes)
@@ -380,9 +379,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         _ partial: PartialRequest, _ exchange: HTTPExchange, ifNoneMatch: String?, memo: RequestMemo?
     ) {
         let remoteAddress = transport.channel.remoteAddress
-        if remoteIP == nil { remoteIP = remoteAddress?.ipAddress }
         let request = partial.request(
-            remoteAddress: remoteAddress, remoteIP: remoteIP, ifNoneMatch: ifNoneMatch, memo: memo)
+            remoteAddress: remoteAddress, remoteIP: peerIP(), ifNoneMatch: ifNoneMatch, memo: memo)
         guard partial.isWebSocket else {
             context.handler.handle(request, exchange)
             return
@@ -435,13 +433,27 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
         readIfWanted()
     }
 
+    /// Reserves more bytes for a request's body. The client of the first one is charged for those that follow it before
+    /// it is answered.
+    private func holdsBody(_ bytes: Int, of request: PartialRequest) -> Bool {
+        if bodyBytesHeld.count == 0, let addresses = context.addresses, let peer = peerIP() {
+            bodyBytesHeld.charge(addresses.client(peer, request.forwarded))
+        }
+        return context.bodies.change(&bodyBytesHeld, to: bodyBytesHeld.count + bytes)
+    }
+
+    private func peerIP() -> String? {
+        if remoteIP == nil { remoteIP = transport.channel.remoteAddress?.ipAddress }
+        return remoteIP
+    }
+
     private func releaseBody(_ bytes: Int) {
-        _ = context.bodies.change(&bodyBytesHeld, to: bodyBytesHeld - bytes)
+        _ = context.bodies.change(&bodyBytesHeld, to: bodyBytesHeld.count - bytes)
     }
 
     /// Releases every reservation; no request of this connection continues here.
     private func releaseBodies() {
-        releaseBody(bodyBytesHeld)
+        releaseBody(bodyBytesHeld.count)
         currentBodyBytes = 0
     }
 

@@ -20,6 +20,7 @@ struct PartialRequest {
     var isHTTP10: Bool { head.version.minor == 0 }
     var origin: String? { head.headers.first(name: "origin") }
     var isHead: Bool { head.method == .HEAD }
+    var forwarded: String? { head.headers.forwarded }
 
     /// Checks the rules of RFC 9112 that NIO's parser leaves out, and the configured limits.
     init(_ head: HTTPRequestHead, _ configuration: HTTPServerConfiguration) throws(HTTPFailure) {

@@ -35,12 +35,14 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     private var handlerDeadlineMs = ConnectionTable.never
     private(set) var message = WebSocketAssembler()
     /// Bytes of an incomplete message, reserved from the server's body budget.
-    var heldBytes = 0
+    var heldBytes: HeldBytes
     private var lingerBytesLeft = 0
     var readIsDue = false
     let throttle: InputThrottle
 
-    init(transport: Transport, deflateWindow: DeflateWindow? = nil) {
+    /// - Parameter address: the subject that is charged for incomplete messages; nil: nobody.
+    init(transport: Transport, deflateWindow: DeflateWindow? = nil, address: String? = nil) {
+        heldBytes = HeldBytes(of: address)
         self.transport = transport
         self.deflateWindow = deflateWindow
         let configuration = transport.table.context.configuration
@@ -57,9 +59,9 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
 
     static func install(
         on transport: Transport, pipeline: ChannelPipeline.SynchronousOperations, greeting: ByteBuffer,
-        deflate: MessageDeflate?, _ makeHandler: (WebSocketConnection) -> any WebSocketHandler
+        deflate: MessageDeflate?, address: String?, _ makeHandler: (WebSocketConnection) -> any WebSocketHandler
     ) throws {
-        let connection = WebSocketConnection(transport: transport, deflateWindow: deflate?.window)
+        let connection = WebSocketConnection(transport: transport, deflateWindow: deflate?.window, address: address)
         let configuration = transport.table.context.configuration
         try pipeline.addHandlers([
             ByteToMessageHandler(

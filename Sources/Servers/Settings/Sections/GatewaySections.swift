@@ -49,6 +49,15 @@ package struct GatewaySection: SettingSection {
     package let liveQueriesPerAddressMax = Setting.int(
         "gateway.liveQueriesPerAddressMax", 20_000, in: 0...10_000_000,
         "Distinct live queries of one address on this node; 0: no limit.")
+    package let liveQueriesPerAddressPerSecond = Setting.int(
+        "gateway.liveQueriesPerAddressPerSecond", 250, in: 0...1_000_000,
+        "New live queries per second of one address on this node; more get a Retry-After. 0: no limit.")
+    package let liveQueriesPerAddressBurst = Setting.int(
+        "gateway.liveQueriesPerAddressBurst", 2500, in: 1...1_000_000,
+        "New live queries of one address accepted at once before that rate applies.")
+    package let lingeringPerAddressMax = Setting.int(
+        "gateway.lingeringPerAddressMax", 20, in: 0...1_000_000,
+        "Live queries of one address that wait for its clients (lingerMs) at a time; others end at once.")
     package let liveQueriesMax = Setting.int(
         "gateway.liveQueriesMax", 200_000, in: 1...10_000_000,
         "Distinct live queries on this node; those that linger make room.")

@@ -146,8 +146,9 @@ extension Settings {
         if self.postgres.reconnectMaxMs < self.postgres.reconnectMinMs {
             found.append("postgres.reconnectMaxMs is less than postgres.reconnectMinMs")
         }
-        if self.http.bodiesBytesMax < self.http.bodyBytesMax {
-            found.append("http.bodiesBytesMax is less than the size of one body (http.bodyBytesMax)")
+        // An address holds at most half of the three quarters that large bodies have.
+        if self.http.bodiesBytesMax / 3 < self.http.bodyBytesMax {
+            found.append("http.bodiesBytesMax must be at least three times http.bodyBytesMax")
         }
         if self.limits.variablesBytesMax > self.http.bodyBytesMax {
             found.append("limits.variablesBytesMax is greater than http.bodyBytesMax allows")

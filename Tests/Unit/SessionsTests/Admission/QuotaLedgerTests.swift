@@ -77,7 +77,7 @@ import Testing
     /// Who follows ever new live queries and cuts the connections would otherwise fill the gateway.
     @Test func onlySoManyLiveQueriesLingerForAnAddress() throws {
         var ledger = ledger {
-            $0.liveQueriesPerAddress = 10
+            $0.lingeringPerAddress = 10
             $0.lingerMs = 1_000
         }
         func key(_ number: Int) -> LiveQueryKey { LiveQueryKey(digest: Digest(of: "\(number)".utf8)) }
@@ -111,6 +111,39 @@ import Testing
         try ledger.acquire(.session, for: [bob])
         ledger.release(.session, for: [bob], lingersFrom: 9_000)
         #expect(!ended && ledger.subjectCount == 0 && ledger.lingeringCount == 0)
+    }
+
+    /// Each new one costs a run, also if its subscription ends at once.
+    @Test func addressBeginsLiveQueriesAtItsRate() throws {
+        var ledger = ledger {
+            $0.liveQueriesPerAddress = 0
+            $0.liveQueryStartsPerAddress = .init(perSecond: 2, burst: 3)
+            $0.lingeringPerAddress = 1
+        }
+        func key(_ number: Int) -> LiveQueryKey { LiveQueryKey(digest: Digest(of: "\(number)".utf8)) }
+        func refusal(_ number: Int, _ subjects: [QuotaSubject], nowMs: Int64) -> RequestError? {
+            do throws(RequestError) {
+                try ledger.acquire(.subscription(of: key(number)), for: subjects, nowMs: nowMs)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for number in 0..<3 { #expect(refusal(number, [home, ann], nowMs: 0) == nil) }
+        let errors = (3..<6).map { refusal($0, [home, ann], nowMs: 0) }
+        #expect(errors.map { $0?.code } == [.limitExceeded, .limitExceeded, .limitExceeded])
+        #expect(errors.map { $0?.retryAfterMs } == [1_000, 1_000, 2_000], "spread, in whole seconds")
+        #expect(ledger.liveQueryCount(of: home) == 3, "what is refused is not followed")
+        // Those that it follows, other addresses and those that are not counted.
+        for number in 0..<3 { #expect(refusal(number, [home], nowMs: 0) == nil) }
+        #expect(refusal(3, [.address("192.0.2.2"), ann], nowMs: 0) == nil)
+        for number in 10..<20 { #expect(refusal(number, [.address("127.0.0.1"), ann], nowMs: 0) == nil) }
+        // One that lingers has cost its run.
+        for _ in 0..<2 { ledger.release(.subscription(of: key(0)), for: [home], lingersFrom: 0) }
+        for _ in 0..<2 { ledger.release(.subscription(of: key(1)), for: [home], lingersFrom: 0) }
+        #expect(ledger.lingeringCount == 1)
+        #expect(refusal(0, [home], nowMs: 10) == nil && refusal(1, [home], nowMs: 10) != nil)
+        #expect(refusal(1, [home], nowMs: 500) == nil, "a new one every 500 ms")
     }
 
     @Test func onlySoManyLiveQueriesLingerInAll() throws {
