@@ -272,28 +272,58 @@ async def cut_off(target):
     await repeat(target, 3, run)
 
 
+async def send_unfinished_body(target, size):
+    """A body without its last bytes, held until it is answered."""
+    reader, writer = await target.connect()
+    try:
+        writer.write(
+            "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {size}\r\n\r\n".encode()
+        )
+        left = size - 64
+        while left > 0:
+            piece = min(left, 1 << 16)
+            writer.write(b"x" * piece)
+            await writer.drain()
+            left -= piece
+        target.sent += 1
+        await drop(reader)
+        await asyncio.sleep(0.2)
+    finally:
+        writer.close()
+
+
 @attack
 async def large_bodies(target):
     """Bodies of 4 MiB that never end."""
+    await repeat(target, 100, lambda: send_unfinished_body(target, 4 << 20))
+
+
+@attack
+async def many_bodies(target):
+    """As many unfinished bodies, large and small, as fill the memory for bodies (http.bodiesBytesMax)."""
+    sizes = iter([4 << 20] * 48)
+    await repeat(target, 48 + 1024, lambda: send_unfinished_body(target, next(sizes, 1 << 16)))
+
+
+@attack
+async def idle_connections(target):
+    """More open connections than an address may have, each with one request."""
 
     async def run():
         reader, writer = await target.connect()
         try:
-            size = 4 << 20
-            writer.write(
-                "POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-                f"Content-Length: {size}\r\n\r\n".encode()
-            )
-            for _ in range(63):
-                writer.write(b"x" * (1 << 16))
-                await writer.drain()
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            head = await reader.readuntil(b"\r\n\r\n")
             target.sent += 1
+            if b" 200 " not in head:
+                await asyncio.sleep(0.5)
+                raise OSError(head.split(b"\r\n")[0].decode())
             await drop(reader)
-            await asyncio.sleep(0.2)
         finally:
             writer.close()
 
-    await repeat(target, 100, run)
+    await repeat(target, 6500, run)
 
 
 @attack
