@@ -9,6 +9,9 @@ package struct PostgresConfiguration: Sendable {
     /// Shared, pipelined connections for re-runs of live queries and the service's own reads, separate so that neither
     /// delays the other. 0: they use those for callers' queries.
     package var refreshConnections = 0
+    /// Connections for callers' queries that are not known to be short, one at a time; none without slow ones. 0: they
+    /// share the pipelined connections.
+    package var moderateReadConnections = 0
     /// Connections for slow queries of callers, slow re-runs and slow transactions. 0: slow ones hold up those behind
     /// them. A slow transaction is cancelled and moved only where commits wait for no standby.
     package var slowReadConnections = 0

@@ -45,6 +45,20 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         if wanted > 0 { text.fastRunsWanted.store(wanted - 1, ordering: .relaxed) }
     }
 
+    /// The average time of recent executions; nil: not measured, or in doubt. Shared like `isSlow`.
+    var average: StatementPace.Average? {
+        StatementPace.Average(encoded: text.average.load(ordering: .relaxed))
+    }
+
+    /// Records the time of an execution that nothing else delayed.
+    func took(us: Int, _ pace: StatementPace) {
+        // A lost update only costs one more run.
+        text.average.store(pace.average(average, adding: us).encoded, ordering: .relaxed)
+    }
+
+    /// Forgets the average, so that the next executions are measured again.
+    func doubt() { text.average.store(0, ordering: .relaxed) }
+
     private static let slowWindowMs = 60_000
     /// Fast executions after which a slow statement counts as fast again: the first time, and at most. The number
     /// doubles each time that it becomes slow.
@@ -71,6 +85,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         let fastRunsMin = Atomic<Int>(0)
         /// 0: never.
         let lastSlowMs = Atomic<Int>(0)
+        let average = Atomic<Int>(0)
 
         init(_ sql: String) {
             self.sql = sql

@@ -42,6 +42,7 @@ import Testing
         "Servers/Postgres/Connection/ConnectRefusal.swift": "what a failed attempt to connect means",
         "Servers/Postgres/Connection/PreparedStatements.swift": "which statements stay prepared",
         "Servers/Postgres/Pool/FairQueue.swift": "which caller is next",
+        "Servers/Postgres/Pool/StatementPace.swift": "which statements are short",
         "Servers/Postgres/Pool/SlowStatementAdmission.swift": "where a slow statement runs",
         "Servers/Broker/Redis/Reader/SlotReaders.swift": "which reader reads a slot, when, and what is handed out",
         "Servers/Broker/Redis/Topology/SlotMap.swift": "which server has a slot, and what a redirection means",

@@ -14,6 +14,10 @@ struct SlowStatementTests: SampleProjectTests {
         query Sleep($seconds: Float!) @auth(level: PUBLIC, insecureReason: "for tests") {
           _select(sql: "SELECT pg_sleep($1)::text AS slept", params: [$seconds])
         }
+
+        mutation Nap($seconds: Float!) @auth(level: PUBLIC, insecureReason: "for tests") {
+          _executeReturning(sql: "SELECT pg_sleep($1)::text AS slept", params: [$seconds])
+        }
         """
 
     private func withNode(
@@ -68,6 +72,54 @@ struct SlowStatementTests: SampleProjectTests {
                 #expect(longest < .seconds(5), "\(longest)")
                 group.cancelAll()
             }
+        }
+    }
+
+    /// Statements below every limit of slow ones, so many that they would take a second where all wait for each other.
+    @Test(arguments: [(0.02, 1), (0.08, 1), (0.02, 120), (0.08, 30)])
+    func queriesOfModerateLengthDelayNeitherReadsNorDeliveries(seconds: Double, clients: Int) async throws {
+        try await withNode { address, _, database in
+            try await compareRounds(address) { group in
+                for _ in 0..<clients {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            _ = try? await API.get(address, "Sleep", ["seconds": .double(seconds)])
+                        }
+                    }
+                }
+                try await waitUntil("they run") { try await sleepers(database) >= 1 }
+            }
+        }
+    }
+
+    @Test(arguments: [1, 60])
+    func longMutationsDelayNeitherMutationsNorDeliveries(clients: Int) async throws {
+        try await withNode { address, _, database in
+            try await compareRounds(address) { group in
+                for _ in 0..<clients {
+                    group.addTask {
+                        while !Task.isCancelled { _ = try? await API.mutate(address, "Nap", ["seconds": 0.4]) }
+                    }
+                }
+                try await waitUntil("they run") { try await sleepers(database) >= min(clients, 4) }
+            }
+        }
+    }
+
+    /// Expects most rounds of a neighbour beside others to take at most three times as long as without, and 300 ms for
+    /// a busy machine.
+    /// - Parameter startOthers: adds their tasks to a group, which is cancelled afterwards.
+    private func compareRounds(
+        _ address: ServerAddress, startOthers: (inout ThrowingTaskGroup<Void, any Error>) async throws -> Void
+    ) async throws {
+        let neighbour = try await Neighbour.connect(address)
+        let quiet = try await neighbour.rounds(20, "quiet").sorted()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            try await startOthers(&group)
+            let rounds = try await neighbour.rounds(20).sorted()
+            #expect(rounds[14] < 3 * quiet[14] + .milliseconds(300), "\(rounds), quiet \(quiet)")
+            #expect(rounds[19] < .seconds(5), "\(rounds)")
+            group.cancelAll()
         }
     }
 
@@ -147,22 +199,25 @@ private struct Neighbour {
         return Neighbour(address: address, lot: lot, subscriber: subscriber)
     }
 
+    /// Returns the longest of so many `rounds`.
+    func longestRound(of count: Int) async throws -> Duration { try await rounds(count).max() ?? .zero }
+
     /// Reads the lot, changes it and awaits the delivery, so many times.
-    /// - Returns: the longest time that this took.
-    func longestRound(of count: Int) async throws -> Duration {
+    /// - Returns: the times that this took.
+    func rounds(_ count: Int, _ label: String = "beside slow ones") async throws -> [Duration] {
         let clock = ContinuousClock()
-        var longest = Duration.zero
+        var times: [Duration] = []
         for number in 0..<count {
             let start = clock.now
             #expect(try await API.get(address, "GetLot", ["id": lot]).status == 200)
-            let text = "beside slow ones \(number)"
+            let text = "\(label) \(number)"
             let change: JSONObject = ["id": lot, "category": "Books", "description": .string(text)]
             #expect(try await API.mutate(address, "EditLot", change).status == 200)
             _ = try await subscriber.message {
                 $0["payload"]?["data"]?["lot"]?["description"]?.stringValue == text
             }
-            longest = max(longest, clock.now - start)
+            times.append(clock.now - start)
         }
-        return longest
+        return times
     }
 }

@@ -56,6 +56,37 @@ import Testing
         #expect(packed(.init(jobs: 0, isConnected: false), .init(jobs: 0, isConnected: false)) == 0)
     }
 
+    @Test func expectedTimesCountAsLoad() {
+        #expect(packed(.init(jobs: 3, progressUs: 999_000, costUs: 24_000), .init(jobs: 9, progressUs: 999_000)) == 1)
+        #expect(spread(.init(jobs: 1, costUs: 80_000), .init(jobs: 9)) == 1)
+    }
+
+    @Test func roomEndsWhereTheLastAnswerWouldBeLate() {
+        let choice = ConnectionChoice.packed
+        #expect(choice.hasRoom(.init(jobs: 256, answerUs: 40)))
+        #expect(choice.hasRoom(.init(jobs: 0, answerUs: 80_000)), "nothing is in front of it")
+        #expect(!choice.hasRoom(.init(jobs: 256, answerUs: 100)))
+        #expect(choice.hasRoom(.init(jobs: 2, costUs: 16_000)))
+        #expect(!choice.hasRoom(.init(jobs: 3, costUs: 24_000)))
+        #expect(!choice.hasRoom(.init(jobs: 1, isHeldUp: true)))
+    }
+
+    /// All long transactions together leave the first quarter to short ones, and a source's leave some to any other's.
+    @Test(arguments: [2, 4, 12, 64])
+    func longTransactionsOfASourceHaveHalfOfTheConnections(count: Int) {
+        let shares = (UInt64(0)..<50).map { ConnectionChoice.share(of: count, for: Caller($0)) }
+        let open = Set(max(1, count / 4)..<count)
+        for share in shares {
+            #expect(Set(share).isSubset(of: open) && Set(share).count == (open.count + 1) / 2)
+        }
+        #expect(Set(shares.joined()) == open)
+        #expect(ConnectionChoice.share(of: count, for: Caller(1, address: 7)) == shares[7], "an address is one source")
+    }
+
+    @Test func oneConnectionIsForAllTransactions() {
+        #expect(ConnectionChoice.share(of: 1, for: 1) == [0])
+    }
+
     @Test func transactionsGoWhereTheLoadIsLowest() {
         #expect(spread(.init(jobs: 1, progressUs: 1_000_000), .init(jobs: 0)) == 1)
         #expect(spread(.init(jobs: 1, progressUs: 1_000), .init(jobs: 3, progressUs: 1_000_000)) == 0)

@@ -8,6 +8,7 @@ struct TestJob: PipelineJob {
     var runTimeoutMs: Int?
     var slowAfterMs: Int?
     let generation: Int?
+    var isAwaited = false
 
     var isKnownSlow: Bool { slowAfterMs != nil && steps.contains { $0.statement.isSlow } }
 }
@@ -42,11 +43,11 @@ struct PipelineHarness {
 
     mutating func submit(
         _ name: String, _ kind: JobKind, _ sql: [Statement], timeoutMs: Int = 1000, runTimeoutMs: Int? = nil,
-        slowAfterMs: Int? = nil, generation: Int? = nil, isCancelled: Bool = false
+        slowAfterMs: Int? = nil, generation: Int? = nil, isAwaited: Bool = false, isCancelled: Bool = false
     ) {
         let job = TestJob(
             name: name, kind: kind, steps: sql.map { ($0, []) }, deadlineMs: nowMs + timeoutMs,
-            runTimeoutMs: runTimeoutMs, slowAfterMs: slowAfterMs, generation: generation)
+            runTimeoutMs: runTimeoutMs, slowAfterMs: slowAfterMs, generation: generation, isAwaited: isAwaited)
         ids[name] = machine.submitted(job, isCancelled: isCancelled)
     }
 

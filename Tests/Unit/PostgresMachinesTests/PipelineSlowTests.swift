@@ -42,6 +42,20 @@ import Testing
         #expect(!pipeline.machine.isHeldUp)
     }
 
+    @Test func slowReadLeavesAConnectionForWhichOthersWaitElsewhere() {
+        var pipeline = PipelineHarness()
+        pipeline.submit("A", .read, ["q"], runTimeoutMs: 1000, slowAfterMs: 50, isAwaited: true)
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 40) == [])
+        #expect(pipeline.scan(atMs: 50) == ["slow A", "cancel request"])
+        pipeline.machine.cancelRequestStarted()
+        pipeline.succeed()
+        pipeline.fail("57014")
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["reroute A"])
+    }
+
     @Test func slowTransactionIsReroutedOnlyAfterItsRollback() {
         var pipeline = PipelineHarness(.write)
         pipeline.submit("A", .transaction, ["q", "r"], runTimeoutMs: 1000, slowAfterMs: 50)

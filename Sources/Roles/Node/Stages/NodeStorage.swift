@@ -53,7 +53,7 @@ struct NodeStorage: Sendable {
         let configurations = settings.replicas.map { url in
             var configuration = node.postgresConfiguration(url)
             configuration.readConnections = 1
-            configuration.slowReadConnections = 0
+            (configuration.moderateReadConnections, configuration.slowReadConnections) = (0, 0)
             configuration.refreshConnections = 0
             // Re-runs are transactions there, because each is preceded by a check of the replica's position.
             configuration.slowWriteConnections = settings.slowConnections
@@ -149,6 +149,7 @@ extension NodeContext {
         }
         if roles.contains(.api) || roles.contains(.gateway) {
             configuration.readConnections = settings.postgres.readConnections
+            configuration.moderateReadConnections = settings.postgres.moderateConnections
             configuration.slowReadConnections = slow
         }
         if roles.contains(.api) { configuration.slowWriteConnections = slow }

@@ -21,7 +21,7 @@ extension ConnectionDriver {
 
     private func readAnswers(_ connection: Connection, _ nowMs: Int) {
         var answers = 0
-        defer { counters.answered(answers) }
+        defer { noteAnswers(answers) }
         while machine.expectsAnswer, !connection.isBusy {
             guard let pointer = connection.nextResult() else {
                 let goesOn = machine.commandEnded(nowMs: nowMs, lossMessage: connection.errorMessage)
@@ -31,11 +31,39 @@ extension ConnectionDriver {
             let answer = self.answer(pointer)
             if answer.isOfStatement { answers += 1 }
             switch machine.answered(answer, nowMs: nowMs) {
-            case .keep(let job): job.results.append(ResultSet(storage: ResultStorage(owning: pointer)))
+            case .keep(let job):
+                job.results.append(ResultSet(storage: ResultStorage(owning: pointer)))
+                if role == .read, job.isOnFast { noteAnswered(job.measuredStatement) }
             case .discard: PQclear(pointer)
             }
             performDecided()
         }
+    }
+
+    private func noteAnswered(_ statement: Statement?) {
+        guard let statement, answeredStatements.last != statement else { return }
+        answeredStatements.append(statement)
+    }
+
+    /// Records answers just read. Statements among which one took long are measured again apart.
+    private func noteAnswers(_ count: Int) {
+        let us = counters.answered(count)
+        if answeredStatements.isEmpty { return }
+        if StatementPace.read.isStall(us: us, answers: count) {
+            for statement in answeredStatements { statement.doubt() }
+        }
+        answeredStatements.removeAll(keepingCapacity: true)
+    }
+
+    /// Records how long the server was busy with a graded transaction, which waited for the one before it.
+    func measure(_ job: Job) {
+        guard role == .write else { return }
+        let nowUs = MonotonicClock.nowUs
+        if job.isGraded, job.sentUs > 0, let lane = job.lane?.lane {
+            let us = nowUs - max(job.sentUs, transactionEndedUs)
+            if job.hasSucceeded || us > lane.pace.shortMaxUs { job.measuredStatement?.took(us: us, lane.pace) }
+        }
+        transactionEndedUs = nowUs
     }
 
     private func answer(_ pointer: OpaquePointer) -> Machine.Answer {

@@ -26,6 +26,10 @@ final class ConnectionDriver {
     /// Whether libpq has output that the socket did not accept.
     var mustFlush = false
     private var messages: [ConnectionHandle.Message] = []
+    /// Graded statements answered since the socket was last readable; at most as many as may be in flight.
+    var answeredStatements: [Statement] = []
+    /// When a transaction last left the connection; microseconds.
+    var transactionEndedUs = 0
 
     init(_ handle: ConnectionHandle) {
         self.handle = handle
@@ -115,6 +119,7 @@ final class ConnectionDriver {
         switch action {
         case .send(let job, let index, let use):
             let step = job.steps[index]
+            if index == 0, job.isGraded, role == .write { job.sentUs = MonotonicClock.nowUs }
             report(connection?.send(step.statement, step.parameters, use))
         case .sync:
             report(connection?.sendSync())
@@ -128,20 +133,25 @@ final class ConnectionDriver {
             report(connection?.enterPipeline())
         case .complete(let job):
             counters.completed.wrappingAdd(1, ordering: .relaxed)
+            job.hasSucceeded = true
+            measure(job)
             answer(job, .success(job.results))
         case .fail(let job, let error):
             count(error)
             job.hasFailed = true
+            measure(job)
             answer(job, .failure(error))
         case .failEarly(let job, let error):
             count(error)
             job.hasFailed = true
             job.finish(.failure(error))
         case .release(let job):
+            measure(job)
             counters.vacate(job)
         case .reportSlow(let job):
-            job.measuredStatement?.wasSlow(nowMs: Int(MonotonicClock.nowMs()))
+            job.provedSlow(nowMs: Int(MonotonicClock.nowMs()))
         case .reroute(let job):
+            measure(job)
             counters.vacate(job)
             guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
             lane.lane.reroute(job)

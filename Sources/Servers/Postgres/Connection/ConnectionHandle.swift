@@ -103,6 +103,7 @@ final class ConnectionHandle: Sendable {
     func submit(_ job: Job) {
         let load = counters.load.wrappingAdd(1, ordering: .relaxed).newValue
         let loadBytes = counters.loadBytes.wrappingAdd(job.bytes, ordering: .relaxed).newValue
+        if job.costUs > 0 { counters.costUs.wrappingAdd(job.costUs, ordering: .relaxed) }
         if load == 1 { counters.progressUs.store(MonotonicClock.nowUs, ordering: .relaxed) }
         var problem: PostgresError?
         if load > configuration.queueMax {
@@ -178,12 +179,14 @@ final class ConnectionHandle: Sendable {
     }
 }
 
-/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `inFlight`, `isConnected`, `isHeldUp`,
+/// Numbers that other threads read. Gauges: `load`, `loadBytes`, `costUs`, `inFlight`, `isConnected`, `isHeldUp`,
 /// `progressUs`, `answerUs`, `cancelThreads`; the rest only grow.
 final class ConnectionCounters: Sendable {
     /// Jobs queued and in flight.
     let load = Atomic<Int>(0)
     let loadBytes = Atomic<Int>(0)
+    /// The sum of `Job.costUs`.
+    let costUs = Atomic<Int>(0)
     let inFlight = Atomic<Int>(0)
     let isConnected = Atomic<Bool>(false)
     /// Whether the server has been busy with one statement for a while.
@@ -208,19 +211,24 @@ final class ConnectionCounters: Sendable {
     static let cancelThreadsMax = 4
 
     /// Records that the server has answered this number of commands since the last call.
-    func answered(_ count: Int) {
-        guard count > 0 else { return }
+    /// - Returns: how long that took; microseconds.
+    @discardableResult
+    func answered(_ count: Int) -> Int {
+        guard count > 0 else { return 0 }
         let nowUs = MonotonicClock.nowUs
-        let sample = max(0, nowUs - progressUs.load(ordering: .relaxed)) / count
+        let elapsedUs = max(0, nowUs - progressUs.load(ordering: .relaxed))
+        let sample = elapsedUs / count
         let average = answerUs.load(ordering: .relaxed)
         answerUs.store(average + (sample - average) / 8, ordering: .relaxed)
         progressUs.store(nowUs, ordering: .relaxed)
+        return elapsedUs
     }
 
     /// Removes the job from the load.
     func vacate(_ job: Job) {
         load.wrappingSubtract(1, ordering: .relaxed)
         loadBytes.wrappingSubtract(job.bytes, ordering: .relaxed)
+        if job.costUs > 0 { costUs.wrappingSubtract(job.costUs, ordering: .relaxed) }
         job.leftConnection()
     }
 }

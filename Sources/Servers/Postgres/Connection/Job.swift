@@ -22,12 +22,29 @@ final class Job: PipelineJob, @unchecked Sendable {
     var lane: (lane: StatementLane, source: Caller)?
     /// Whether it goes to a slow connection although nothing is known of its statement.
     var startsApart = false
-    /// Whether it is on a fast connection although its statement is known to be slow.
+    /// Whether its connection depends on how long its statement takes (`StatementPace`).
+    var isGraded = false
+    /// Whether it runs before others although its statement is known to be slow.
     var isTrial = false
     /// Answered with an error, so the time it took does not show that its statement is fast.
     var hasFailed = false
-    /// The job's slow connection in its lane, and the time after which it counts as slow there, too.
-    private var slowSlot: (slot: Int, slowAtMs: Int)?
+    var hasSucceeded = false
+    /// Whether it delayed others on a fast connection, or has been on a moderate one: it does not return to a fast one.
+    private(set) var wasRerouted = false
+    /// The share of its connection's time that it is expected to take.
+    var costUs = 0
+    /// When its first step was sent, for a transaction that is measured; microseconds.
+    var sentUs = 0
+
+    /// The job's place in its lane.
+    private enum Place {
+        case fast
+        case moderate(slot: Int, sinceUs: Int)
+        /// It counts as slow there, too, after that time.
+        case slow(slot: Int, slowAtMs: Int)
+    }
+
+    private var place = Place.fast
 
     private var completion: Completion?
     /// The size of SQL and parameters; known after `validate`.
@@ -57,8 +74,36 @@ final class Job: PipelineJob, @unchecked Sendable {
     var source: Caller { lane?.source ?? .unknown }
 
     /// Whether it belongs to a slow connection because its statement was slow, and is on none yet.
-    var isKnownSlow: Bool {
+    var isMarkedSlow: Bool {
         lane != nil && slowAfterMs != nil && !isTrial && measuredStatement?.isSlow == true
+    }
+
+    /// Whether it belongs elsewhere than on its connection, or the one it is about to be submitted to.
+    var isKnownSlow: Bool { isMarkedSlow || isOnFast && lane?.lane.mayTakeFast(self) == false }
+
+    /// Whether it is graded and shares a pipeline.
+    var isOnFast: Bool {
+        if isGraded, case .fast = place { true } else { false }
+    }
+
+    var isAwaited: Bool {
+        if case .moderate = place { lane?.lane.isModerateAwaited == true } else { false }
+    }
+
+    /// Records that the job has been slow on its connection.
+    func provedSlow(nowMs: Int) {
+        if isOnFast, lane?.lane.hasModerate == true {
+            measuredStatement?.doubt()
+        } else {
+            measuredStatement?.wasSlow(nowMs: nowMs)
+        }
+    }
+
+    /// Records that the job was cancelled, so that others need not wait for it.
+    /// - Returns: whether it was so before.
+    func reroute() -> Bool {
+        defer { wasRerouted = true }
+        return wasRerouted
     }
 
     /// Records that the job waits for a slow connection and is on none now.
@@ -69,19 +114,37 @@ final class Job: PipelineJob, @unchecked Sendable {
 
     /// Records that the job moves to the slow connection of that number, where it stays.
     func startOnSlowConnection(_ slot: Int) {
-        slowSlot = (slot, Int(MonotonicClock.nowMs()) + (slowAfterMs ?? 0) / 2)
+        place = .slow(slot: slot, slowAtMs: Int(MonotonicClock.nowMs()) + (slowAfterMs ?? 0) / 2)
         slowAfterMs = nil
+    }
+
+    /// Records that the job moves to the moderate connection of that number.
+    func startOnModerateConnection(_ slot: Int, slowAfterMs: Int) {
+        place = .moderate(slot: slot, sinceUs: MonotonicClock.nowUs)
+        self.slowAfterMs = slowAfterMs
+        wasRerouted = true
     }
 
     /// Reports that the job no longer counts in its connection's load.
     func leftConnection() {
-        if isTrial {
-            isTrial = false
-            lane?.lane.trialEnded(self)
+        endTrial()
+        guard let lane else { return }
+        let former = place
+        place = .fast
+        switch former {
+        case .fast: break
+        case .moderate(let slot, let sinceUs):
+            lane.lane.leftModerate(self, slot: slot, us: MonotonicClock.nowUs - sinceUs)
+        case .slow(let slot, let slowAtMs):
+            lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
         }
-        guard let (slot, slowAtMs) = slowSlot, let lane else { return }
-        slowSlot = nil
-        lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
+    }
+
+    /// Reports that the job no longer runs before others, if it did.
+    func endTrial() {
+        guard isTrial else { return }
+        isTrial = false
+        lane?.lane.trialEnded(self)
     }
 
     /// Sets the completion. Call it before submitting the job.

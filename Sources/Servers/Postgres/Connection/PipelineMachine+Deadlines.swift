@@ -62,7 +62,9 @@ extension PipelineMachine {
                 decide(.reportSlow(jobs[slot].job))
             }
             // Too late for another connection: the time to wait for one would be over.
-            if othersWait, mayInterrupt(slot), nowMs < jobs[slot].job.deadlineMs - slowAfterMs {
+            if othersWait || jobs[slot].job.isAwaited, mayInterrupt(slot),
+                nowMs < jobs[slot].job.deadlineMs - slowAfterMs
+            {
                 mustCancel = true
                 jobs[slot].isRerouting = true
             }

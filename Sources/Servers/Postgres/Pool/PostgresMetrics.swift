@@ -33,6 +33,8 @@ extension PostgresPool {
     /// The lanes that have connections for slow statements.
     package enum SlowStatementKind: String, Sendable, CaseIterable {
         case query, refresh, transaction
+        /// Queries that are not known to be short.
+        case moderate
     }
 
     package func slowStatements(_ kind: SlowStatementKind) -> SlowStatementCounts {
@@ -40,6 +42,7 @@ extension PostgresPool {
         case .query: requests.counts
         case .refresh: refreshes.counts
         case .transaction: transactions.counts
+        case .moderate: requests.moderateCounts
         }
     }
 

@@ -65,20 +65,31 @@ package final class PostgresPool: Sendable {
         // Readers copy many results, so each has its own thread; the others mostly wait for the server.
         let writers = DriverThread()
         func lane(
-            _ role: ConnectionRole, _ count: Int, slow slowCount: Int, _ choice: ConnectionChoice,
-            sharedThread: DriverThread?
+            _ role: ConnectionRole, _ count: Int, moderate moderateCount: Int = 0, slow slowCount: Int,
+            _ choice: ConnectionChoice, sharedThread: DriverThread?
         ) -> StatementLane {
-            let queue = SlowStatementQueue(connections: slowCount, configuration)
+            // At most half of the room for one address.
+            let moderateQueue = SlowStatementQueue(
+                connections: moderateCount, waitingMax: configuration.queueMax,
+                waitingPerSourceMax: max(1, configuration.queueMax / 4), dividesByStatement: true)
+            let queue = SlowStatementQueue(
+                connections: slowCount, waitingMax: configuration.slowQueueMax,
+                waitingPerSourceMax: configuration.slowQueuePerSourceMax)
             let slow = DriverThread()
-            return StatementLane(
+            let moderate = moderateCount == 0 ? slow : DriverThread()
+            let connections = StatementLane.Connections(
                 fast: makeConnections(role, count, sharedThread: sharedThread),
-                slow: makeConnections(
-                    role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0) }),
-                choice: choice, queue: queue)
+                moderate: makeConnections(
+                    role, moderateCount, sharedThread: moderate, onTurn: { moderateQueue.sweep($0) }),
+                slow: makeConnections(role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0) }))
+            return StatementLane(
+                connections, choice: choice, pace: role == .read ? .read : .transaction, moderateQueue: moderateQueue,
+                queue: queue, slowAfterMs: configuration.slowAfterMs)
         }
         requests = lane(
-            .read, max(1, configuration.readConnections), slow: configuration.slowReadConnections, .packed,
-            sharedThread: nil)
+            .read, max(1, configuration.readConnections),
+            moderate: configuration.slowReadConnections > 0 ? configuration.moderateReadConnections : 0,
+            slow: configuration.slowReadConnections, .packed, sharedThread: nil)
         refreshes =
             configuration.refreshConnections == 0
             ? requests
@@ -189,8 +200,11 @@ package final class PostgresPool: Sendable {
         let lane: StatementLane
         let source: Caller
         var allowanceMs = 0
+        var isGraded = false
         switch use {
-        case .caller(let caller): (lane, source) = (requests, caller)
+        case .caller(let caller):
+            (lane, source) = (requests, caller)
+            isGraded = lane.hasModerate
         case .refresh(let count, let course):
             lane = refreshes
             source = Self.source(of: statement, course)
@@ -199,7 +213,7 @@ package final class PostgresPool: Sendable {
         }
         let job = lane.job(
             .read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs,
-            slowAfterMs: configuration.slowAfterMs + allowanceMs, source: source)
+            slowAfterMs: configuration.slowAfterMs + allowanceMs, source: source, isGraded: isGraded)
         if case .refresh(_, let course) = use { take(course, job) }
         return (lane, job)
     }
@@ -242,7 +256,7 @@ package final class PostgresPool: Sendable {
         _ steps: [PostgresStep], timeoutMs: Int? = nil, caller: Caller = .unknown, measuring step: Int = 0
     ) async throws(PostgresError) -> [ResultSet] {
         if steps.isEmpty { return [] }
-        let job = job(steps, timeoutMs: timeoutMs, caller)
+        let job = job(steps, timeoutMs: timeoutMs, caller, isGraded: caller != .unknown)
         job.measuredStep = step
         return try await transactions.run(job, requestBytesMax: configuration.requestBytesMax)
     }
@@ -264,13 +278,13 @@ package final class PostgresPool: Sendable {
         job.validateAndSubmit(requestBytesMax: configuration.requestBytesMax, transactions.submit)
     }
 
-    private func job(_ steps: [PostgresStep], timeoutMs: Int?, _ caller: Caller) -> Job {
+    private func job(_ steps: [PostgresStep], timeoutMs: Int?, _ caller: Caller, isGraded: Bool = false) -> Job {
         if let timeoutMs {
             return Job(.transaction, steps, timeoutMs: min(timeoutMs, configuration.statementTimeoutMs))
         }
         return transactions.job(
             .transaction, steps, timeoutMs: configuration.statementTimeoutMs,
-            slowAfterMs: configuration.slowTransactionAfterMs, source: caller)
+            slowAfterMs: configuration.slowTransactionAfterMs, source: caller, isGraded: isGraded)
     }
 
     private static func single(_ results: [ResultSet]) throws(PostgresError) -> ResultSet {

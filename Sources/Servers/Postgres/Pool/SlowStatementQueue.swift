@@ -16,7 +16,7 @@ package struct SlowStatementCounts: Sendable, Hashable {
     }
 }
 
-/// The slow statements of a lane that wait for one of its slow connections.
+/// The statements of a lane that wait for one of its slow connections, or of its moderate ones.
 final class SlowStatementQueue: Sendable {
     private struct State {
         var admission: SlowStatementAdmission<Job>
@@ -29,12 +29,31 @@ final class SlowStatementQueue: Sendable {
     private let state: Mutex<State>
     private static let sweepIntervalMs = 10
 
-    init(connections: Int, _ configuration: PostgresConfiguration) {
+    /// Whether something waits, for a quick look without the lock.
+    private let waitingFlag = Atomic<Bool>(false)
+    var hasWaiting: Bool { waitingFlag.load(ordering: .relaxed) }
+
+    private let dividesByStatement: Bool
+
+    /// - Parameter dividesByStatement: whether the statements of a source take turns, too, so that one that is run once
+    ///   does not wait for all executions of another one. What runs is divided among addresses.
+    init(connections: Int, waitingMax: Int, waitingPerSourceMax: Int, dividesByStatement: Bool = false) {
+        self.dividesByStatement = dividesByStatement
         limits = .init(
-            slots: connections, slotsPerSource: max(1, connections - 1), waitingMax: configuration.slowQueueMax,
-            waitingPerSourceMax: configuration.slowQueuePerSourceMax)
+            slots: connections, slotsPerSource: max(1, connections - 1), waitingMax: waitingMax,
+            waitingPerSourceMax: waitingPerSourceMax)
         state = Mutex(State(admission: SlowStatementAdmission(limits: limits)))
     }
+
+    private func source(of job: Job) -> Caller {
+        let source = job.source
+        guard dividesByStatement, let statement = job.measuredStatement else { return source }
+        return Caller(
+            source.number &+ UInt64(truncatingIfNeeded: statement.hashValue), address: source.address ?? source.number)
+    }
+
+    /// Call it with the lock held, after each change.
+    private func publish(_ waitingCount: Int) { waitingFlag.store(waitingCount > 0, ordering: .relaxed) }
 
     var counts: SlowStatementCounts {
         state.withLock {
@@ -51,39 +70,52 @@ final class SlowStatementQueue: Sendable {
     func add(_ job: Job, mayTry: Bool, nowMs: Int) -> Bool {
         job.willWait()
         let decision: SlowStatementAdmission<Job>.Decision? = state.withLock { state in
-            state.isClosed
-                ? nil : state.admission.add(job, of: job.source, mayTry: mayTry, nowMs: nowMs)
+            defer { publish(state.admission.queue.waitingCount) }
+            return state.isClosed
+                ? nil : state.admission.add(job, of: source(of: job), mayTry: mayTry, nowMs: nowMs)
         }
         switch decision {
         case .queued: return true
         case .trial: return false
-        case .refused(.full): refuse(job, "\(limits.waitingMax) slow statements wait")
+        case .refused(.full): refuse(job, "\(limits.waitingMax) statements wait")
         case .refused(.sourceFull):
-            refuse(job, "\(limits.waitingPerSourceMax) slow statements of the same caller wait")
-        case nil: job.finish(.failure(.poolStopped))
+            refuse(job, "\(limits.waitingPerSourceMax) statements of the same caller wait")
+        case nil: finish(job, .poolStopped)
         }
         return true
     }
 
-    private func refuse(_ job: Job, _ reason: String) { job.finish(.failure(PostgresError(.queueFull, reason))) }
+    private func refuse(_ job: Job, _ reason: String) { finish(job, PostgresError(.queueFull, reason)) }
+
+    /// Answers a job that is on no connection.
+    private func finish(_ job: Job, _ error: PostgresError) {
+        job.endTrial()
+        job.finish(.failure(error))
+    }
 
     func trialEnded(of source: Caller) { state.withLock { $0.admission.trialEnded(of: source) } }
 
-    func start() -> (element: Job, slot: Int)? { state.withLock { $0.admission.start() } }
+    func start() -> (element: Job, slot: Int)? {
+        state.withLock { state in
+            defer { publish(state.admission.queue.waitingCount) }
+            return state.admission.start()
+        }
+    }
 
-    func ended(_ job: Job, slot: Int) { state.withLock { $0.admission.ended(slot: slot, of: job.source) } }
+    func ended(_ job: Job, slot: Int) { state.withLock { $0.admission.ended(slot: slot, of: source(of: job)) } }
 
     /// Answers the jobs that have waited too long or whose callers gave up. Called often while a slow statement runs;
     /// nothing waits otherwise.
     func sweep(_ nowMs: Int) {
         let removed = state.withLock { state in
+            defer { publish(state.admission.queue.waitingCount) }
             guard nowMs >= state.nextSweepMs else { return [Job]() }
             state.nextSweepMs = nowMs + Self.sweepIntervalMs
             return state.admission.remove { $0.deadlineMs <= nowMs || $0.cancelRequested.load(ordering: .relaxed) }
         }
         for job in removed {
             let isCancelled = job.cancelRequested.load(ordering: .relaxed)
-            job.finish(.failure(isCancelled ? .cancelledByCaller : .notSentInTime))
+            finish(job, isCancelled ? .cancelledByCaller : .notSentInTime)
         }
     }
 
@@ -91,8 +123,9 @@ final class SlowStatementQueue: Sendable {
     func close() {
         let removed = state.withLock { state in
             state.isClosed = true
+            defer { publish(state.admission.queue.waitingCount) }
             return state.admission.remove { _ in true }
         }
-        for job in removed { job.finish(.failure(.poolStopped)) }
+        for job in removed { finish(job, .poolStopped) }
     }
 }

@@ -21,17 +21,23 @@ import Settings
 /// All clients are signed out and share an address, so that only the duration of their statements distinguishes them.
 package enum NeighboursBenchmark {
     /// A slow query, as a project may have by mistake.
-    private enum SlowQuery: String, CaseIterable {
+    private enum SlowQuery: CaseIterable {
         /// Waits in Postgres and uses no CPU, so that only Freshet's queues are measured.
-        case sleep = "Sleep"
+        case sleep
+        /// The same for so short a time that no run is slow by itself.
+        case nap20, nap80
         /// Matches a million texts against a regular expression: about a second of CPU, which everything else on the
         /// machine then lacks.
-        case pattern = "Match"
+        case pattern
+
+        var operation: String { self == .pattern ? "Match" : "Sleep" }
 
         /// - Parameter number: makes a live query that differs from others.
         func variables(_ number: Int = 0) -> JSONObject {
             switch self {
             case .sleep: ["seconds": .double(60 + Double(number) / 1_000)]
+            case .nap20: ["seconds": 0.02]
+            case .nap80: ["seconds": 0.08]
             case .pattern: ["pattern": .string(#"^(.*)(.*)\1x\2$|y"# + "\(number)")]
             }
         }
@@ -39,7 +45,18 @@ package enum NeighboursBenchmark {
         var label: String {
             switch self {
             case .sleep: "pg_sleep"
+            case .nap20: "pg_sleep of 20 ms"
+            case .nap80: "pg_sleep of 80 ms"
             case .pattern: "regular expression"
+            }
+        }
+
+        /// The first is quiet. A follower's query of fixed length runs once.
+        var crowds: [(client: SlowClient, count: Int)] {
+            let callers: [(SlowClient, Int)] = [(.caller, 0), (.caller, 1), (.caller, 20)]
+            return switch self {
+            case .sleep, .pattern: callers + [(.follower, 1), (.follower, 20)]
+            case .nap20, .nap80: callers
             }
         }
     }
@@ -47,10 +64,6 @@ package enum NeighboursBenchmark {
     private enum SlowClient: String, CaseIterable {
         case caller, follower
     }
-
-    private static let crowds: [(client: SlowClient, count: Int)] = [
-        (.caller, 0), (.caller, 1), (.caller, 20), (.follower, 1), (.follower, 20),
-    ]
 
     /// The slow live queries of one follower, all different.
     private static let followedMax = 8
@@ -82,7 +95,7 @@ package enum NeighboursBenchmark {
             var results: [BenchmarkResult] = []
             for query in SlowQuery.allCases {
                 var quiet: Latencies?
-                for (client, clients) in crowds {
+                for (client, clients) in query.crowds {
                     // A node of its own for each, so that nothing is known of earlier ones.
                     let (measured, answers) = try await servers.withNode(roles: Set(Role.allCases)) { address in
                         try await beside(
@@ -149,7 +162,7 @@ package enum NeighboursBenchmark {
         let variables = JSONWriter.compact(.object(query.variables()))
         var encoded = ""
         for byte in variables { encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        let path = "/v1/connectors/auctions/queries/\(query.rawValue)?variables=\(encoded)"
+        let path = "/v1/connectors/auctions/queries/\(query.operation)?variables=\(encoded)"
         var counts: [Int: Int] = [:]
         while !Task.isCancelled {
             let running = Task { try? await HTTPCall.send(.GET, address, path: path, timeoutMs: 20_000).status }
@@ -170,7 +183,7 @@ package enum NeighboursBenchmark {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         if let socket = try? await SocketClient.connect(address, group) {
             for number in first..<(first + followedMax) {
-                socket.subscribe(query.rawValue, query.variables(number), operationID: "\(number)")
+                socket.subscribe(query.operation, query.variables(number), operationID: "\(number)")
                 try? await Task.sleep(for: .milliseconds(5))
             }
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }

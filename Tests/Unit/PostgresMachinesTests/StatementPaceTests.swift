@@ -1,0 +1,79 @@
+import Testing
+
+@testable import Postgres
+
+@Suite struct StatementPaceTests {
+    private let pace = StatementPace(shortMaxUs: 10_000)
+
+    /// The average after executions of that many microseconds each.
+    private func average(_ former: StatementPace.Average? = nil, _ times: [Int]) -> StatementPace.Average? {
+        times.reduce(former) { pace.average($0, adding: $1) }
+    }
+
+    private func tier(_ times: [Int], isSlow: Bool = false, staysApart: Bool = false) -> StatementPace.Tier {
+        pace.tier(average(nil, times), isSlow: isSlow, staysApart: staysApart)
+    }
+
+    @Test func onlyStatementsKnownToBeShortArePipelined() {
+        #expect(tier([]) == .moderate, "nothing is known of it")
+        #expect(tier([200]) == .fast)
+        #expect(tier([20_000]) == .moderate && tier([80_000]) == .moderate)
+        #expect(tier([200], staysApart: true) == .moderate)
+        #expect(tier([200], isSlow: true) == .slow)
+    }
+
+    @Test func fewLongExecutionsOutweighManyShortOnes() {
+        let short = Array(repeating: 200, count: 100)
+        #expect(tier(short + [30_000]) == .fast, "one may be due to a busy machine")
+        #expect(tier(short + [80_000, 80_000]) == .moderate)
+        #expect(tier(short + [20_000, 20_000, 20_000]) == .moderate)
+    }
+
+    @Test func longStatementsAreShortAgainAfterSeveralExecutions() {
+        let hour = 3_600_000_000
+        #expect(tier([hour] + Array(repeating: 200, count: 6)) == .moderate)
+        #expect(tier([hour] + Array(repeating: 200, count: 9)) == .fast)
+        #expect(tier([12_000, 200, 8_000, 8_000]) == .moderate, "between the two limits it stays what it was")
+        #expect(tier([200] + Array(repeating: 9_000, count: 20)) == .fast)
+    }
+
+    /// A source whose statements alternate must not get them among the short ones every other time.
+    @Test func alternatingStatementsStayApart() {
+        var average = average(nil, [80_000])
+        for _ in 0..<100 {
+            average = pace.average(average, adding: 200)
+            #expect(average?.isShort == false)
+            average = pace.average(average, adding: 80_000)
+        }
+    }
+
+    @Test func averageIsOneNumber() {
+        #expect(StatementPace.Average(encoded: 0) == nil)
+        for average in [StatementPace.Average(us: 0, isShort: true), .init(us: 123_456, isShort: false)] {
+            #expect(StatementPace.Average(encoded: average.encoded) == average)
+        }
+    }
+
+    @Test func expectedTimeLeavesOutStatementsThatTakeNextToNothing() {
+        #expect(pace.costUs(average(nil, [900])) == 0)
+        #expect(pace.costUs(average(nil, [8_000])) == 8_000)
+        #expect(pace.costUs(nil) == 10_000)
+    }
+
+    @Test func stallsAreLongerThanManyShortAnswers() {
+        #expect(!pace.isStall(us: 9_000, answers: 1))
+        #expect(pace.isStall(us: 20_000, answers: 1) && pace.isStall(us: 20_000, answers: 50))
+        #expect(!pace.isStall(us: 20_000, answers: 100), "a busy machine answers each within 0.2 ms")
+    }
+
+    @Test func doubtfulStatementsAreMeasuredAgain() {
+        let statement: Statement = "SELECT 1"
+        #expect(statement.average == nil)
+        statement.took(us: 200, pace)
+        #expect(statement.average == StatementPace.Average(us: 200, isShort: true))
+        statement.doubt()
+        #expect(statement.average == nil)
+        statement.took(us: 20_000, pace)
+        #expect(statement.average == StatementPace.Average(us: 20_000, isShort: false))
+    }
+}
