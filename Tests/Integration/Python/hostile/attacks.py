@@ -260,8 +260,11 @@ async def cut_off(target):
                 writer.write(subscribe(str(number), "SearchLots", {"text": f"cut off {number}"}))
             target.sent += 1000
             await writer.drain()
-            # A busy server may take long to answer the first message.
-            await reader.read(1)
+            # A busy server may take long to send the first result or refusal.
+            while True:
+                part = await reader.read(1 << 16)
+                if not part or b'"next"' in part or b'"error"' in part:
+                    break
             reading = asyncio.create_task(drop(reader))
             await asyncio.sleep(0.3)
         finally:
