@@ -31,8 +31,7 @@ cluster: ## Build and start `freshet cluster $(PROJECT)`: 2 api, 3 workers, 2 ga
 test: ## All tests, with a private Postgres and a private Redis
 	@deploy/setup.sh cluster nginx page clients
 	@Tests/Integration/Python/setup.sh
-	# Serially: many tests start servers and have time limits.
-	swift test --no-parallel $(SWIFT_BUILD_FLAGS)
+	@deploy/test.sh $(SWIFT_BUILD_FLAGS)
 
 chaos: ## Faults of real processes under load, each verified; MINUTES=5 SEED=… CHAOS_FLAGS="--json"
 	@deploy/setup.sh cluster

@@ -88,6 +88,11 @@ package struct SharedStreamMachine: Sendable {
         finished(id: id, envelope: ResultEnvelope.errors(errors))
     }
 
+    /// A result whose `data` is null: without `data` it would mean that the query never ran.
+    package mutating func queryFailed(id: String, _ errors: [RequestError]) -> Text {
+        finished(id: id, envelope: ResultEnvelope.errors(errors, body: Array("null".utf8)))
+    }
+
     /// The operation continues.
     package mutating func refreshFailed(id: String, _ errors: [RequestError]) -> Text {
         guard operations.contains(id) else { return .none }

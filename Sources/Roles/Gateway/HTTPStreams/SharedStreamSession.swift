@@ -186,6 +186,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
                 switch outcome {
                 case .success(let envelope):
                     self.write(self.machine.finished(id: id, envelope: envelope), carriesResult: true)
+                case .failure(let error) where resolved.operation.kind == .query:
+                    self.write(self.machine.queryFailed(id: id, [error]))
                 case .failure(let error): self.write(self.machine.failed(id: id, [error]))
                 }
             }

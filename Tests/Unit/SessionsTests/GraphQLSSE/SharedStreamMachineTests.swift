@@ -62,6 +62,18 @@ import Testing
         #expect(machine.operationCount == 0)
     }
 
+    @Test func aQueryThatFailedWhileItRanHasData() {
+        var machine = machine()
+        _ = machine.open()
+        _ = machine.start(id: "1")
+        guard case .write(let end) = machine.queryFailed(id: "1", [RequestError(.timeout, "slow")]) else {
+            return #expect(Bool(false))
+        }
+        let text = String(decoding: end, as: UTF8.self)
+        #expect(text.hasPrefix("event: next\ndata: {\"id\":\"1\",\"payload\":{\"data\":null,"))
+        #expect(text.hasSuffix("event: complete\ndata: {\"id\":\"1\"}\n\n"))
+    }
+
     @Test func nothingFollowsTheEnd() {
         var machine = machine()
         _ = machine.start(id: "1")
