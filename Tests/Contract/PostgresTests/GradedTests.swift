@@ -1,3 +1,4 @@
+import LocalServers
 import Synchronization
 import TestSupport
 import Testing
@@ -86,6 +87,31 @@ extension OneServer {
                 #expect(pool.requests.fast.allSatisfy { $0.counters.costUs.load(ordering: .relaxed) == 0 })
                 let completed = pool.requests.fast[0].counters.completed.load(ordering: .relaxed)
                 #expect(completed > 0, "\(completed)")
+            }
+        }
+
+        @Test func shortStatementsShareThePipelineToADistantServer() async throws {
+            let server = try #require(PrivatePostgres.current)
+            let distant = try DistantServer(directory: server.socketDirectory, delayMs: 15)
+            defer { distant.remove() }
+            try await withLanes({ $0.connectionString += " " + distant.address }) { (pool) async throws in
+                let short: Statement = "SELECT $1::int"
+                _ = try await pool.query(short, ["1"], for: .caller(1))
+                for _ in 0..<3 {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for _ in 0..<40 {
+                            group.addTask { _ = try await pool.query(short, ["1"], for: .caller(1)) }
+                        }
+                        try await group.waitForAll()
+                    }
+                    // A busy machine may have raised doubts.
+                    #expect(short.average?.isShort != false, "\(String(describing: short.average))")
+                }
+                let long: Statement = "SELECT pg_sleep(0.02), 2"
+                _ = try await pool.query(long, [], for: .caller(1))
+                #expect(long.average?.isShort == false)
+                let completed = pool.requests.fast[0].counters.completed.load(ordering: .relaxed)
+                #expect(completed >= 40, "\(completed) of 120 were pipelined")
             }
         }
 

@@ -8,6 +8,7 @@ struct TestJob: PipelineJob {
     var runTimeoutMs: Int?
     var slowAfterMs: Int?
     let generation: Int?
+    var isTimed = false
     var isAwaited = false
 
     var isKnownSlow: Bool { slowAfterMs != nil && steps.contains { $0.statement.isSlow } }
@@ -22,6 +23,8 @@ struct TestJob: PipelineJob {
 ///     slow A           A is reported as slow
 ///     reroute A        A goes to another connection
 ///     divert A         A was not sent and goes to another connection
+///     announce A       send a sync before A
+///     start A          the server has begun A
 struct PipelineHarness {
     var machine: PipelineMachine<TestJob>
     var nowMs = 0
@@ -43,11 +46,13 @@ struct PipelineHarness {
 
     mutating func submit(
         _ name: String, _ kind: JobKind, _ sql: [Statement], timeoutMs: Int = 1000, runTimeoutMs: Int? = nil,
-        slowAfterMs: Int? = nil, generation: Int? = nil, isAwaited: Bool = false, isCancelled: Bool = false
+        slowAfterMs: Int? = nil, generation: Int? = nil, isTimed: Bool = false, isAwaited: Bool = false,
+        isCancelled: Bool = false
     ) {
         let job = TestJob(
             name: name, kind: kind, steps: sql.map { ($0, []) }, deadlineMs: nowMs + timeoutMs,
-            runTimeoutMs: runTimeoutMs, slowAfterMs: slowAfterMs, generation: generation, isAwaited: isAwaited)
+            runTimeoutMs: runTimeoutMs, slowAfterMs: slowAfterMs, generation: generation, isTimed: isTimed,
+            isAwaited: isAwaited)
         ids[name] = machine.submitted(job, isCancelled: isCancelled)
     }
 
@@ -136,6 +141,8 @@ struct PipelineHarness {
         case .send(let job, let step, .prepareFirst(let name)): "\(job.name)\(step) prepare \(name)"
         case .send(let job, let step, .unprepared): "\(job.name)\(step) unprepared"
         case .sync: "sync"
+        case .announce(let job): "announce \(job.name)"
+        case .reportStart(let job): "start \(job.name)"
         case .deallocate(let name): "deallocate \(name)"
         case .flush: "flush"
         case .runScript(let job, let sql): "script \(job.name) \(sql)"

@@ -194,7 +194,7 @@ private struct RandomRun {
             name: name, kind: kind, steps: steps, deadlineMs: nowMs + Int.random(in: 20..<400, using: &random),
             runTimeoutMs: isLane ? Int.random(in: 20..<400, using: &random) : nil,
             slowAfterMs: isLane && isLikely(70) ? 30 : nil,
-            generation: role == .session ? machine.generation : nil)
+            generation: role == .session ? machine.generation : nil, isTimed: role == .read && isLikely(20))
         jobs.append(job)
         if let id = machine.submitted(job, isCancelled: isLikely(2)) { ids.append(id) }
     }
@@ -216,7 +216,8 @@ private struct RandomRun {
                 server.items += [.prepare(name), .step(job, name: name)]
             case .send(let job, _, .named(let name)): server.items.append(.step(job, name: name))
             case .send(let job, _, .unprepared): server.items.append(.step(job, name: nil))
-            case .sync: server.items.append(.sync)
+            case .sync, .announce: server.items.append(.sync)
+            case .reportStart: break
             case .deallocate(let name): server.items += [.deallocate(name), .sync]
             case .runScript(let job, _): server.items.append(.script(job))
             case .flush, .enterPipeline, .reportReadOnly: break

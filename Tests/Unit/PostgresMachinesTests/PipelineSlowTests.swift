@@ -56,6 +56,53 @@ import Testing
         #expect(pipeline.decisions() == ["reroute A"])
     }
 
+    @Test func timedReadStartsWhenTheServerHasAnsweredTheSyncBeforeIt() {
+        var pipeline = PipelineHarness()
+        pipeline.reads("A")
+        pipeline.submit("B", .read, ["q"], isTimed: true)
+        #expect(pipeline.actions() == ["A0 prepare s1", "sync", "announce B", "B0 unprepared", "sync", "flush"])
+        pipeline.succeed(2)
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["done A"])
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["start B"])
+        pipeline.succeed()
+        pipeline.sync()
+        #expect(pipeline.decisions() == ["done B"])
+        #expect(!pipeline.machine.hasWork && !pipeline.machine.expectsAnswer)
+    }
+
+    @Test func timedReadIsAnnouncedAgainAfterALoss() {
+        var pipeline = PipelineHarness()
+        pipeline.submit("A", .read, ["q"], isTimed: true)
+        _ = pipeline.actions()
+        pipeline.sync()
+        _ = pipeline.decisions()
+        pipeline.machine.connectionLost("gone")
+        _ = pipeline.decisions()
+        pipeline.machine.connected(generation: 2, commitsAlone: true)
+        #expect(pipeline.actions() == ["announce A", "A0 prepare s2", "sync", "flush"])
+    }
+
+    @Test func distantServersAnswersAreNotSlow() {
+        var pipeline = PipelineHarness()
+        pipeline.machine.roundTripMs = 60
+        pipeline.laneReads("A", "B")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 79) == [] && !pipeline.machine.isHeldUp)
+        #expect(pipeline.scan(atMs: 89) == [] && pipeline.machine.isHeldUp)
+        #expect(pipeline.scan(atMs: 110) == ["slow A", "cancel request"])
+    }
+
+    @Test func lateThreadIsNoticed() {
+        var pipeline = PipelineHarness()
+        pipeline.laneReads("A")
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 100)
+        #expect(!pipeline.machine.isLate(112) && pipeline.machine.isLate(120))
+    }
+
     @Test func slowTransactionIsReroutedOnlyAfterItsRollback() {
         var pipeline = PipelineHarness(.write)
         pipeline.submit("A", .transaction, ["q", "r"], runTimeoutMs: 1000, slowAfterMs: 50)

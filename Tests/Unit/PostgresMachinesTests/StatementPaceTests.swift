@@ -66,6 +66,19 @@ import Testing
         #expect(!pace.isStall(us: 20_000, answers: 100), "a busy machine answers each within 0.2 ms")
     }
 
+    @Test func roundTripStaysNearTheShortestOfTheRecentOnes() {
+        var roundTrip = RoundTrip()
+        roundTrip.isAtMost(us: 80_000)
+        #expect(roundTrip.us == nil, "a statement's own time is unknown")
+        for us in [900, 300, 12_000] { roundTrip.measured(us: us) }
+        #expect(roundTrip.us == 300 + 11_700 / 8)
+        roundTrip.isAtMost(us: 80_000)
+        roundTrip.isAtMost(us: 250)
+        #expect(roundTrip.us == 250)
+        for _ in 0..<40 { roundTrip.measured(us: 12_000) }
+        #expect(roundTrip.us ?? 0 > 11_000, "the server is farther away now")
+    }
+
     @Test func doubtfulStatementsAreMeasuredAgain() {
         let statement: Statement = "SELECT 1"
         #expect(statement.average == nil)

@@ -70,11 +70,13 @@ extension ConnectionDriver {
         guard !isFirst || connection.setNonblocking(), connection.sendScript(sql) else {
             return perform(connector.failed(connection.errorMessage, Int(MonotonicClock.nowMs())))
         }
+        setupSentUs = MonotonicClock.nowUs
         flush()
     }
 
     private func connectionIsSetUp(_ server: Connector.Server) {
         guard let connection else { return }
+        handle.roundTrip.measured(us: MonotonicClock.nowUs - setupSentUs)
         if let timeline = server.timeline { handle.onServerChange(.timeline(timeline)) }
         guard connection.enterPipeline() else {
             return perform(connector.failed(connection.errorMessage, Int(MonotonicClock.nowMs())))

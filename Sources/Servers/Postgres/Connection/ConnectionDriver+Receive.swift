@@ -7,6 +7,8 @@ extension ConnectionDriver {
     func receive() {
         guard let connection else { return }
         let nowMs = Int(MonotonicClock.nowMs())
+        isLate = machine.isLate(nowMs)
+        defer { isLate = false }
         let isOpen = connection.consumeInput()
         if connector.isConnected { readAnswers(connection, nowMs) } else { readSetupAnswers(connection, nowMs) }
         if !isOpen, self.connection === connection {
@@ -47,23 +49,34 @@ extension ConnectionDriver {
 
     /// Records answers just read. Statements among which one took long are measured again apart.
     private func noteAnswers(_ count: Int) {
-        let us = counters.answered(count)
+        if count == 0 { return }
+        let us = counters.answered(count, roundTripUs: handle.roundTrip.us)
+        if isFirstAnswerDue { handle.roundTrip.isAtMost(us: us) }
+        isFirstAnswerDue = false
         if answeredStatements.isEmpty { return }
-        if StatementPace.read.isStall(us: us, answers: count) {
+        if !isLate, StatementPace.read.isStall(us: us - handle.roundTrip.us, answers: count) {
             for statement in answeredStatements { statement.doubt() }
         }
         answeredStatements.removeAll(keepingCapacity: true)
     }
 
-    /// Records how long the server was busy with a graded transaction, which waited for the one before it.
-    func measure(_ job: Job) {
-        guard role == .write else { return }
+    func started(_ job: Job) {
         let nowUs = MonotonicClock.nowUs
-        if job.isGraded, job.sentUs > 0, let lane = job.lane?.lane {
-            let us = nowUs - max(job.sentUs, transactionEndedUs)
-            if job.hasSucceeded || us > lane.pace.shortMaxUs { job.measuredStatement?.took(us: us, lane.pace) }
-        }
-        transactionEndedUs = nowUs
+        job.startedUs = nowUs
+        handle.roundTrip.measured(us: nowUs - job.announcedUs)
+    }
+
+    /// Records how long the server was busy with a graded job: a query since it began, a transaction since it was sent
+    /// or the one before it ended. A long time measured late says nothing.
+    func measure(_ job: Job) {
+        let nowUs = MonotonicClock.nowUs
+        defer { if role == .write { transactionEndedUs = nowUs } }
+        guard job.isGraded, let startedUs = job.startedUs, let pace = job.lane?.lane.pace else { return }
+        let us =
+            role == .write
+            ? max(0, nowUs - max(startedUs, transactionEndedUs) - handle.roundTrip.us) : nowUs - startedUs
+        job.startedUs = nil
+        if us > pace.shortMaxUs ? !isLate : job.hasEnded { job.measuredStatement?.took(us: us, pace) }
     }
 
     private func answer(_ pointer: OpaquePointer) -> Machine.Answer {

@@ -30,6 +30,12 @@ final class ConnectionDriver {
     var answeredStatements: [Statement] = []
     /// When a transaction last left the connection; microseconds.
     var transactionEndedUs = 0
+    /// When the last set-up query was sent; microseconds.
+    var setupSentUs = 0
+    /// Whether nothing was in flight when the job at the head was sent, so that its answer takes a whole round trip.
+    var isFirstAnswerDue = false
+    /// Whether what is being read is read late (`PipelineMachine.isLate`).
+    var isLate = false
 
     init(_ handle: ConnectionHandle) {
         self.handle = handle
@@ -48,6 +54,7 @@ final class ConnectionDriver {
     /// - Returns: true in the last turn, when the connection is stopped and everything is answered.
     func turn(_ nowMs: Int) -> Bool {
         takeMessages(nowMs)
+        machine.roundTripMs = handle.roundTrip.us / 1_000
         perform(connector.timeReached(nowMs))
         send(nowMs)
         machine.timeReached(nowMs)
@@ -107,7 +114,12 @@ final class ConnectionDriver {
 
     /// Performs the decided actions, then sends what may be sent.
     func send(_ nowMs: Int) {
+        let wasIdle = machine.inFlight == 0
         while let action = machine.nextAction(nowMs: nowMs, isIdle: connection?.isIdle ?? false) { perform(action) }
+        if wasIdle, machine.inFlight > 0 {
+            counters.progressUs.store(MonotonicClock.nowUs, ordering: .relaxed)
+            isFirstAnswerDue = true
+        }
         publishCounts()
     }
 
@@ -119,10 +131,16 @@ final class ConnectionDriver {
         switch action {
         case .send(let job, let index, let use):
             let step = job.steps[index]
-            if index == 0, job.isGraded, role == .write { job.sentUs = MonotonicClock.nowUs }
+            if index == 0, job.isGraded, role == .write { job.startedUs = MonotonicClock.nowUs }
             report(connection?.send(step.statement, step.parameters, use))
         case .sync:
             report(connection?.sendSync())
+        case .announce(let job):
+            job.startedUs = nil
+            job.announcedUs = MonotonicClock.nowUs
+            report(connection?.sendSync())
+        case .reportStart(let job):
+            started(job)
         case .deallocate(let name):
             report(connection?.sendDeallocate(name))
         case .flush:
@@ -133,17 +151,17 @@ final class ConnectionDriver {
             report(connection?.enterPipeline())
         case .complete(let job):
             counters.completed.wrappingAdd(1, ordering: .relaxed)
-            job.hasSucceeded = true
+            job.hasEnded = true
             measure(job)
             answer(job, .success(job.results))
         case .fail(let job, let error):
             count(error)
-            job.hasFailed = true
+            job.failed(error)
             measure(job)
             answer(job, .failure(error))
         case .failEarly(let job, let error):
             count(error)
-            job.hasFailed = true
+            job.failed(error)
             job.finish(.failure(error))
         case .release(let job):
             measure(job)

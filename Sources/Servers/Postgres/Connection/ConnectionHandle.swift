@@ -46,6 +46,7 @@ final class ConnectionHandle: Sendable {
     let logger: Logger
     let counters = ConnectionCounters()
     private let thread: DriverThread
+    let roundTrip: RoundTripClock
     /// Called on the connection's thread when a connection is ready for use, and when an attempt fails.
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
     /// Called on the connection's thread.
@@ -57,12 +58,14 @@ final class ConnectionHandle: Sendable {
 
     init(
         role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
+        roundTrip: RoundTripClock = RoundTripClock(),
         onServerChange: @escaping @Sendable (ServerChange) -> Void = { _ in },
         onTurn: (@Sendable (Int) -> Void)? = nil,
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role
         self.thread = thread
+        self.roundTrip = roundTrip
         self.configuration = configuration
         self.logger = logger
         self.onConnect = onConnect
@@ -211,13 +214,14 @@ final class ConnectionCounters: Sendable {
     static let cancelThreadsMax = 4
 
     /// Records that the server has answered this number of commands since the last call.
+    /// - Parameter roundTripUs: the part of that time which more commands would not add to.
     /// - Returns: how long that took; microseconds.
     @discardableResult
-    func answered(_ count: Int) -> Int {
+    func answered(_ count: Int, roundTripUs: Int = 0) -> Int {
         guard count > 0 else { return 0 }
         let nowUs = MonotonicClock.nowUs
         let elapsedUs = max(0, nowUs - progressUs.load(ordering: .relaxed))
-        let sample = elapsedUs / count
+        let sample = max(0, elapsedUs - roundTripUs) / count
         let average = answerUs.load(ordering: .relaxed)
         answerUs.store(average + (sample - average) / 8, ordering: .relaxed)
         progressUs.store(nowUs, ordering: .relaxed)

@@ -27,19 +27,22 @@ final class Job: PipelineJob, @unchecked Sendable {
     /// Whether it runs before others although its statement is known to be slow.
     var isTrial = false
     /// Answered with an error, so the time it took does not show that its statement is fast.
-    var hasFailed = false
-    var hasSucceeded = false
+    private(set) var hasFailed = false
+    /// Whether the server has executed it to its end, or refused it for a reason of its own.
+    var hasEnded = false
     /// Whether it delayed others on a fast connection, or has been on a moderate one: it does not return to a fast one.
     private(set) var wasRerouted = false
     /// The share of its connection's time that it is expected to take.
     var costUs = 0
-    /// When its first step was sent, for a transaction that is measured; microseconds.
-    var sentUs = 0
+    /// When the server began a graded query, or was sent a graded transaction; microseconds. Nil: neither yet.
+    var startedUs: Int?
+    /// When the sync before it was sent; microseconds.
+    var announcedUs = 0
 
     /// The job's place in its lane.
     private enum Place {
         case fast
-        case moderate(slot: Int, sinceUs: Int)
+        case moderate(slot: Int)
         /// It counts as slow there, too, after that time.
         case slow(slot: Int, slowAtMs: Int)
     }
@@ -86,8 +89,22 @@ final class Job: PipelineJob, @unchecked Sendable {
         if isGraded, case .fast = place { true } else { false }
     }
 
+    var isTimed: Bool {
+        if case .moderate = place { true } else { false }
+    }
+
     var isAwaited: Bool {
         if case .moderate = place { lane?.lane.isModerateAwaited == true } else { false }
+    }
+
+    func failed(_ error: PostgresError) {
+        hasFailed = true
+        switch error.code {
+        case .server: hasEnded = !error.isQueryCanceled
+        // How long it would have taken is unknown.
+        case .connectionLost: startedUs = nil
+        default: break
+        }
     }
 
     /// Records that the job has been slow on its connection.
@@ -120,7 +137,7 @@ final class Job: PipelineJob, @unchecked Sendable {
 
     /// Records that the job moves to the moderate connection of that number.
     func startOnModerateConnection(_ slot: Int, slowAfterMs: Int) {
-        place = .moderate(slot: slot, sinceUs: MonotonicClock.nowUs)
+        place = .moderate(slot: slot)
         self.slowAfterMs = slowAfterMs
         wasRerouted = true
     }
@@ -133,8 +150,7 @@ final class Job: PipelineJob, @unchecked Sendable {
         place = .fast
         switch former {
         case .fast: break
-        case .moderate(let slot, let sinceUs):
-            lane.lane.leftModerate(self, slot: slot, us: MonotonicClock.nowUs - sinceUs)
+        case .moderate(let slot): lane.lane.leftModerate(self, slot: slot)
         case .slow(let slot, let slowAtMs):
             lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
         }

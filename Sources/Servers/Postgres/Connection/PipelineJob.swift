@@ -14,6 +14,8 @@ protocol PipelineJob {
     /// Whether the job's statement has proved to be slow, so that it belongs elsewhere: it may have become known after
     /// the job was submitted.
     var isKnownSlow: Bool { get }
+    /// Whether the beginning of its execution is reported (`Action.reportStart`).
+    var isTimed: Bool { get }
     /// Whether others wait for the job's connection outside of its pipeline.
     var isAwaited: Bool { get }
     /// The connection's generation that a session belongs to; its transaction does not survive a reconnect.

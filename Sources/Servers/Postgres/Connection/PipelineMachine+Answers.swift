@@ -38,15 +38,7 @@ extension PipelineMachine {
         case .aborted:
             aborted(expected)
         case .sync:
-            guard case .sync(let slot) = expected else {
-                lose("an answer out of order")
-                return .discard
-            }
-            emptyAnswersAtSync = 0
-            isHeadAnswered = false
-            pipeline.removeFirst()
-            groupsInFlight -= 1
-            groupEnded(slot, nowMs)
+            synced(expected, nowMs)
         case .copy:
             // Only a new connection can leave COPY half-way; it rolls the work back.
             if case .step(let slot, let index) = expected {
@@ -60,6 +52,19 @@ extension PipelineMachine {
         return .discard
     }
 
+    private mutating func synced(_ expected: Expectation, _ nowMs: Int) {
+        guard expected.isSync else { return lose("an answer out of order") }
+        emptyAnswersAtSync = 0
+        isHeadAnswered = false
+        pipeline.removeFirst()
+        groupsInFlight -= 1
+        switch expected {
+        case .start(let slot): decide(.reportStart(jobs[slot].job))
+        case .sync(let slot): groupEnded(slot, nowMs)
+        case .prepare, .step, .deallocate: break
+        }
+    }
+
     private mutating func completed(_ expected: Expectation) -> ResultUse {
         switch expected {
         case .prepare(let statement, let name, _, _):
@@ -70,7 +75,7 @@ extension PipelineMachine {
             return .keep(for: jobs[slot].job)
         case .deallocate:
             break
-        case .sync:
+        case .start, .sync:
             lose("an answer out of order")
         }
         return .discard
@@ -81,7 +86,7 @@ extension PipelineMachine {
         case .prepare(let statement, let name, _, _): statements.forget(statement, name: name)
         case .step(let slot, _): jobs[slot].isAborted = true
         case .deallocate: break
-        case .sync: lose("an answer out of order")
+        case .start, .sync: lose("an answer out of order")
         }
     }
 
@@ -92,7 +97,7 @@ extension PipelineMachine {
             jobs.fail(slot, error, step: step)
         case .step(let slot, let index):
             jobs.fail(slot, error, step: index)
-        case .deallocate:
+        case .deallocate, .start:
             break
         case .sync(let slot):
             // A fatal error here may follow a commit that was not yet reported: the loss of the connection decides the
@@ -110,7 +115,7 @@ extension PipelineMachine {
             return true
         }
         guard let expected = pipeline.first else { preconditionFailure("a command ended with nothing sent") }
-        if case .sync = expected {
+        if expected.isSync {
             // libpq separates an error raised at commit from the sync with an empty answer.
             emptyAnswersAtSync += 1
             return emptyAnswersAtSync <= 2

@@ -49,10 +49,10 @@ extension PipelineMachine {
     /// when it is slow and others wait behind it.
     private mutating func requestCancelOfHead(_ slot: Slot, othersWait: Bool, _ nowMs: Int) {
         guard let head else { return }
-        let isLong = nowMs - head.sinceMs >= limits.heldUpAfterMs
+        let forMs = nowMs - head.sinceMs - roundTripMs
+        let isLong = forMs >= limits.heldUpAfterMs
         self.head?.isLong = isLong
         var mustCancel = nowMs >= jobs[slot].deadlineMs || isLong && jobs[slot].isAnswered && jobs[slot].kind.isRead
-        let forMs = nowMs - head.sinceMs
         // One whose statement proved to be slow after it was sent has been given the benefit of the doubt by others.
         if let slowAfterMs = jobs[slot].job.slowAfterMs,
             forMs >= slowAfterMs || isLong && jobs[slot].job.isKnownSlow
@@ -84,6 +84,10 @@ extension PipelineMachine {
         case .session, .script: return false
         }
     }
+
+    /// Whether deadlines ought to have been checked before: this thread came late, so times measured now show that, and
+    /// not how long the server took.
+    func isLate(_ nowMs: Int) -> Bool { hasWork && nowMs > nextScanMs + limits.scanIntervalMs / 2 }
 
     private mutating func expirePending(_ nowMs: Int) {
         guard pending.contains(where: { jobs[$0].isAnswered || jobs[$0].deadlineMs <= nowMs }) else { return }

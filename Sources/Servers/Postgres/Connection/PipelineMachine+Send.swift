@@ -58,10 +58,11 @@ extension PipelineMachine {
                 pending.removeFirst()
                 return runScript(slot, sql)
             }
-            if isBatchOpen, isAlone(slot) { return closeGroup(nil) }
+            let isTimed = jobs[slot].job.isTimed
+            if isBatchOpen, isAlone(slot) || isTimed { return closeGroup(nil) }
             pending.removeFirst()
             enterFlight(slot)
-            return sendStep(slot, 0)
+            return isTimed ? announce(slot) : sendStep(slot, 0)
         }
         return decidedAction()
     }
@@ -95,6 +96,18 @@ extension PipelineMachine {
             isBatchOpen = true
         }
         return .send(job, step: index, use)
+    }
+
+    /// Precedes a job with a sync. The server answers it when it begins the job, so the time to the job's own answer
+    /// includes no network.
+    private mutating func announce(_ slot: Slot) -> Action {
+        pipeline.append(.start(slot))
+        groupsInFlight += 1
+        group += 1
+        sending = .step(slot, index: 0)
+        justBegun = slot
+        needsFlush = true
+        return .announce(jobs[slot].job)
     }
 
     /// Closes a group with a sync; nil closes a batch.
@@ -146,9 +159,15 @@ extension PipelineMachine.Expectation {
     /// The job it belongs to.
     var slot: Int? {
         switch self {
-        case .prepare(_, _, let slot, _), .step(let slot, _): slot
+        case .prepare(_, _, let slot, _), .step(let slot, _), .start(let slot): slot
         case .sync(let slot): slot
         case .deallocate: nil
+        }
+    }
+    var isSync: Bool {
+        switch self {
+        case .start, .sync: true
+        case .prepare, .step, .deallocate: false
         }
     }
 }

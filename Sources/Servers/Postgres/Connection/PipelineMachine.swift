@@ -55,6 +55,8 @@ struct PipelineMachine<Job: PipelineJob> {
         case prepare(Statement, name: String, Slot, step: Int)
         case step(Slot, index: Int)
         case deallocate
+        /// A sync whose answer shows that the server begins the job.
+        case start(Slot)
         /// Nil closes a batch of reads.
         case sync(Slot?)
     }
@@ -118,6 +120,8 @@ struct PipelineMachine<Job: PipelineJob> {
     /// The reason that the last attempt to connect failed; nil while connected.
     private(set) var connectError: PostgresError?
     var nextScanMs = 0
+    /// The part of every answer's time that the network takes.
+    var roundTripMs = 0
     /// The job first in the pipeline, as of the last scan.
     var head: Head?
     private(set) var stopDeadlineMs: Int?
@@ -160,6 +164,10 @@ struct PipelineMachine<Job: PipelineJob> {
         /// Prepares the step's statement, if its use says so, and executes it.
         case send(Job, step: Int, PreparedStatements.Use)
         case sync
+        /// Sends a sync whose answer shows when the server begins the job, which follows.
+        case announce(Job)
+        /// The server begins the job that was announced.
+        case reportStart(Job)
         /// Drops a prepared statement on the server, in a separate group.
         case deallocate(name: String)
         case flush

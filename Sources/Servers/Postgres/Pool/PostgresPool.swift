@@ -50,6 +50,7 @@ package final class PostgresPool: Sendable {
         self.latch = latch
         let tracker = ServerTracker()
         self.tracker = tracker
+        let roundTrip = RoundTripClock()
         func makeConnections(
             _ role: ConnectionRole, _ count: Int, sharedThread: DriverThread?,
             onTurn: (@Sendable (Int) -> Void)? = nil
@@ -58,7 +59,7 @@ package final class PostgresPool: Sendable {
                 let id = latch.add()
                 return ConnectionHandle(
                     role: role, configuration: configuration, logger: logger, thread: sharedThread ?? DriverThread(),
-                    onServerChange: { tracker.serverChanged($0) }, onTurn: onTurn
+                    roundTrip: roundTrip, onServerChange: { tracker.serverChanged($0) }, onTurn: onTurn
                 ) { latch.report(id, $0) }
             }
         }

@@ -145,9 +145,7 @@ final class StatementLane: Sendable {
     }
 
     /// A moderate connection is done with its job.
-    /// - Parameter us: how long it had it.
-    func leftModerate(_ job: Job, slot: Int, us: Int) {
-        if job.hasSucceeded || us > pace.shortMaxUs { job.measuredStatement?.took(us: us, pace) }
+    func leftModerate(_ job: Job, slot: Int) {
         moderateQueue.ended(job, slot: slot)
         startModerate()
     }

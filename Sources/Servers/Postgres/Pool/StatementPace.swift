@@ -1,3 +1,20 @@
+/// The time from sending next to nothing to its answer: the network, and the threads at both ends. It is no part of the
+/// time that a statement takes. A pure value.
+struct RoundTrip: Equatable, Sendable {
+    /// Nil: not measured yet.
+    private(set) var us: Int?
+
+    /// Adds a round trip with next to no work. The estimate stays near the shortest of the recent ones.
+    mutating func measured(us sample: Int) {
+        us = us.map { sample < $0 ? sample : $0 + (sample - $0) / 8 } ?? sample
+    }
+
+    /// Adds a round trip with a statement's execution, which bounds the one without.
+    mutating func isAtMost(us sample: Int) {
+        if let us, sample < us { self.us = sample }
+    }
+}
+
 /// Decides from the times of a statement's executions whether the next one may share a pipeline with others. A pure
 /// value.
 struct StatementPace: Sendable {
@@ -63,6 +80,6 @@ struct StatementPace: Sendable {
 
     /// Whether one of the statements that a pipelined connection has just answered was not short. Which one it was is
     /// unknown, because the server sends the answers to a group together.
-    /// - Parameter us: the time since the answers before these.
+    /// - Parameter us: the time since the answers before these, without the round trip.
     func isStall(us: Int, answers: Int) -> Bool { us >= shortMaxUs + 200 * answers }
 }
