@@ -4,14 +4,17 @@ import Postgres
 /// The metrics of slow statements.
 struct DatabaseMetrics {
     private let running = Metric.observed(
-        "freshet_postgres_slow_statements_running", "slow statements on connections of their own", labels: ["kind"])
+        "freshet_postgres_slow_statements_running",
+        "slow statements on slow connections; moderate: any on moderate ones",
+        labels: ["kind"])
     private let waiting = Metric.observed(
-        "freshet_postgres_slow_statements_waiting", "slow statements waiting for such a connection", labels: ["kind"])
+        "freshet_postgres_slow_statements_waiting",
+        "statements waiting for such a connection; moderate: also short ones", labels: ["kind"])
     private let rerouted = Metric.observed(
         "freshet_postgres_slow_statements_moved",
         "statements cancelled because others waited for them, and repeated there, since the start", labels: ["kind"])
     private let refused = Metric.observed(
-        "freshet_postgres_slow_statements_refused", "slow statements refused because too many waited, since the start",
+        "freshet_postgres_slow_statements_refused", "statements refused because too many waited, since the start",
         labels: ["kind"])
 
     /// Installs the gauges, which are read at every scrape.

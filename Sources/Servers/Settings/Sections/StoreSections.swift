@@ -15,13 +15,13 @@ package struct PostgresSection: SettingSection {
         "How long a re-run waits for a replica to catch up with its events before it goes to the primary.")
     package let readConnections = Setting.int(
         "postgres.readConnections", 2, in: 1...64,
-        "Pipelined connections for clients' queries; a node with neither api nor gateway role has one.")
+        "Pipelined connections for clients' short queries; a node with neither api nor gateway role has one.")
     package let refreshConnections = Setting.int(
         "postgres.refreshConnections", 2, in: 1...64,
         "Pipelined connections for re-runs and housekeeping; a node without the worker role has one.")
     package let moderateConnections = Setting.int(
         "postgres.moderateConnections", 3, in: 0...64,
-        "Connections for clients' queries that take 10 ms up to slowAfterMs; 0, or no slow ones: as short ones.")
+        "Connections for clients' queries that take 10 ms up to slowAfterMs; 0, or slowConnections 0: pipelined.")
     package let slowConnections = Setting.int(
         "postgres.slowConnections", 2, in: 0...64,
         "Connections for slow queries, as many for slow re-runs and for slow mutations, by the node's roles; 0: none.")
