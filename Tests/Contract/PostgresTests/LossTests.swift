@@ -87,6 +87,50 @@ private final class Tally: Sendable {
         }
     }
 
+    @Test func queriesThatWaitedThroughAnOutageTellOfIt() async throws {
+        let server = try #require(PrivatePostgres.current)
+        try await withPool({
+            ($0.statementTimeoutMs, $0.slowAfterMs) = (2_000, 60_000)
+            ($0.moderateReadConnections, $0.slowReadConnections) = (2, 1)
+        }) { (pool) async throws in
+            try await withThrowingTaskGroup(of: PostgresError?.self) { group in
+                for caller in 1...6 {
+                    group.addTask {
+                        await error { () async throws(PostgresError) in
+                            try await pool.query("SELECT pg_sleep(60)", for: .caller(Caller(UInt64(caller))))
+                        }
+                    }
+                }
+                _ = await eventually { pool.requests.moderateCounts.waiting == 4 }
+                await server.crash()
+                for try await problem in group {
+                    #expect(problem?.code == .connectionFailed, "\(String(describing: problem))")
+                }
+            }
+            try await server.restart()
+            let isBack = await eventually { pool.requests.moderate.allSatisfy(\.isUp) }
+            #expect(isBack && pool.requests.moderateCounts.waiting == 0)
+        }
+    }
+
+    @Test func waitingQueriesRunAfterTheLossOfTheirConnections() async throws {
+        try await withPool({
+            ($0.slowAfterMs, $0.moderateReadConnections, $0.slowReadConnections) = (60_000, 2, 1)
+        }) { (pool) async throws in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for caller in 1...6 {
+                    group.addTask {
+                        _ = try await pool.query("SELECT pg_sleep(0.5)", for: .caller(Caller(UInt64(caller))))
+                    }
+                }
+                _ = await eventually { pool.requests.moderateCounts.waiting == 4 }
+                try await terminate(pool, "freshet-read", count: 4)
+                try await group.waitForAll()
+            }
+            #expect(pool.requests.moderateCounts.running == 0 && pool.metrics.read.reconnects >= 2)
+        }
+    }
+
     @Test func farewellProvesTheRollback() async throws {
         try await withPool({ $0.writeConnections = 1 }) { (pool) async throws in
             async let lost = error { () async throws(PostgresError) in
@@ -185,12 +229,16 @@ private final class Tally: Sendable {
         }
     }
 
-    private func terminate(_ pool: PostgresPool, _ application: String) async throws {
+    private func terminate(_ pool: PostgresPool, _ application: String, count: Int = 1) async throws {
         let name = Parameter.text(application)
         try await pool.withSession { session in
             let terminated = try await session.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1::text", [name])
-            #expect(terminated.rows.count == 1)
+            #expect(terminated.rows.count == count)
         }
     }
+}
+
+extension ConnectionHandle {
+    fileprivate var isUp: Bool { counters.isConnected.load(ordering: .relaxed) }
 }

@@ -69,6 +69,50 @@ import Testing
         #expect(queue.start() == nil && queue.waitingCount == 0)
     }
 
+    @Test func slotIsAwaitedByThoseWhoCouldStartInItsPlace() {
+        var queue = queue(slots: 3, perSource: 1)
+        let (a, b) = (Caller(1, address: 9), Caller(2, address: 8))
+        func awaited() -> [Bool] { [queue.isSlotAwaited(of: a), queue.isSlotAwaited(of: b)] }
+        _ = queue.add("a1", of: a)
+        _ = queue.add("b1", of: b)
+        while queue.start() != nil {}
+        #expect(awaited() == [false, false])
+        _ = queue.add("another user's of that address", of: Caller(3, address: 9))
+        #expect(queue.start() == nil)
+        #expect(awaited() == [true, false], "one slot is free, but not for that address")
+        _ = queue.add("c1", of: 4)
+        #expect(queue.start()?.element == "c1")
+        #expect(awaited() == [true, false])
+        _ = queue.add("d1", of: 5)
+        #expect(awaited() == [true, true])
+    }
+
+    @Test func slotsThatCannotBeUsedStayFree() {
+        var queue = queue(slots: 2, perSource: 2)
+        for name in ["a1", "a2"] { _ = queue.add(name, of: 1) }
+        let slots = [queue.start { $0 == 1 }?.slot, queue.start { $0 == 1 }?.slot, queue.start()?.slot]
+        #expect(slots == [1, nil, 0])
+    }
+
+    @Test func elementThatNeedNotWaitOvertakesNone() {
+        var queue = queue(slots: 3, perSource: 1)
+        let first = queue.startAtOnce(1) { _ in true }
+        let second = queue.startAtOnce(1) { _ in true }
+        #expect(first != nil && second == nil, "the source has what it may have")
+        _ = queue.add("b1", of: 2)
+        let third = queue.startAtOnce(3) { _ in true }
+        #expect(third == nil)
+    }
+
+    @Test func elementsAreTakenInTurnsWithoutASlot() {
+        var queue = queue(slots: 0)
+        for name in ["a1", "a2"] { _ = queue.add(name, of: 1) }
+        _ = queue.add("b1", of: 2)
+        var taken = [queue.take { $0 != "a1" }]
+        while let element = queue.take({ _ in true }) { taken.append(element) }
+        #expect(taken == [nil, "a1", "b1", "a2"] && queue.waitingCount == 0)
+    }
+
     /// Everything added runs or is removed once, in its source's order, and no bound is passed.
     @Test(arguments: 0..<50)
     func randomUseKeepsTheRules(seed: UInt64) {
@@ -78,25 +122,39 @@ import Testing
         var running: [(source: Caller, slot: Int)] = []
         var last: [Caller: Int] = [:]
         var waiting = 0
+        var waitingOf: [Caller: Int] = [:]
         for number in 0..<500 {
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
                 let user = UInt64.random(in: 0..<4, using: &random)
                 let source = Caller(user, address: user % 2)
-                if queue.add((source, number), of: source) == nil { waiting += 1 }
+                if queue.add((source, number), of: source) == nil {
+                    waiting += 1
+                    waitingOf[source, default: 0] += 1
+                }
             case 2:
                 while let (element, slot) = queue.start() {
                     #expect(element.number > last[element.source, default: -1])
                     last[element.source] = element.number
                     running.append((element.source, slot))
                     waiting -= 1
+                    waitingOf[element.source, default: 0] -= 1
+                }
+                if running.count < 3 {
+                    for (source, count) in waitingOf where count > 0 {
+                        let ofAddress = running.count { $0.source.address == source.address }
+                        #expect(ofAddress == 2, "\(source) could run")
+                    }
                 }
             default:
                 if let index = running.indices.randomElement(using: &random) {
                     let (source, slot) = running.remove(at: index)
                     queue.ended(slot: slot, of: source)
                 } else {
-                    waiting -= queue.remove { $0.number % 7 == 0 }.count
+                    for element in queue.remove(where: { $0.number % 7 == 0 }) {
+                        waiting -= 1
+                        waitingOf[element.source, default: 0] -= 1
+                    }
                 }
             }
             #expect(queue.waitingCount == waiting && queue.runningCount == running.count && waiting <= 20)

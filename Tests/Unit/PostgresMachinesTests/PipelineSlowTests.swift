@@ -56,6 +56,14 @@ import Testing
         #expect(pipeline.decisions() == ["reroute A"])
     }
 
+    @Test func slowReadThatWaitedLongForItsConnectionIsRerouted() {
+        var pipeline = PipelineHarness()
+        pipeline.submit("A", .read, ["q"], timeoutMs: 90, runTimeoutMs: 1000, slowAfterMs: 50, isAwaited: true)
+        _ = pipeline.actions()
+        _ = pipeline.scan(atMs: 0)
+        #expect(pipeline.scan(atMs: 60) == ["slow A", "cancel request"])
+    }
+
     @Test func timedReadStartsWhenTheServerHasAnsweredTheSyncBeforeIt() {
         var pipeline = PipelineHarness()
         pipeline.reads("A")

@@ -103,3 +103,24 @@ extension ConnectionDriver {
         handle.onConnect(.failure(error))
     }
 }
+
+extension PostgresConfiguration {
+    func pipelineLimits(_ role: ConnectionRole) -> ConnectionDriver.Machine.Limits {
+        var limits = ConnectionDriver.Machine.Limits()
+        limits.inFlightMax = inFlightMax(role)
+        limits.preparedStatementsMax = preparedStatementsMax
+        limits.statementTimeoutMs = statementTimeoutMs
+        limits.cancelGraceMs = cancelGraceMs
+        limits.stopTimeoutMs = stopTimeoutMs
+        return limits
+    }
+
+    func connectLimits(hostCount: Int) -> ConnectionDriver.Connector.Limits {
+        var limits = ConnectionDriver.Connector.Limits()
+        limits.connectTimeoutMs = connectTimeoutMs
+        limits.backoffMinMs = reconnectBackoffMinMs
+        limits.backoffMaxMs = reconnectBackoffMaxMs
+        limits.hostCount = hostCount
+        return limits
+    }
+}

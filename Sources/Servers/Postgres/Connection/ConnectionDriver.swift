@@ -60,7 +60,7 @@ final class ConnectionDriver {
         machine.timeReached(nowMs)
         let isOver = machine.endStop(nowMs: nowMs)
         performDecided()
-        handle.onTurn?(nowMs)
+        handle.onTurn?(nowMs, machine.connectError)
         guard isOver else { return false }
         counters.isConnected.store(false, ordering: .relaxed)
         connection = nil
@@ -165,15 +165,18 @@ final class ConnectionDriver {
             job.finish(.failure(error))
         case .release(let job):
             measure(job)
+            publishCounts()
             counters.vacate(job)
         case .reportSlow(let job):
             job.provedSlow(nowMs: Int(MonotonicClock.nowMs()))
         case .reroute(let job):
             measure(job)
+            publishCounts()
             counters.vacate(job)
             guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
             lane.lane.reroute(job)
         case .divert(let job):
+            publishCounts()
             counters.vacate(job)
             guard let lane = job.lane else { preconditionFailure("a \(job.kind) that belongs to no lane") }
             lane.lane.submit(job)
@@ -284,26 +287,5 @@ final class ConnectionDriver {
     func timeoutMs(_ nowMs: Int) -> Int32 {
         let untilMs = min(connector.wakeAtMs ?? .max, machine.wakeAtMs ?? .max)
         return untilMs == .max ? -1 : Int32(clamping: max(0, untilMs - nowMs))
-    }
-}
-
-extension PostgresConfiguration {
-    fileprivate func pipelineLimits(_ role: ConnectionRole) -> ConnectionDriver.Machine.Limits {
-        var limits = ConnectionDriver.Machine.Limits()
-        limits.inFlightMax = inFlightMax(role)
-        limits.preparedStatementsMax = preparedStatementsMax
-        limits.statementTimeoutMs = statementTimeoutMs
-        limits.cancelGraceMs = cancelGraceMs
-        limits.stopTimeoutMs = stopTimeoutMs
-        return limits
-    }
-
-    fileprivate func connectLimits(hostCount: Int) -> ConnectionDriver.Connector.Limits {
-        var limits = ConnectionDriver.Connector.Limits()
-        limits.connectTimeoutMs = connectTimeoutMs
-        limits.backoffMinMs = reconnectBackoffMinMs
-        limits.backoffMaxMs = reconnectBackoffMaxMs
-        limits.hostCount = hostCount
-        return limits
     }
 }

@@ -51,8 +51,9 @@ final class ConnectionHandle: Sendable {
     let onConnect: @Sendable (Result<Void, PostgresError>) -> Void
     /// Called on the connection's thread.
     let onServerChange: @Sendable (ServerChange) -> Void
-    /// Called on the connection's thread after each turn, with the monotonic time.
-    let onTurn: (@Sendable (Int) -> Void)?
+    /// Called on the connection's thread after each turn, with the monotonic time and the reason that the connection is
+    /// down, if it is.
+    let onTurn: (@Sendable (Int, PostgresError?) -> Void)?
     private let inbox = Mutex(Inbox())
     private let lifecycle = Mutex(Lifecycle())
 
@@ -60,7 +61,7 @@ final class ConnectionHandle: Sendable {
         role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
         roundTrip: RoundTripClock = RoundTripClock(),
         onServerChange: @escaping @Sendable (ServerChange) -> Void = { _ in },
-        onTurn: (@Sendable (Int) -> Void)? = nil,
+        onTurn: (@Sendable (Int, PostgresError?) -> Void)? = nil,
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role

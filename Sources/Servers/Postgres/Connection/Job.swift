@@ -5,14 +5,15 @@ import Synchronization
 /// progress.
 ///
 /// Unchecked: prepared by the caller, and after its submission used by the connection's thread only, except
-/// `cancelRequested` and `connection`. A lane may move it from one connection's thread to another's.
+/// `cancelRequested` and `connection`. A lane may move it from one connection's thread to another's, and between them
+/// it belongs to a queue, under its lock.
 final class Job: PipelineJob, @unchecked Sendable {
     typealias Completion = @Sendable (Result<[ResultSet], PostgresError>) -> Void
 
     let kind: JobKind
     let steps: [PostgresStep]
     let generation: Int?
-    let deadlineMs: Int
+    private(set) var deadlineMs: Int
     var runTimeoutMs: Int?
     var slowAfterMs: Int?
     let cancelRequested = Atomic<Bool>(false)
@@ -24,7 +25,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     var startsApart = false
     /// Whether its connection depends on how long its statement takes (`StatementPace`).
     var isGraded = false
-    /// Whether it runs before others although its statement is known to be slow.
+    /// Whether it is tried among faster ones although its statement is known to be slow (`SlowStatementAdmission`).
     var isTrial = false
     /// Answered with an error, so the time it took does not show that its statement is fast.
     private(set) var hasFailed = false
@@ -94,7 +95,11 @@ final class Job: PipelineJob, @unchecked Sendable {
     }
 
     var isAwaited: Bool {
-        if case .moderate = place { lane?.lane.isModerateAwaited == true } else { false }
+        switch place {
+        case .fast: isGraded && lane?.lane.isFastAwaited == true
+        case .moderate: lane?.lane.isModerateSlotAwaited(of: self) == true
+        case .slow: false
+        }
     }
 
     func failed(_ error: PostgresError) {
@@ -113,13 +118,16 @@ final class Job: PipelineJob, @unchecked Sendable {
             measuredStatement?.doubt()
         } else {
             measuredStatement?.wasSlow(nowMs: nowMs)
+            if isTimed, measuredStatement?.isSlow == true { lane?.lane.moveSlow() }
         }
     }
 
-    /// Records that the job was cancelled, so that others need not wait for it.
+    /// Records that the job was cancelled, so that others need not wait for it. It may wait for its next turn as long
+    /// as for the first one.
     /// - Returns: whether it was so before.
-    func reroute() -> Bool {
+    func reroute(nowMs: Int) -> Bool {
         defer { wasRerouted = true }
+        deadlineMs = max(deadlineMs, nowMs + (runTimeoutMs ?? 0))
         return wasRerouted
     }
 
@@ -149,14 +157,14 @@ final class Job: PipelineJob, @unchecked Sendable {
         let former = place
         place = .fast
         switch former {
-        case .fast: break
+        case .fast: if isGraded { lane.lane.leftFast() }
         case .moderate(let slot): lane.lane.leftModerate(self, slot: slot)
         case .slow(let slot, let slowAtMs):
             lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
         }
     }
 
-    /// Reports that the job no longer runs before others, if it did.
+    /// Reports that the job is no longer tried, if it was.
     func endTrial() {
         guard isTrial else { return }
         isTrial = false

@@ -61,9 +61,9 @@ extension PipelineMachine {
                 jobs[slot].isSlow = true
                 decide(.reportSlow(jobs[slot].job))
             }
-            // Too late for another connection: the time to wait for one would be over.
+            // Shortly before its time is over it is not worth another connection.
             if othersWait || jobs[slot].job.isAwaited, mayInterrupt(slot),
-                nowMs < jobs[slot].job.deadlineMs - slowAfterMs
+                nowMs < jobs[slot].deadlineMs - slowAfterMs
             {
                 mustCancel = true
                 jobs[slot].isRerouting = true
@@ -91,7 +91,7 @@ extension PipelineMachine {
 
     private mutating func expirePending(_ nowMs: Int) {
         guard pending.contains(where: { jobs[$0].isAnswered || jobs[$0].deadlineMs <= nowMs }) else { return }
-        let error = overdueError
+        let error = PostgresError.overdue(connectError)
         // One full rotation keeps the queue's order.
         for _ in 0..<pending.count {
             let slot = pending.removeFirst()
@@ -101,11 +101,6 @@ extension PipelineMachine {
                 pending.append(slot)
             }
         }
-    }
-
-    /// The error of an overdue job: without a connection, the reason for that is more useful than the time-out.
-    private var overdueError: PostgresError {
-        connectError.map { PostgresError(.connectionFailed, $0.message) } ?? .timedOut(outcomeUnknown: false)
     }
 
     /// Gives the connection up, because neither an answer nor a cancellation came: the server or the network hangs.

@@ -77,7 +77,7 @@ struct ConnectionChoice: Sendable {
     }
 
     private func rank(_ load: Load, _ nowUs: Int) -> Int {
-        // An average of a tenth of a millisecond for the others.
+        // A job without a cost counts as a tenth of a millisecond.
         var rank = load.jobs + load.costUs / 100
         if let waitMaxUs, load.jobs > 0, nowUs - load.progressUs >= waitMaxUs { rank += 1 << 20 }
         if load.isHeldUp { rank += 1 << 30 }

@@ -19,30 +19,33 @@ struct FairQueue<Element> {
         case sourceFull
     }
 
+    private enum Party: Hashable {
+        case user(UInt64)
+        case address(UInt64)
+    }
+
     /// The number of elements of each user and each address; those of which there are none are absent.
     private struct Counts {
-        private var users: [UInt64: Int] = [:]
-        private var addresses: [UInt64: Int] = [:]
+        private var counts: [Party: Int] = [:]
 
-        func ofUser(_ source: Caller) -> Int { users[source.number, default: 0] }
-        func ofAddress(_ source: Caller) -> Int { source.address.map { addresses[$0, default: 0] } ?? 0 }
+        subscript(_ party: Party) -> Int { counts[party, default: 0] }
 
         mutating func add(_ change: Int, of source: Caller) {
-            Self.add(change, to: &users, source.number)
-            if let address = source.address { Self.add(change, to: &addresses, address) }
-        }
-
-        private static func add(_ change: Int, to counts: inout [UInt64: Int], _ key: UInt64) {
-            let count = counts[key, default: 0] + change
-            precondition(count >= 0, "\(count) elements of source \(key)")
-            counts[key] = count == 0 ? nil : count
+            for party in FairQueue.parties(of: source) {
+                let count = self[party] + change
+                precondition(count >= 0, "\(count) elements of \(party)")
+                counts[party] = count == 0 ? nil : count
+            }
         }
     }
 
     let limits: Limits
     private var waiting: [Caller: Deque<Element>] = [:]
-    /// The sources with waiting elements, the next one first.
+    /// The sources with waiting elements, the next one first, except those in `parked`.
     private var turns = Deque<Caller>()
+    /// The sources with waiting elements whose user or address was found to have all the slots that it may have, under
+    /// that user or address. Each slot that it gives back returns one source to `turns`.
+    private var parked: [Party: Deque<Caller>] = [:]
     private var waitingCounts = Counts()
     private var runningCounts = Counts()
     private var free: [Int]
@@ -55,11 +58,17 @@ struct FairQueue<Element> {
 
     var runningCount: Int { limits.slots - free.count }
 
+    private static func parties(of source: Caller) -> [Party] {
+        [.user(source.number)] + (source.address.map { [.address($0)] } ?? [])
+    }
+
+    // MARK: waiting
+
     /// - Returns: nil when the element waits.
     mutating func add(_ element: Element, of source: Caller) -> Refusal? {
         if waitingCount >= limits.waitingMax { return .full }
-        guard waitingCounts.ofUser(source) < limits.waitingPerSourceMax,
-            waitingCounts.ofAddress(source) < 2 * limits.waitingPerSourceMax
+        guard waitingCounts[.user(source.number)] < limits.waitingPerSourceMax,
+            source.address.map({ waitingCounts[.address($0)] < 2 * limits.waitingPerSourceMax }) ?? true
         else { return .sourceFull }
         if waiting[source]?.append(element) == nil {
             waiting[source] = [element]
@@ -70,37 +79,11 @@ struct FairQueue<Element> {
         return nil
     }
 
-    /// Starts the next element that may run and returns its slot, which `ended` frees.
-    mutating func start() -> (element: Element, slot: Int)? {
-        guard let slot = free.last else { return nil }
-        for _ in 0..<turns.count {
-            let source = turns.removeFirst()
-            guard runningCounts.ofUser(source) < limits.slotsPerSource,
-                runningCounts.ofAddress(source) < limits.slotsPerSource
-            else {
-                turns.append(source)
-                continue
-            }
-            guard var own = waiting.removeValue(forKey: source), let element = own.popFirst() else {
-                preconditionFailure("source \(source) has a turn, but nothing waits")
-            }
-            if !own.isEmpty {
-                waiting[source] = own
-                turns.append(source)
-            }
-            free.removeLast()
-            runningCounts.add(1, of: source)
-            waitingCounts.add(-1, of: source)
-            waitingCount -= 1
-            return (element, slot)
-        }
-        return nil
-    }
-
-    mutating func ended(slot: Int, of source: Caller) {
-        precondition(!free.contains(slot), "slot \(slot) of \(limits.slots) is free already")
-        free.append(slot)
-        runningCounts.add(-1, of: source)
+    /// Whether an element waits that could start if this source gave a slot back: all are taken, or its user or address
+    /// has all that it may have.
+    mutating func isSlotAwaited(of source: Caller) -> Bool {
+        if nextSource() != nil, free.isEmpty { return true }
+        return Self.parties(of: source).contains { parked[$0] != nil }
     }
 
     /// Removes and returns waiting elements.
@@ -112,10 +95,82 @@ struct FairQueue<Element> {
             let rest = elements.filter { !isUnwanted($0) }
             removed += unwanted
             waiting[source] = rest.isEmpty ? nil : Deque(rest)
-            if rest.isEmpty { turns.removeAll { $0 == source } }
             waitingCounts.add(-unwanted.count, of: source)
         }
         waitingCount -= removed.count
+        if !removed.isEmpty {
+            turns = Deque((turns + parked.values.joined()).filter { waiting[$0] != nil })
+            parked = [:]
+        }
         return removed
+    }
+
+    // MARK: starting
+
+    /// Starts the next element that may run and returns its slot, which `ended` frees.
+    /// - Parameter isUsable: whether a free slot may be given away.
+    mutating func start(_ isUsable: (Int) -> Bool = { _ in true }) -> (element: Element, slot: Int)? {
+        guard let position = free.lastIndex(where: isUsable), let source = nextSource() else { return nil }
+        let slot = free.remove(at: position)
+        runningCounts.add(1, of: source)
+        return (takeFirst(of: source), slot)
+    }
+
+    /// Gives away a slot for an element that did not wait, unless others do.
+    mutating func startAtOnce(_ source: Caller, _ isUsable: (Int) -> Bool) -> Int? {
+        guard waitingCount == 0, fullParty(of: source) == nil, let position = free.lastIndex(where: isUsable)
+        else { return nil }
+        runningCounts.add(1, of: source)
+        return free.remove(at: position)
+    }
+
+    /// Removes the next element, which needs no slot, if it is accepted.
+    mutating func take(_ isAccepted: (Element) -> Bool) -> Element? {
+        guard let source = nextSource(), let element = waiting[source]?.first, isAccepted(element) else { return nil }
+        return takeFirst(of: source)
+    }
+
+    mutating func ended(slot: Int, of source: Caller) {
+        precondition(!free.contains(slot), "slot \(slot) of \(limits.slots) is free already")
+        free.append(slot)
+        runningCounts.add(-1, of: source)
+        for party in Self.parties(of: source) { unpark(party) }
+    }
+
+    /// Returns the source whose turn it is, after parking those before it that may have no more slots.
+    private mutating func nextSource() -> Caller? {
+        while let source = turns.first {
+            guard let full = fullParty(of: source) else { return source }
+            turns.removeFirst()
+            parked[full, default: []].append(source)
+            // Another one takes the turn that it had of its address or user.
+            for party in Self.parties(of: source) where runningCounts[party] < limits.slotsPerSource { unpark(party) }
+        }
+        return nil
+    }
+
+    private func fullParty(of source: Caller) -> Party? {
+        Self.parties(of: source).first { runningCounts[$0] >= limits.slotsPerSource }
+    }
+
+    private mutating func unpark(_ party: Party) {
+        guard let source = parked[party]?.popFirst() else { return }
+        if parked[party]?.isEmpty == true { parked[party] = nil }
+        turns.append(source)
+    }
+
+    /// Removes the first element of the source whose turn it is.
+    private mutating func takeFirst(of source: Caller) -> Element {
+        turns.removeFirst()
+        guard var own = waiting.removeValue(forKey: source), let element = own.popFirst() else {
+            preconditionFailure("source \(source) has a turn, but nothing waits")
+        }
+        if !own.isEmpty {
+            waiting[source] = own
+            turns.append(source)
+        }
+        waitingCounts.add(-1, of: source)
+        waitingCount -= 1
+        return element
     }
 }

@@ -53,7 +53,7 @@ package final class PostgresPool: Sendable {
         let roundTrip = RoundTripClock()
         func makeConnections(
             _ role: ConnectionRole, _ count: Int, sharedThread: DriverThread?,
-            onTurn: (@Sendable (Int) -> Void)? = nil
+            onTurn: (@Sendable (Int, PostgresError?) -> Void)? = nil
         ) -> [ConnectionHandle] {
             (0..<count).map { _ in
                 let id = latch.add()
@@ -69,23 +69,18 @@ package final class PostgresPool: Sendable {
             _ role: ConnectionRole, _ count: Int, moderate moderateCount: Int = 0, slow slowCount: Int,
             _ choice: ConnectionChoice, sharedThread: DriverThread?
         ) -> StatementLane {
-            // At most half of the room for one address.
-            let moderateQueue = SlowStatementQueue(
-                connections: moderateCount, waitingMax: configuration.queueMax,
-                waitingPerSourceMax: max(1, configuration.queueMax / 4), dividesByStatement: true)
-            let queue = SlowStatementQueue(
-                connections: slowCount, waitingMax: configuration.slowQueueMax,
-                waitingPerSourceMax: configuration.slowQueuePerSourceMax)
+            let queues = StatementLane.Queues(moderate: moderateCount, slow: slowCount, configuration)
             let slow = DriverThread()
             let moderate = moderateCount == 0 ? slow : DriverThread()
             let connections = StatementLane.Connections(
-                fast: makeConnections(role, count, sharedThread: sharedThread),
+                fast: makeConnections(
+                    role, count, sharedThread: sharedThread, onTurn: { queues.overflow.sweep($0, $1) }),
                 moderate: makeConnections(
-                    role, moderateCount, sharedThread: moderate, onTurn: { moderateQueue.sweep($0) }),
-                slow: makeConnections(role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0) }))
+                    role, moderateCount, sharedThread: moderate, onTurn: { queues.moderate.sweep($0, $1) }),
+                slow: makeConnections(role, slowCount, sharedThread: slow, onTurn: { queues.slow.sweep($0, $1) }))
             return StatementLane(
-                connections, choice: choice, pace: role == .read ? .read : .transaction, moderateQueue: moderateQueue,
-                queue: queue, slowAfterMs: configuration.slowAfterMs)
+                connections, queues, choice: choice, pace: role == .read ? .read : .transaction,
+                slowAfterMs: configuration.slowAfterMs)
         }
         requests = lane(
             .read, max(1, configuration.readConnections),

@@ -1,12 +1,12 @@
-/// Decides which slow statements wait for a slow connection, run on a fast connection, or are refused. A pure value.
+/// Decides which slow statements wait for a slow connection, are tried on another one, or are refused. A pure value.
 ///
-/// A statement that is known to be slow may be fast this time. So where too many wait, it runs on a fast connection,
-/// one of each source at a time, unless a slow execution of its source was refused recently; one that has proved slow
-/// is refused.
+/// A statement that is known to be slow may be fast this time. So where too many wait, it is tried: on a moderate
+/// connection if the lane has them and grades it, else on a fast one. Each source has one at a time, unless a slow
+/// execution of its source was refused recently; one that has proved slow is refused.
 struct SlowStatementAdmission<Element> {
     enum Decision: Equatable {
         case queued
-        /// Submit it to a fast connection, and report its end with `trialEnded`.
+        /// Submit it to another connection, and report its end with `trialEnded`.
         case trial
         case refused(FairQueue<Element>.Refusal)
     }
@@ -14,10 +14,10 @@ struct SlowStatementAdmission<Element> {
     /// How long a source's statements are refused, rather than tried, after one of them was.
     static var refusalMs: Int { 10_000 }
 
-    private(set) var queue: FairQueue<Element>
+    var queue: FairQueue<Element>
     /// The end of each source's refusal period; at most as many entries as may wait.
     private var refusedUntilMs: [Caller: Int] = [:]
-    /// The sources with a statement that is being tried; at most as many as there are statements on fast connections.
+    /// The sources with a statement that is being tried; at most as many as there are statements on other connections.
     private var tried: Set<Caller> = []
     private(set) var refusedCount = 0
 
@@ -41,10 +41,4 @@ struct SlowStatementAdmission<Element> {
     mutating func trialEnded(of source: Caller) {
         guard tried.remove(source) != nil else { preconditionFailure("nothing of \(source) is being tried") }
     }
-
-    mutating func start() -> (element: Element, slot: Int)? { queue.start() }
-
-    mutating func ended(slot: Int, of source: Caller) { queue.ended(slot: slot, of: source) }
-
-    mutating func remove(where isUnwanted: (Element) -> Bool) -> [Element] { queue.remove(where: isUnwanted) }
 }

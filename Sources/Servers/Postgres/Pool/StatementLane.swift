@@ -23,6 +23,30 @@ final class StatementLane: Sendable {
         var slow: [ConnectionHandle]
     }
 
+    struct Queues: Sendable {
+        /// Jobs of short statements that wait for room on a fast connection; without slots. A free moderate connection
+        /// takes them, too.
+        var overflow: StatementQueue
+        /// Has one slot for each moderate connection.
+        var moderate: StatementQueue
+        /// Has one slot for each slow connection.
+        var slow: StatementQueue
+
+        init(moderate moderateCount: Int, slow slowCount: Int, _ configuration: PostgresConfiguration) {
+            // At most half of the room for one address.
+            func queue(_ slots: Int, dividesByStatement: Bool) -> StatementQueue {
+                StatementQueue(
+                    connections: slots, waitingMax: configuration.queueMax,
+                    waitingPerSourceMax: max(1, configuration.queueMax / 4), dividesByStatement: dividesByStatement)
+            }
+            overflow = queue(0, dividesByStatement: false)
+            moderate = queue(moderateCount, dividesByStatement: true)
+            slow = StatementQueue(
+                connections: slowCount, waitingMax: configuration.slowQueueMax,
+                waitingPerSourceMax: configuration.slowQueuePerSourceMax)
+        }
+    }
+
     /// The running time after which a short statement that others wait for leaves its fast connection.
     private static let shortSlowAfterMs = 50
 
@@ -30,39 +54,41 @@ final class StatementLane: Sendable {
     let moderate: [ConnectionHandle]
     /// If empty, slow statements stay where they are.
     let slow: [ConnectionHandle]
-    /// Jobs that wait for a moderate connection or, if their statement is short, for room on a fast one.
-    private let moderateQueue: SlowStatementQueue
-    private let queue: SlowStatementQueue
+    private let queues: Queues
     private let choice: ConnectionChoice
     let pace: StatementPace
     private let slowAfterMs: Int
 
     /// - Parameters:
     ///   - choice: chooses among the fast connections.
-    ///   - moderateQueue: has one slot for each moderate connection.
-    ///   - queue: has one slot for each slow connection.
     ///   - slowAfterMs: the running time on a moderate connection after which a job is slow.
     init(
-        _ connections: Connections, choice: ConnectionChoice, pace: StatementPace, moderateQueue: SlowStatementQueue,
-        queue: SlowStatementQueue, slowAfterMs: Int
+        _ connections: Connections, _ queues: Queues, choice: ConnectionChoice, pace: StatementPace, slowAfterMs: Int
     ) {
         fast = connections.fast
         moderate = connections.moderate
         slow = connections.slow
         self.choice = choice
         self.pace = pace
-        self.moderateQueue = moderateQueue
-        self.queue = queue
+        self.queues = queues
         self.slowAfterMs = slowAfterMs
     }
 
     var connections: [ConnectionHandle] { fast + moderate + slow }
 
-    var counts: SlowStatementCounts { queue.counts }
-    var moderateCounts: SlowStatementCounts { moderateQueue.counts }
+    var counts: SlowStatementCounts { queues.slow.counts }
+    /// Includes short statements that wait.
+    var moderateCounts: SlowStatementCounts {
+        var counts = queues.moderate.counts
+        let overflow = queues.overflow.counts
+        counts.waiting += overflow.waiting
+        counts.refused += overflow.refused
+        return counts
+    }
 
     var hasModerate: Bool { !moderate.isEmpty }
-    var isModerateAwaited: Bool { moderateQueue.hasWaiting }
+    var isFastAwaited: Bool { queues.overflow.hasWaiting }
+    func isModerateSlotAwaited(of job: Job) -> Bool { queues.moderate.isSlotAwaited(of: job) }
 
     /// - Parameters:
     ///   - timeoutMs: applied separately to queueing and execution.
@@ -109,45 +135,99 @@ final class StatementLane: Sendable {
             job.measuredStatement?.average, isSlow: job.isMarkedSlow, staysApart: job.wasRerouted || job.isTrial)
     }
 
+    private enum Place {
+        case fast(Int)
+        case moderate(slot: Int)
+        case moderateQueue
+    }
+
     private func submitGradedQuery(_ job: Job) {
-        if takeFast(job) { return }
-        _ = moderateQueue.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
+        guard mayTakeFast(job) else { return waitForModerate(job) }
+        if !queues.overflow.hasWaiting, let place = placeOfShort(job) { return submit(job, to: place) }
+        _ = queues.overflow.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
+        startOverflow()
+    }
+
+    private func placeOfShort(_ job: Job) -> Place? {
+        let load = { [fast] (index: Int) in fast[index].counters.choiceLoad }
+        let index = choice.best(of: fast.count, nowUs: MonotonicClock.nowUs, load)
+        if choice.hasRoom(load(index)) { return .fast(index) }
+        return queues.moderate.startAtOnce(job) { Self.isUsable($0, of: moderate) }.map { .moderate(slot: $0) }
+    }
+
+    private func submit(_ job: Job, to place: Place) {
+        switch place {
+        case .fast(let index):
+            job.slowAfterMs = min(slowAfterMs, Self.shortSlowAfterMs)
+            job.costUs = pace.costUs(job.measuredStatement?.average)
+            fast[index].submit(job)
+        case .moderate(let slot):
+            job.startOnModerateConnection(slot, slowAfterMs: slowAfterMs)
+            moderate[slot].submit(job)
+        case .moderateQueue:
+            waitForModerate(job)
+        }
+    }
+
+    private func waitForModerate(_ job: Job) {
+        _ = queues.moderate.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
         startModerate()
     }
 
-    /// - Returns: false when the job has to wait.
-    private func takeFast(_ job: Job) -> Bool {
-        guard mayTakeFast(job) else { return false }
-        let load = { [fast] (index: Int) in fast[index].counters.choiceLoad }
-        let index = choice.best(of: fast.count, nowUs: MonotonicClock.nowUs, load)
-        guard choice.hasRoom(load(index)) else { return false }
-        job.slowAfterMs = min(slowAfterMs, Self.shortSlowAfterMs)
-        job.costUs = pace.costUs(job.measuredStatement?.average)
-        fast[index].submit(job)
-        return true
+    /// A fast connection is done with a graded job, so that it may have room.
+    func leftFast() { startOverflow() }
+
+    private func startOverflow() {
+        while true {
+            // A thread that adds a job looks for room afterwards; one that makes room looks for jobs afterwards.
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
+            guard queues.overflow.hasWaiting else { return }
+            // It may have become known meanwhile that its statement is not short.
+            guard let next = queues.overflow.take({ mayTakeFast($0) ? placeOfShort($0) : .moderateQueue })
+            else { return }
+            submit(next.job, to: next.place)
+        }
     }
 
     private func startModerate() {
-        while let (job, slot) = moderateQueue.start() {
+        while let (job, slot) = queues.moderate.start({ Self.isUsable($0, of: moderate) }) {
             // It may have become known meanwhile how long its statement takes.
-            if tier(job) == .slow {
-                moderateQueue.ended(job, slot: slot)
-                if enqueue(job, mayTry: true) { continue }
-                job.isTrial = true
-                _ = moderateQueue.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
-            } else if takeFast(job) {
-                moderateQueue.ended(job, slot: slot)
-            } else {
-                job.startOnModerateConnection(slot, slowAfterMs: slowAfterMs)
-                moderate[slot].submit(job)
+            switch tier(job) {
+            case .fast:
+                queues.moderate.ended(job, slot: slot)
+                submitGradedQuery(job)
+            case .moderate:
+                submit(job, to: .moderate(slot: slot))
+            case .slow:
+                queues.moderate.ended(job, slot: slot)
+                leaveModerateQueue(job)
             }
         }
     }
 
+    /// Moves a job whose statement proved to be slow while the job waited.
+    private func leaveModerateQueue(_ job: Job) {
+        if enqueue(job, mayTry: true) { return }
+        job.isTrial = true
+        _ = queues.moderate.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
+    }
+
+    /// Moves the waiting jobs whose statements have proved to be slow.
+    func moveSlow() {
+        for job in queues.moderate.remove(where: \.isMarkedSlow) { leaveModerateQueue(job) }
+    }
+
     /// A moderate connection is done with its job.
     func leftModerate(_ job: Job, slot: Int) {
-        moderateQueue.ended(job, slot: slot)
+        queues.moderate.ended(job, slot: slot)
         startModerate()
+        startOverflow()
+    }
+
+    /// Whether a connection may get a job: it is up, or all of its tier are down, so that the job ends with the reason.
+    private static func isUsable(_ slot: Int, of tier: [ConnectionHandle]) -> Bool {
+        tier[slot].counters.isConnected.load(ordering: .relaxed)
+            || !tier.contains { $0.counters.isConnected.load(ordering: .relaxed) }
     }
 
     private func submitGradedTransaction(_ job: Job) {
@@ -163,30 +243,31 @@ final class StatementLane: Sendable {
 
     /// Queues a job that a connection handed back after cancelling it on the server.
     func reroute(_ job: Job) {
-        let wasRerouted = job.reroute()
+        let wasRerouted = job.reroute(nowMs: Int(MonotonicClock.nowMs()))
+        if job.isGraded, hasModerate { job.slowAfterMs = slowAfterMs }
         if job.isGraded, hasModerate, !wasRerouted {
-            moderateQueue.countRerouted()
+            queues.moderate.countRerouted()
             return submitGradedQuery(job)
         }
-        queue.countRerouted()
+        queues.slow.countRerouted()
         _ = enqueue(job, mayTry: false)
     }
 
-    /// - Returns: false when the job is to be tried on a fast connection.
+    /// - Returns: false when the job is to be tried on another connection.
     private func enqueue(_ job: Job, mayTry: Bool) -> Bool {
-        let isTaken = queue.add(job, mayTry: mayTry, nowMs: Int(MonotonicClock.nowMs()))
+        let isTaken = queues.slow.add(job, mayTry: mayTry, nowMs: Int(MonotonicClock.nowMs()))
         startWaiting()
         return isTaken
     }
 
     private func startWaiting() {
-        while let (job, slot) = queue.start() {
+        while let (job, slot) = queues.slow.start({ Self.isUsable($0, of: slow) }) {
             job.startOnSlowConnection(slot)
             slow[slot].submit(job)
         }
     }
 
-    func trialEnded(_ job: Job) { queue.trialEnded(of: job.source) }
+    func trialEnded(_ job: Job) { queues.slow.trialEnded(of: job.source) }
 
     /// A slow connection is done with its job.
     func left(_ job: Job, slot: Int, isSlow: Bool) {
@@ -197,14 +278,13 @@ final class StatementLane: Sendable {
         } else if !job.hasFailed {
             job.measuredStatement?.wasFast()
         }
-        queue.ended(job, slot: slot)
+        queues.slow.ended(job, slot: slot)
         startWaiting()
     }
 
     /// Refuses waiting jobs; the pool stops the connections.
     func close() {
-        moderateQueue.close()
-        queue.close()
+        for queue in [queues.overflow, queues.moderate, queues.slow] { queue.close() }
     }
 }
 

@@ -16,8 +16,8 @@ package struct SlowStatementCounts: Sendable, Hashable {
     }
 }
 
-/// The statements of a lane that wait for one of its slow connections, or of its moderate ones.
-final class SlowStatementQueue: Sendable {
+/// The statements of a lane that wait for one of its connections of a tier.
+final class StatementQueue: Sendable {
     private struct State {
         var admission: SlowStatementAdmission<Job>
         var nextSweepMs = 0
@@ -32,6 +32,11 @@ final class SlowStatementQueue: Sendable {
     /// Whether something waits, for a quick look without the lock.
     private let waitingFlag = Atomic<Bool>(false)
     var hasWaiting: Bool { waitingFlag.load(ordering: .relaxed) }
+
+    /// Whether something waits that could start if the running job left.
+    func isSlotAwaited(of job: Job) -> Bool {
+        hasWaiting && state.withLock { $0.admission.queue.isSlotAwaited(of: source(of: job)) }
+    }
 
     private let dividesByStatement: Bool
 
@@ -53,7 +58,9 @@ final class SlowStatementQueue: Sendable {
     }
 
     /// Call it with the lock held, after each change.
-    private func publish(_ waitingCount: Int) { waitingFlag.store(waitingCount > 0, ordering: .relaxed) }
+    private func publish(_ state: inout State) {
+        waitingFlag.store(state.admission.queue.waitingCount > 0, ordering: .relaxed)
+    }
 
     var counts: SlowStatementCounts {
         state.withLock {
@@ -66,11 +73,11 @@ final class SlowStatementQueue: Sendable {
     func countRerouted() { state.withLock { $0.rerouted += 1 } }
 
     /// Queues the job, or answers it when too many wait (`SlowStatementAdmission.add`).
-    /// - Returns: false when the job is to be tried on a fast connection.
+    /// - Returns: false when the job is to be tried on other connections (`StatementLane.submit`).
     func add(_ job: Job, mayTry: Bool, nowMs: Int) -> Bool {
         job.willWait()
         let decision: SlowStatementAdmission<Job>.Decision? = state.withLock { state in
-            defer { publish(state.admission.queue.waitingCount) }
+            defer { publish(&state) }
             return state.isClosed
                 ? nil : state.admission.add(job, of: source(of: job), mayTry: mayTry, nowMs: nowMs)
         }
@@ -95,27 +102,66 @@ final class SlowStatementQueue: Sendable {
 
     func trialEnded(of source: Caller) { state.withLock { $0.admission.trialEnded(of: source) } }
 
-    func start() -> (element: Job, slot: Int)? {
+    /// - Parameter isUsable: whether the connection of a free slot may be used.
+    func start(_ isUsable: @Sendable (Int) -> Bool) -> (element: Job, slot: Int)? {
         state.withLock { state in
-            defer { publish(state.admission.queue.waitingCount) }
-            return state.admission.start()
+            defer { publish(&state) }
+            return state.admission.queue.start(isUsable)
         }
     }
 
-    func ended(_ job: Job, slot: Int) { state.withLock { $0.admission.ended(slot: slot, of: source(of: job)) } }
+    /// Returns the slot of a job that need not wait.
+    func startAtOnce(_ job: Job, _ isUsable: @Sendable (Int) -> Bool) -> Int? {
+        state.withLock { state in
+            state.isClosed ? nil : state.admission.queue.startAtOnce(source(of: job), isUsable)
+        }
+    }
 
-    /// Answers the jobs that have waited too long or whose callers gave up. Called often while a slow statement runs;
+    /// Removes the next job, which needs no slot, if there is a place for it.
+    func take<Place: Sendable>(_ place: @Sendable (Job) -> Place?) -> (job: Job, place: Place)? {
+        state.withLock { state in
+            defer { publish(&state) }
+            var found: Place?
+            let job = state.admission.queue.take { job in
+                found = place(job)
+                return found != nil
+            }
+            guard let job, let found else { return nil }
+            return (job, found)
+        }
+    }
+
+    func ended(_ job: Job, slot: Int) {
+        state.withLock { state in
+            defer { publish(&state) }
+            state.admission.queue.ended(slot: slot, of: source(of: job))
+        }
+    }
+
+    /// Answers the jobs that have waited too long or whose callers gave up. Called often while a connection is busy;
     /// nothing waits otherwise.
-    func sweep(_ nowMs: Int) {
+    /// - Parameter connectError: why the connection that calls it is down, if it is.
+    func sweep(_ nowMs: Int, _ connectError: PostgresError?) {
+        guard hasWaiting else { return }
         let removed = state.withLock { state in
-            defer { publish(state.admission.queue.waitingCount) }
+            defer { publish(&state) }
             guard nowMs >= state.nextSweepMs else { return [Job]() }
             state.nextSweepMs = nowMs + Self.sweepIntervalMs
-            return state.admission.remove { $0.deadlineMs <= nowMs || $0.cancelRequested.load(ordering: .relaxed) }
+            return state.admission.queue.remove {
+                $0.deadlineMs <= nowMs || $0.cancelRequested.load(ordering: .relaxed)
+            }
         }
         for job in removed {
             let isCancelled = job.cancelRequested.load(ordering: .relaxed)
-            finish(job, isCancelled ? .cancelledByCaller : .notSentInTime)
+            finish(job, isCancelled ? .cancelledByCaller : .overdue(connectError))
+        }
+    }
+
+    func remove(where isUnwanted: @Sendable (Job) -> Bool) -> [Job] {
+        guard hasWaiting else { return [] }
+        return state.withLock { state in
+            defer { publish(&state) }
+            return state.admission.queue.remove(where: isUnwanted)
         }
     }
 
@@ -123,8 +169,8 @@ final class SlowStatementQueue: Sendable {
     func close() {
         let removed = state.withLock { state in
             state.isClosed = true
-            defer { publish(state.admission.queue.waitingCount) }
-            return state.admission.remove { _ in true }
+            defer { publish(&state) }
+            return state.admission.queue.remove { _ in true }
         }
         for job in removed { finish(job, .poolStopped) }
     }
