@@ -125,8 +125,9 @@ package final class HTTPServer: Sendable {
         guard maximum > 0, let address = channel.remoteAddress?.ipAddress,
             let subject = context.addresses?.peer(address)
         else { return .free }
+        let count = context.connectionsByAddress.add(subject)
         channel.closeFuture.whenComplete { _ in context.connectionsByAddress.remove(subject) }
-        return Room(for: context.connectionsByAddress.add(subject), max: maximum)
+        return Room(for: count, max: maximum)
     }
 
     /// Closes the listening socket; open connections continue.

@@ -59,12 +59,14 @@ package final class SessionPermit: Sendable {
     package func uses(_ version: Digest) { registry.uses(version, by: id) }
 
     /// Removes the session from the registry and releases its quotas.
-    /// - Parameter lingers: whether the live query of a stream or long-poll is to linger.
+    /// - Parameters:
+    ///   - lingers: whether the live query of a stream or long-poll is to linger.
+    ///   - isAnswered: whether the client got a response and will probably ask again.
     /// - Returns: whether it may.
     @discardableResult
-    package func end(lingers: Bool = true) -> Bool {
+    package func end(lingers: Bool = true, isAnswered: Bool = false) -> Bool {
         guard !isOver.exchange(true, ordering: .relaxed) else { return lingers }
         registry.remove(id)
-        return quotas.release(claim, for: subjects, lingers: lingers)
+        return quotas.release(claim, for: subjects, lingers: lingers, isAnswered: isAnswered)
     }
 }

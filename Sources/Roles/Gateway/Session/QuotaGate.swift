@@ -46,13 +46,17 @@ package final class QuotaGate: Sendable {
         }
     }
 
-    /// - Parameter lingers: whether the claim's live query is to linger after its last subscription.
+    /// - Parameters:
+    ///   - lingers: whether the claim's live query is to linger after its last subscription.
+    ///   - isAnswered: whether its client got a response and will probably ask again.
     /// - Returns: whether it may.
     @discardableResult
-    package func release(_ claim: QuotaClaim, for subjects: [QuotaSubject], lingers: Bool = false) -> Bool {
+    package func release(
+        _ claim: QuotaClaim, for subjects: [QuotaSubject], lingers: Bool = false, isAnswered: Bool = false
+    ) -> Bool {
         if subjects.isEmpty { return lingers }
         let nowMs = lingers ? MonotonicClock.nowMs() : nil
-        return ledger.withLock { $0.release(claim, for: subjects, lingersFrom: nowMs) }
+        return ledger.withLock { $0.release(claim, for: subjects, lingersFrom: nowMs, isAnswered: isAnswered) }
     }
 
     package func liveQueryCount(of subject: QuotaSubject) -> Int {

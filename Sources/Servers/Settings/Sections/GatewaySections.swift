@@ -53,7 +53,7 @@ package struct GatewaySection: SettingSection {
         "gateway.liveQueriesPerAddressPerSecond", 250, in: 0...1_000_000,
         "New live queries per second of one address on this node; more get a Retry-After. 0: no limit.")
     package let liveQueriesPerAddressBurst = Setting.int(
-        "gateway.liveQueriesPerAddressBurst", 2500, in: 1...1_000_000,
+        "gateway.liveQueriesPerAddressBurst", 20_000, in: 1...1_000_000,
         "New live queries of one address accepted at once before that rate applies.")
     package let lingeringPerAddressMax = Setting.int(
         "gateway.lingeringPerAddressMax", 20, in: 0...1_000_000,

@@ -10,7 +10,7 @@ package struct HTTPSection: SettingSection {
         "http.connectionsMax", 20_000, in: 1...1_000_000, "Open connections; further ones are refused.")
     package let connectionsPerAddressMax = Setting.int(
         "http.connectionsPerAddressMax", 6000, in: 0...1_000_000,
-        "Open connections of one address, not counting those of trustedProxies; 0: no limit.")
+        "Open connections of one address; trustedProxies and uncountedAddresses have no limit. 0: no limit.")
     package let bodyBytesMax = Setting.bytes(
         "http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body.")
     package let bodiesBytesMax = Setting.bytes(

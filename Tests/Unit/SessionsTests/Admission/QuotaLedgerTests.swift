@@ -146,6 +146,47 @@ import Testing
         #expect(refusal(1, [home], nowMs: 500) == nil, "a new one every 500 ms")
     }
 
+    /// What an address follows again, or ends itself, lingers no more: it takes no place, and has cost nothing.
+    @Test func onlyWhatNobodyFollowsTakesAPlace() throws {
+        var ledger = ledger {
+            $0.lingeringPerAddress = 2
+            $0.lingerMs = 1_000
+            $0.liveQueryStartsPerAddress = .init(perSecond: 1, burst: 3)
+        }
+        func claim(_ number: Int) -> QuotaClaim {
+            .subscription(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8)))
+        }
+        for number in 0..<3 { try ledger.acquire(claim(number), for: [home], nowMs: 0) }
+        let cut = (0..<3).map { ledger.release(claim($0), for: [home], lingersFrom: 0) }
+        #expect(cut == [true, true, false])
+        try ledger.acquire(claim(0), for: [home], nowMs: 10)
+        // Its client ends it: beginning it again costs a run.
+        ledger.release(claim(0), for: [home])
+        #expect(throws: RequestError.self) { try ledger.acquire(claim(0), for: [home], nowMs: 20) }
+        try ledger.acquire(claim(1), for: [home], nowMs: 30)
+        #expect(ledger.lingeringCount == 2, "entries last until they lapse")
+        // Both places are free.
+        try ledger.acquire(claim(2), for: [home], nowMs: 2_000)
+        let again = [1, 2].map { ledger.release(claim($0), for: [home], lingersFrom: 2_100) }
+        #expect(again == [true, true] && ledger.lingeringCount == 2)
+        ledger.release(.session, for: [bob], lingersFrom: 5_000)
+        #expect(ledger.subjectCount == 0 && ledger.lingeringCount == 0, "nothing is left")
+    }
+
+    @Test func liveQueriesOfAnsweredPollsCountAsFollowed() throws {
+        var ledger = ledger {
+            $0.lingeringPerAddress = 1
+            $0.liveQueriesPerAddress = 5
+        }
+        func claim(_ number: Int) -> QuotaClaim { .stream(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8))) }
+        for number in 0..<5 { try ledger.acquire(claim(number), for: [home], nowMs: 0) }
+        let answered = (0..<5).map { ledger.release(claim($0), for: [home], lingersFrom: 0, isAnswered: true) }
+        #expect(answered == [true, true, true, true, true])
+        try ledger.acquire(claim(9), for: [home], nowMs: 0)
+        let sixth = ledger.release(claim(9), for: [home], lingersFrom: 0, isAnswered: true)
+        #expect(!sixth)
+    }
+
     @Test func onlySoManyLiveQueriesLingerInAll() throws {
         var ledger = QuotaLedger(QuotaLimits(), lingeringMax: 50)
         var count = 0
