@@ -105,11 +105,11 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Whether there is room for another connection.
+    /// The room for another connection.
     private enum Room: Int, Comparable {
         case free
         case full
-        /// Even the connections that are refused are too many.
+        /// Too many even to answer with a refusal.
         case exceeded
 
         init(for open: Int, max: Int) {

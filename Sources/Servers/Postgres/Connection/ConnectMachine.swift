@@ -60,10 +60,10 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         }
     }
 
-    /// What a server reports when a connection to it is set up.
+    /// A server's report when a connection to it is set up.
     struct Server: Equatable {
-        /// Changes when a standby is promoted: commits that the former primary had not replicated are lost. Nil on a
-        /// standby, and when the server does not report it.
+        /// The timeline, which changes when a standby is promoted: commits that the former primary had not replicated
+        /// are then lost. Nil on a standby, and when the server does not report it.
         let timeline: String?
         /// Whether commits wait for no standby. False when the server does not report it.
         let commitsAlone: Bool

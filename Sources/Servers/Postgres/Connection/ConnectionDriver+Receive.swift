@@ -45,7 +45,7 @@ extension ConnectionDriver {
         answeredStatements.append(statement)
     }
 
-    /// Records answers just read. Statements among which one took long are measured again apart.
+    /// Records answers just read. If one of several statements took long, all are measured again, apart from others.
     private func noteAnswers(_ count: Int) {
         let us = counters.answered(count)
         if answeredStatements.isEmpty { return }
@@ -55,7 +55,7 @@ extension ConnectionDriver {
         answeredStatements.removeAll(keepingCapacity: true)
     }
 
-    /// Records how long the server was busy with a graded transaction, which waited for the one before it.
+    /// Records the time that the server spent on a graded transaction, without its wait for the one before.
     func measure(_ job: Job) {
         guard role == .write else { return }
         let nowUs = MonotonicClock.nowUs

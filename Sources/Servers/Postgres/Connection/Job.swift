@@ -26,21 +26,21 @@ final class Job: PipelineJob, @unchecked Sendable {
     var isGraded = false
     /// Whether it runs before others although its statement is known to be slow.
     var isTrial = false
-    /// Answered with an error, so the time it took does not show that its statement is fast.
+    /// Whether the answer is an error; then the time that it took does not show that the statement is fast.
     var hasFailed = false
     var hasSucceeded = false
-    /// Whether it delayed others on a fast connection, or has been on a moderate one: it does not return to a fast one.
+    /// Whether it delayed others on a fast connection, or has been on a moderate one; it then stays off fast ones.
     private(set) var wasRerouted = false
     /// The share of its connection's time that it is expected to take.
     var costUs = 0
-    /// When its first step was sent, for a transaction that is measured; microseconds.
+    /// The time at which the first step of a measured transaction was sent; microseconds.
     var sentUs = 0
 
     /// The job's place in its lane.
     private enum Place {
         case fast
         case moderate(slot: Int, sinceUs: Int)
-        /// It counts as slow there, too, after that time.
+        /// A slow connection. From `slowAtMs` on the job counts as slow there, too.
         case slow(slot: Int, slowAtMs: Int)
     }
 
@@ -49,7 +49,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     private var completion: Completion?
     /// The size of SQL and parameters; known after `validate`.
     private(set) var bytes = 0
-    /// Assigned by the machine when the job reaches the connection's thread.
+    /// The identifier that the machine assigns when the job reaches the connection's thread.
     var id: JobID?
     var results: [ResultSet] = []
     /// Whether the completion works on the connection's thread, which is busy until it returns.

@@ -28,7 +28,7 @@ final class StatementLane: Sendable {
 
     let fast: [ConnectionHandle]
     let moderate: [ConnectionHandle]
-    /// If empty, slow statements stay where they are.
+    /// The connections for slow statements. Without any, slow statements stay where they are.
     let slow: [ConnectionHandle]
     /// Jobs that wait for a moderate connection or, if their statement is short, for room on a fast one.
     private let moderateQueue: SlowStatementQueue
@@ -129,7 +129,7 @@ final class StatementLane: Sendable {
 
     private func startModerate() {
         while let (job, slot) = moderateQueue.start() {
-            // It may have become known meanwhile how long its statement takes.
+            // Its statement may have been measured meanwhile.
             if tier(job) == .slow {
                 moderateQueue.ended(job, slot: slot)
                 if enqueue(job, mayTry: true) { continue }
@@ -144,8 +144,8 @@ final class StatementLane: Sendable {
         }
     }
 
-    /// A moderate connection is done with its job.
-    /// - Parameter us: how long it had it.
+    /// Records that a job has left its moderate connection, and starts the next one.
+    /// - Parameter us: the time that the job spent there.
     func leftModerate(_ job: Job, slot: Int, us: Int) {
         if job.hasSucceeded || us > pace.shortMaxUs { job.measuredStatement?.took(us: us, pace) }
         moderateQueue.ended(job, slot: slot)
