@@ -179,7 +179,10 @@ let package = Package(
         module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
         module(
             .servers, "Settings",
-            ["LiveModel", "Sessions", .product(name: "Configuration", package: "swift-configuration"), yams]),
+            [
+                "DeploymentPlan", "Embeddings", "LiveModel", "Operations", "Refresh", "RoleMachines", "Sessions",
+                "Sharding", .product(name: "Configuration", package: "swift-configuration"), yams,
+            ]),
         module(
             .servers, "Tokens",
             [
@@ -427,7 +430,7 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Gateway", "LiveModel", "Node", "Observability",
+                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "LiveModel", "Node", "Observability",
                 "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
                 "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
             ]),

@@ -36,7 +36,7 @@ package struct QuotaLimits: Sendable, Hashable {
     /// follows it.
     package var lingeringPerAddress = 20
     /// How long a live query without subscriptions lingers.
-    package var lingerMs: Int64 = 30_000
+    package var lingerMs = InterestMachine.Settings().lingerMs
     /// Addresses without limits.
     package var uncounted = ClientAddresses().uncounted
 

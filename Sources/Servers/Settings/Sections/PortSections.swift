@@ -1,3 +1,5 @@
+import Sessions
+
 package struct HTTPSection: SettingSection {
     package static let doc = "The port for clients."
     package static let declared = HTTPSection()
@@ -40,7 +42,7 @@ package struct HTTPSection: SettingSection {
         "http.uncountedAddresses", standard: ["127.0.0.0/8", "::1"],
         "Addresses or networks without limits for each address; empty for none.")
     package let ipv6PrefixBits = Setting.int(
-        "http.ipv6PrefixBits", 64, in: 1...128,
+        "http.ipv6PrefixBits", Parts.addresses.ipv6PrefixBits, in: 1...128,
         "Leading bits of an IPv6 address that limits per address count as one address.")
     package let grpcCallsMax = Setting.int(
         "http.grpc.callsMax", 128, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")
