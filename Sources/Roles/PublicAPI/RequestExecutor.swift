@@ -163,7 +163,7 @@ package final class RequestExecutor: SessionRequestExecutor {
             traceID: traceID, on: taskExecutor, work, failed: failed)
     }
 
-    /// Does the same for a sender who has been authenticated.
+    /// The same for a sender who has been authenticated.
     func withRequest(
         _ identity: Identity, from address: QuotaSubject?, traceID: String, on taskExecutor: (any TaskExecutor)?,
         _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,

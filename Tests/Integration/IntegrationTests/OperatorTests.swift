@@ -5,7 +5,7 @@ import LocalServers
 import NIOHTTP1
 import Testing
 
-/// What operators can do to a running cluster, and what they see of it.
+/// Operators' actions on a running cluster, and their view of it.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct OperatorTests {
     @Test func shardsAreMovedNodesDrainedAndSessionsEnded() async throws {

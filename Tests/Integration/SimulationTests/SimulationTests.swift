@@ -67,7 +67,7 @@ import Testing
         .silenceUnreported: (1, ["silence"]),
         .swappedOutcomes: (1, ["isolation"]),
     ]
-    /// Where the remembered seed does not notice it any more, so many from the first may be tried.
+    /// Seeds to try, from the first, when the remembered one does not show the mistake any more.
     private static let noticedWithin: UInt64 = 100
 
     @Test(arguments: Sabotage.allCases)

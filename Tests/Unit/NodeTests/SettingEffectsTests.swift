@@ -38,7 +38,7 @@ import Testing
         "auth.issuersFile": "Sources/Roles/Node",
         "auth.revocationsMax": "Sources/Roles/Node",
         "auth.revocationsPollMs": "Sources/Roles/Node",
-        // Of commands; the tool that deploys or migrates has no node.
+        // Settings of commands; the tool that deploys or migrates has no node.
         "drain.graceMs": "Sources/Tools/freshet",
         "deploy.historyMax": "Sources/Tools/freshet",
         "deploy.lockTimeoutMs": "Sources/Roles/Migrations",
@@ -204,7 +204,7 @@ import Testing
 
     private static let root = URL(filePath: Repository.root)
 
-    /// Is never asked: key sources are only named.
+    /// Downloads that never begin: key sources are only named.
     private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
 
     private static func node(_ settings: Settings, isDevelopment: Bool = true) throws -> NodeContext {

@@ -34,7 +34,7 @@ package struct RunBatch: Sendable {
         package let traceID: String
     }
 
-    /// Where the batch's statements run, and for how long.
+    /// The connections that a batch's statements use, and their time limit.
     package enum Course: Sendable, Hashable {
         /// Runs on shared connections; a statement that is slow while others wait is moved to a slow one.
         case open

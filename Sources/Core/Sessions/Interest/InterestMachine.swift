@@ -244,7 +244,7 @@ package struct InterestMachine: Sendable {
     }
 }
 
-// What happens while the owner of a shard does not answer, its answers are lost or refused, or there is no room.
+// Answers while the owner of a shard is silent, its answers are lost or refused, or there is no room.
 
 extension InterestMachine {
     /// Gives the owner time to answer a new subscription.

@@ -13,7 +13,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     }
 
     enum State: Equatable {
-        /// Not connected; the next attempt begins at this time.
+        /// Disconnected; the next attempt begins at this time.
         case waiting(untilMs: Int)
         /// A separate thread begins the attempt, because resolving the host's name blocks.
         case opening(deadlineMs: Int)

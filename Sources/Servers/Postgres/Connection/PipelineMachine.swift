@@ -44,7 +44,7 @@ struct PipelineMachine<Job: PipelineJob> {
     }
 
     enum Mode {
-        /// Not connected, or not set up yet.
+        /// Disconnected, or connected and not set up yet.
         case offline
         case pipeline
         /// The simple protocol, for one job.

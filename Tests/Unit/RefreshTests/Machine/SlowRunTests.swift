@@ -32,7 +32,7 @@ import Testing
         return done
     }
 
-    /// Announces so many live queries and runs them once.
+    /// Announces this many live queries and runs them once.
     private func announceAll(_ bench: inout Bench, _ count: Int) {
         let runs = (0..<count).flatMap { bench.announce(query($0)).runs }
         _ = finishAll(&bench, runs)

@@ -74,7 +74,7 @@ import Testing
         #expect(ledger.subjectCount == 0)
     }
 
-    /// Who follows ever new live queries and cuts the connections would otherwise fill the gateway.
+    /// A client that follows ever new live queries and cuts its connections would otherwise fill the gateway.
     @Test func onlySoManyLiveQueriesLingerForAnAddress() throws {
         var ledger = ledger {
             $0.lingeringPerAddress = 10
@@ -95,10 +95,10 @@ import Testing
             try cut(0..<8, [home, ann], nowMs: 0),
             // The others end at once.
             try cut(100..<110, [home, ann], nowMs: 10),
-            // Those that linger already may do so again.
+            // Live queries that linger already may do so again.
             try cut(0..<8, [home], nowMs: 500),
             try cut(100..<110, [.address("192.0.2.2")], nowMs: 500),
-            // Not counted.
+            // This address is not counted.
             try cut(200..<210, [.address("127.0.0.1"), ann], nowMs: 500),
         ]
         #expect(counts == [8, 2, 8, 10, 10])
@@ -134,7 +134,7 @@ import Testing
         #expect(errors.map { $0?.code } == [.limitExceeded, .limitExceeded, .limitExceeded])
         #expect(errors.map { $0?.retryAfterMs } == [1_000, 1_000, 2_000], "spread, in whole seconds")
         #expect(ledger.liveQueryCount(of: home) == 3, "what is refused is not followed")
-        // Those that it follows, other addresses and those that are not counted.
+        // Live queries that the address follows already, other addresses, and addresses that are not counted.
         for number in 0..<3 { #expect(refusal(number, [home], nowMs: 0) == nil) }
         #expect(refusal(3, [.address("192.0.2.2"), ann], nowMs: 0) == nil)
         for number in 10..<20 { #expect(refusal(number, [.address("127.0.0.1"), ann], nowMs: 0) == nil) }
@@ -146,7 +146,7 @@ import Testing
         #expect(refusal(1, [home], nowMs: 500) == nil, "a new one every 500 ms")
     }
 
-    /// What an address follows again, or ends itself, lingers no more: it takes no place, and has cost nothing.
+    /// A live query stops lingering when its address follows it again or ends it: it takes no place and costs nothing.
     @Test func onlyWhatNobodyFollowsTakesAPlace() throws {
         var ledger = ledger {
             $0.lingeringPerAddress = 2

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sessions
 
-/// What subscribers get while the owner of a shard does not answer, or only with what cannot count.
+/// Answers to subscribers while the owner of a shard is silent, or sends only what cannot count.
 @Suite struct AnswerTimeTests {
     private let key = SessionFixture.query().key
 

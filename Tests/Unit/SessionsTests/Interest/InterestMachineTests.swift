@@ -12,7 +12,7 @@ import Testing
         return InterestMachine(gateway: gateway, settings: settings)
     }
 
-    /// What actions say, in short.
+    /// The actions in short.
     private func texts(_ actions: [InterestMachine.Action]) -> [String] {
         actions.map { action in
             switch action {

@@ -48,16 +48,16 @@ import Testing
 
     @Test func theNextSummarySaysHowFarItBelieved() throws {
         var machine = try holding([(1, 1), (2, 2)])
-        func told(atMs nowMs: Int64) -> [StreamID?] {
+        func settledSummaries(atMs nowMs: Int64) -> [StreamID?] {
             machine.timeReached(nowMs: nowMs).compactMap {
                 if case .tell(_, .summary(_, _, _, let settled)) = $0 { settled } else { nil }
             }
         }
-        #expect(told(atMs: 20_000) == [.zero])
+        #expect(settledSummaries(atMs: 20_000) == [.zero])
         _ = machine.inboxArrived(settled([(1, 1)]), nowMs: 2)
-        #expect(told(atMs: 40_000) == [.zero])
+        #expect(settledSummaries(atMs: 40_000) == [.zero])
         _ = machine.inboxArrived(settled([(1, 1), (2, 2)]), nowMs: 2)
-        #expect(told(atMs: 60_000) == [through])
+        #expect(settledSummaries(atMs: 60_000) == [through])
     }
 
     @Test func exceptionsKeepTheirFreshness() throws {
