@@ -35,7 +35,7 @@ package struct RunBatch: Sendable {
     }
 
     /// The connections that a batch's statements use, and their time limit.
-    package enum Course: Sendable, Hashable {
+    package enum Mode: Sendable, Hashable {
         /// Runs on shared connections; a statement that is slow while others wait is moved to a slow one.
         case open
         /// Runs on shared connections; a statement that takes longer than this is cancelled, and its live queries are
@@ -48,7 +48,7 @@ package struct RunBatch: Sendable {
     /// Unique per machine.
     package let id: UInt64
     package let items: [Item]
-    package let course: Course
+    package let mode: Mode
     let group: DueQueue.Group
     /// The pool whose limit the batch counts towards.
     let pool: RunPool.Name
@@ -62,7 +62,7 @@ package enum RunOutcome: Sendable {
     /// The result has the digest `Item.knownDigest`.
     case unchanged
     case result(digest: Digest, OperationAnswer)
-    /// The statement took longer than its `Course` permits, because of this or another live query of the batch.
+    /// The statement took longer than its `Mode` permits, because of this or another live query of the batch.
     case cutShort
     case failed(RequestError)
 }

@@ -25,8 +25,8 @@ package enum QuotaResource: Hashable, Sendable, CaseIterable {
     case request
 }
 
-/// A set of resources that is acquired as a whole or not at all.
-package enum QuotaClaim: Hashable, Sendable {
+/// A use of a node, with the resources that it needs: acquired as a whole or not at all.
+package enum QuotaUse: Hashable, Sendable {
     /// A connection of a session protocol.
     case session
     case request
@@ -35,7 +35,7 @@ package enum QuotaClaim: Hashable, Sendable {
     /// A stream or long-poll: a session with one subscription.
     case stream(of: LiveQueryKey)
 
-    func claims(_ resource: QuotaResource) -> Bool {
+    func needs(_ resource: QuotaResource) -> Bool {
         switch (self, resource) {
         case (.session, .session), (.stream, .session), (.subscription, .subscription), (.stream, .subscription),
             (.request, .request):
@@ -151,21 +151,21 @@ package struct QuotaLedger: Sendable {
     /// Returns how many distinct live queries an address follows.
     package func liveQueryCount(of subject: QuotaSubject) -> Int { held[subject]?.followed.count ?? 0 }
 
-    /// Acquires the claim for all of the subjects, or for none.
+    /// Acquires the resources for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
     package mutating func acquire(
-        _ claim: QuotaClaim, for subjects: [QuotaSubject], nowMs: Int64 = 0
+        _ use: QuotaUse, for subjects: [QuotaSubject], nowMs: Int64 = 0
     ) throws(RequestError) {
-        for subject in subjects { try require(claim, limits.maxima(of: subject), subject) }
-        if let key = claim.liveQuery {
+        for subject in subjects { try require(use, limits.maxima(of: subject), subject) }
+        if let key = use.liveQuery {
             for subject in subjects { try start(key, limits.maxima(of: subject), subject, nowMs: nowMs) }
         }
         for subject in subjects {
             let maxima = limits.maxima(of: subject)
-            for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
+            for resource in QuotaResource.allCases where use.needs(resource) && maxima[resource] > 0 {
                 held[subject, default: Held()][resource] += 1
             }
-            if let key = claim.liveQuery, maxima.countLiveQueries {
+            if let key = use.liveQuery, maxima.countLiveQueries {
                 held[subject, default: Held()].followed[key, default: 0] += 1
                 held[subject]?.lingersNoMore(key)
             }
@@ -173,14 +173,14 @@ package struct QuotaLedger: Sendable {
     }
 
     private func require(
-        _ claim: QuotaClaim, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject
+        _ use: QuotaUse, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject
     ) throws(RequestError) {
-        for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
+        for resource in QuotaResource.allCases where use.needs(resource) && maxima[resource] > 0 {
             guard count(resource, of: subject) < maxima[resource] else {
                 throw Self.refusal(resource, subject, maxima[resource])
             }
         }
-        guard let key = claim.liveQuery, maxima.liveQueries > 0, let followed = held[subject]?.followed else { return }
+        guard let key = use.liveQuery, maxima.liveQueries > 0, let followed = held[subject]?.followed else { return }
         guard followed[key] != nil || followed.count < maxima.liveQueries else {
             throw RequestError(
                 .limitExceeded,
@@ -210,16 +210,16 @@ package struct QuotaLedger: Sendable {
     /// - Returns: whether it may linger.
     @discardableResult
     package mutating func release(
-        _ claim: QuotaClaim, for subjects: [QuotaSubject], lingersFrom nowMs: Int64? = nil, isAnswered: Bool = false
+        _ use: QuotaUse, for subjects: [QuotaSubject], lingersFrom nowMs: Int64? = nil, isAnswered: Bool = false
     ) -> Bool {
         if let nowMs { dropLapsed(nowMs: nowMs) }
         var mayLinger = nowMs != nil
         for subject in subjects {
             guard let index = held.index(forKey: subject) else { continue }
-            for resource in QuotaResource.allCases where claim.claims(resource) && held.values[index][resource] > 0 {
+            for resource in QuotaResource.allCases where use.needs(resource) && held.values[index][resource] > 0 {
                 held.values[index][resource] -= 1
             }
-            if let key = claim.liveQuery, let count = held.values[index].followed[key] {
+            if let key = use.liveQuery, let count = held.values[index].followed[key] {
                 held.values[index].followed[key] = count > 1 ? count - 1 : nil
                 if count == 1, let nowMs, !linger(key, subject, at: index, nowMs: nowMs, isAnswered: isAnswered) {
                     mayLinger = false

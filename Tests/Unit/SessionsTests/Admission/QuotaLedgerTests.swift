@@ -7,7 +7,7 @@ import Testing
     private let ann = QuotaSubject.user("ann")
     private let bob = QuotaSubject.user("bob")
     private let home = QuotaSubject.address("192.0.2.1")
-    private let subscription = QuotaClaim.subscription(of: LiveQueryKey(digest: Digest(of: [])))
+    private let subscription = QuotaUse.subscription(of: LiveQueryKey(digest: Digest(of: [])))
 
     private func ledger(_ change: (inout QuotaLimits) -> Void) -> QuotaLedger {
         var limits = QuotaLimits()
@@ -16,9 +16,9 @@ import Testing
         return QuotaLedger(limits)
     }
 
-    private func isTaken(_ ledger: inout QuotaLedger, _ claim: QuotaClaim, _ subjects: [QuotaSubject]) -> Bool {
+    private func isTaken(_ ledger: inout QuotaLedger, _ use: QuotaUse, _ subjects: [QuotaSubject]) -> Bool {
         do throws(RequestError) {
-            try ledger.acquire(claim, for: subjects)
+            try ledger.acquire(use, for: subjects)
             return true
         } catch {
             #expect(error.code == .limitExceeded)
@@ -86,8 +86,8 @@ import Testing
             for number in numbers { try ledger.acquire(.subscription(of: key(number)), for: subjects) }
             var count = 0
             for number in numbers {
-                let claim = QuotaClaim.subscription(of: key(number))
-                if ledger.release(claim, for: subjects, lingersFrom: nowMs) { count += 1 }
+                let use = QuotaUse.subscription(of: key(number))
+                if ledger.release(use, for: subjects, lingersFrom: nowMs) { count += 1 }
             }
             return count
         }
@@ -153,21 +153,21 @@ import Testing
             $0.lingerMs = 1_000
             $0.liveQueryStartsPerAddress = .init(perSecond: 1, burst: 3)
         }
-        func claim(_ number: Int) -> QuotaClaim {
+        func use(_ number: Int) -> QuotaUse {
             .subscription(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8)))
         }
-        for number in 0..<3 { try ledger.acquire(claim(number), for: [home], nowMs: 0) }
-        let cut = (0..<3).map { ledger.release(claim($0), for: [home], lingersFrom: 0) }
+        for number in 0..<3 { try ledger.acquire(use(number), for: [home], nowMs: 0) }
+        let cut = (0..<3).map { ledger.release(use($0), for: [home], lingersFrom: 0) }
         #expect(cut == [true, true, false])
-        try ledger.acquire(claim(0), for: [home], nowMs: 10)
+        try ledger.acquire(use(0), for: [home], nowMs: 10)
         // Its client ends it: beginning it again costs a run.
-        ledger.release(claim(0), for: [home])
-        #expect(throws: RequestError.self) { try ledger.acquire(claim(0), for: [home], nowMs: 20) }
-        try ledger.acquire(claim(1), for: [home], nowMs: 30)
+        ledger.release(use(0), for: [home])
+        #expect(throws: RequestError.self) { try ledger.acquire(use(0), for: [home], nowMs: 20) }
+        try ledger.acquire(use(1), for: [home], nowMs: 30)
         #expect(ledger.lingeringCount == 2, "entries last until they lapse")
         // Both places are free.
-        try ledger.acquire(claim(2), for: [home], nowMs: 2_000)
-        let again = [1, 2].map { ledger.release(claim($0), for: [home], lingersFrom: 2_100) }
+        try ledger.acquire(use(2), for: [home], nowMs: 2_000)
+        let again = [1, 2].map { ledger.release(use($0), for: [home], lingersFrom: 2_100) }
         #expect(again == [true, true] && ledger.lingeringCount == 2)
         ledger.release(.session, for: [bob], lingersFrom: 5_000)
         #expect(ledger.subjectCount == 0 && ledger.lingeringCount == 0, "nothing is left")
@@ -178,12 +178,12 @@ import Testing
             $0.lingeringPerAddress = 1
             $0.liveQueriesPerAddress = 5
         }
-        func claim(_ number: Int) -> QuotaClaim { .stream(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8))) }
-        for number in 0..<5 { try ledger.acquire(claim(number), for: [home], nowMs: 0) }
-        let answered = (0..<5).map { ledger.release(claim($0), for: [home], lingersFrom: 0, isAnswered: true) }
+        func use(_ number: Int) -> QuotaUse { .stream(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8))) }
+        for number in 0..<5 { try ledger.acquire(use(number), for: [home], nowMs: 0) }
+        let answered = (0..<5).map { ledger.release(use($0), for: [home], lingersFrom: 0, isAnswered: true) }
         #expect(answered == [true, true, true, true, true])
-        try ledger.acquire(claim(9), for: [home], nowMs: 0)
-        let sixth = ledger.release(claim(9), for: [home], lingersFrom: 0, isAnswered: true)
+        try ledger.acquire(use(9), for: [home], nowMs: 0)
+        let sixth = ledger.release(use(9), for: [home], lingersFrom: 0, isAnswered: true)
         #expect(!sixth)
     }
 
