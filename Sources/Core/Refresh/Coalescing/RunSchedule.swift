@@ -101,7 +101,7 @@ struct RunSchedule: Sendable {
         return trial
     }
 
-    /// Records that so many live queries of a batch were cut short together.
+    /// Records that `count` live queries of a batch were cut short together.
     mutating func cutShort(_ batch: RunBatch, count: Int, nowMs: Int64) {
         let wereFast = batch.group.kind == .ordinary && count > 1
         slowOperations.cutShort(batch.group.key, count: count, wereFast: wereFast, nowMs: nowMs)

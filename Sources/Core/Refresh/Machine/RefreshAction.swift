@@ -15,7 +15,7 @@ package struct ReplayPage: Sendable, Hashable {
     package let shard: ShardID
     package let before: StreamID
     package let limit: Int
-    /// Unique per machine.
+    /// The number of the page, unique within its `RefreshMachine`.
     package let number: UInt64
 }
 
@@ -45,7 +45,7 @@ package struct RunBatch: Sendable {
         case apart(limitMs: Int64?)
     }
 
-    /// Unique per machine.
+    /// The number of the batch, unique within its `RefreshMachine`.
     package let id: UInt64
     package let items: [Item]
     package let mode: Mode

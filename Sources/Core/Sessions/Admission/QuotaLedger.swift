@@ -56,8 +56,9 @@ package enum QuotaUse: Hashable, Sendable {
 /// absent, so there are at most as many entries as sessions, subscriptions and requests, and `lingeringMax`.
 ///
 /// A live query that lost its last subscription still costs its owner and this node until it ends (`lingerMs`). An
-/// address that follows ever new ones and cuts its connections would fill the gateway with them, so only so many
-/// linger for it, and the others end at once. Those of answered long-polls count as if they were followed.
+/// address that follows ever new live queries and cuts its connections would fill the gateway with them. So at most
+/// `lingeringPerAddress` linger for it, and further ones end at once. The live query of an answered long-poll counts
+/// as followed.
 package struct QuotaLedger: Sendable {
     private struct Held {
         var sessions = 0
@@ -65,7 +66,8 @@ package struct QuotaLedger: Sendable {
         var requests = 0
         /// The subscriptions of each live query that an address follows.
         var followed: [LiveQueryKey: Int] = [:]
-        /// The live queries that linger for an address, and those that do no more and whose entry has not lapsed yet.
+        /// The times until which live queries linger for an address; `lingersNoMore` for one that stopped earlier and
+        /// whose entry has not lapsed yet.
         private(set) var lingering: [LiveQueryKey: Int64] = [:]
         private(set) var lingeringCount = 0
         private static let lingersNoMore = Int64.min

@@ -11,8 +11,8 @@ struct SharedBytes: Sendable {
 
     var addressCount: Int { heldByAddress.count }
 
-    /// Whether the address may hold this many bytes more. A decrease is always possible.
-    /// - Parameter address: the holder's; nil: only the limit of all holders together counts.
+    /// Whether the address may hold `bytes` more. A decrease is always allowed.
+    /// - Parameter address: the holder's address; nil: only the limit of all holders together applies.
     func admits(_ bytes: Int, of address: String?) -> Bool {
         if bytes <= 0 { return true }
         guard bytes <= bytesMax - held else { return false }
