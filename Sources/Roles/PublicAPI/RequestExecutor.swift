@@ -228,7 +228,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     package func mutate(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
-        guard parts.isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
+        guard parts.isAPI else { throw RequestError.runsNoMutations }
         do throws(RequestError) {
             var outcome = try await parts.mutations.execute(resolved, traceID: traceID)
             for error in outcome.errors { report(error, resolved, traceID) }
