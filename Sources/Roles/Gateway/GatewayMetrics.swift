@@ -21,7 +21,7 @@ package struct EncodingMetrics: Sendable {
 
     let encodings = Metric.counters(
         "freshet_gateway_encodings_total", by: "form", EncodedForm.self,
-        "encodings of results; all sessions of an event loop share one per form")
+        "encodings of results: one per form and event loop, shared by its sessions")
 
     package init() {}
 }

@@ -11,9 +11,9 @@ import Testing
         let isFirstOfComment: Bool
     }
 
-    /// Words that begin a comment without its noun: prepositions, as in "Of a shard", and pronouns and verbs, as in "What
-    /// is kept" or "Is asked once". "At most" and the like are quantities. Comments inside functions say why, so only
-    /// `// Of` is refused there.
+    /// Words that begin a comment without its noun: prepositions, as in "Of a shard", and pronouns and verbs, as in
+    /// "What is kept" or "Is asked once". "At most" and the like are quantities. Comments inside functions say why, so
+    /// only `// Of` is refused there.
     private static var start: Regex<Substring> {
         #/
         // \ Of \b
