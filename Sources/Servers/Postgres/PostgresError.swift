@@ -154,6 +154,12 @@ extension PostgresError {
     static let sessionLost = PostgresError(
         .connectionLost(outcomeUnknown: false), "the session's connection was lost")
     static let notSentInTime = PostgresError(.timeout(outcomeUnknown: false), "not sent in time")
+    /// The error of a call that waited too long: without a connection, the reason for that is more useful than the
+    /// time-out.
+    static func overdue(_ connectError: PostgresError?) -> PostgresError {
+        connectError.map { PostgresError(.connectionFailed, $0.message) } ?? .notSentInTime
+    }
+
     static let copyRefused = PostgresError(.unsupported, "COPY is not supported")
 
     static func timedOut(outcomeUnknown: Bool) -> PostgresError {

@@ -53,7 +53,7 @@ final class ConnectionDriver {
         machine.timeReached(nowMs)
         let isOver = machine.endStop(nowMs: nowMs)
         performDecided()
-        handle.onTurn?(nowMs)
+        handle.onTurn?(nowMs, machine.connectError)
         guard isOver else { return false }
         counters.isConnected.store(false, ordering: .relaxed)
         connection = nil

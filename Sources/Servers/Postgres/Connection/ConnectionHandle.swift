@@ -51,14 +51,14 @@ final class ConnectionHandle: Sendable {
     /// Called on the connection's thread.
     let onServerChange: @Sendable (ServerChange) -> Void
     /// Called on the connection's thread after each turn, with the monotonic time.
-    let onTurn: (@Sendable (Int) -> Void)?
+    let onTurn: (@Sendable (Int, PostgresError?) -> Void)?
     private let inbox = Mutex(Inbox())
     private let lifecycle = Mutex(Lifecycle())
 
     init(
         role: ConnectionRole, configuration: PostgresConfiguration, logger: Logger, thread: DriverThread,
         onServerChange: @escaping @Sendable (ServerChange) -> Void = { _ in },
-        onTurn: (@Sendable (Int) -> Void)? = nil,
+        onTurn: (@Sendable (Int, PostgresError?) -> Void)? = nil,
         onConnect: @escaping @Sendable (Result<Void, PostgresError>) -> Void
     ) {
         self.role = role

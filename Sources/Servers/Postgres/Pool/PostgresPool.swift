@@ -53,7 +53,7 @@ package final class PostgresPool: Sendable {
         self.tracker = tracker
         func makeConnections(
             _ role: ConnectionRole, _ count: Int, sharedThread: DriverThread?,
-            onTurn: (@Sendable (Int) -> Void)? = nil
+            onTurn: (@Sendable (Int, PostgresError?) -> Void)? = nil
         ) -> [ConnectionHandle] {
             (0..<count).map { _ in
                 let id = latch.add()
@@ -81,8 +81,8 @@ package final class PostgresPool: Sendable {
             let connections = StatementLane.Connections(
                 fast: makeConnections(role, count, sharedThread: sharedThread),
                 moderate: makeConnections(
-                    role, moderateCount, sharedThread: moderate, onTurn: { moderateQueue.sweep($0) }),
-                slow: makeConnections(role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0) }))
+                    role, moderateCount, sharedThread: moderate, onTurn: { moderateQueue.sweep($0, $1) }),
+                slow: makeConnections(role, slowCount, sharedThread: slow, onTurn: { queue.sweep($0, $1) }))
             return StatementLane(
                 connections, choice: choice, pace: role == .read ? .read : .transaction, moderateQueue: moderateQueue,
                 queue: queue, slowAfterMs: configuration.slowAfterMs)

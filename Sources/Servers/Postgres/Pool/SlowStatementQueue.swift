@@ -106,7 +106,8 @@ final class SlowStatementQueue: Sendable {
 
     /// Answers the jobs that have waited too long or whose callers gave up. Called often while a slow statement runs;
     /// nothing waits otherwise.
-    func sweep(_ nowMs: Int) {
+    /// - Parameter connectError: why the connection that calls it is down, if it is.
+    func sweep(_ nowMs: Int, _ connectError: PostgresError?) {
         let removed = state.withLock { state in
             defer { publish(state.admission.queue.waitingCount) }
             guard nowMs >= state.nextSweepMs else { return [Job]() }
@@ -115,7 +116,7 @@ final class SlowStatementQueue: Sendable {
         }
         for job in removed {
             let isCancelled = job.cancelRequested.load(ordering: .relaxed)
-            finish(job, isCancelled ? .cancelledByCaller : .notSentInTime)
+            finish(job, isCancelled ? .cancelledByCaller : .overdue(connectError))
         }
     }
 
