@@ -113,6 +113,7 @@ let package = Package(
             .core, "DeploymentPlan",
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(.core, "Pacing"),
+        module(.core, "Failover"),
         module(.core, "Refresh", ["CEL", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
@@ -126,11 +127,11 @@ let package = Package(
         module(.servers, "Clocks"),
         module(.servers, "Threads", ["CLinux"]),
         module(.tools, "LocalServers", ["CLibpq", "Clocks", "Pacing", "Threads"]),
-        module(.servers, "Postgres", ["CLibpq", "Clocks", "Pacing", "Threads", deque, logging]),
+        module(.servers, "Postgres", ["CLibpq", "Clocks", "Failover", "Pacing", "Threads", deque, logging]),
         module(
             .servers, "Broker",
             [
-                "CHiredis", "Clocks", "LiveModel", "Pacing", "Streams", "Threads", nio, nioPosix,
+                "CHiredis", "Clocks", "Failover", "LiveModel", "Pacing", "Streams", "Threads", nio, nioPosix,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), logging,
@@ -178,7 +179,10 @@ let package = Package(
         module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
         module(
             .servers, "Settings",
-            ["LiveModel", "Sessions", .product(name: "Configuration", package: "swift-configuration"), yams]),
+            [
+                "DeploymentPlan", "Embeddings", "LiveModel", "Operations", "Refresh", "RoleMachines", "Sessions",
+                "Sharding", .product(name: "Configuration", package: "swift-configuration"), yams,
+            ]),
         module(
             .servers, "Tokens",
             [
@@ -285,7 +289,7 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "CEL", "DeploymentPlan", "JSON", "LiveModel", "Pacing", "Refresh", "RoleMachines", "SeededRandom",
+                "CEL", "DeploymentPlan", "Failover", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom",
                 "Sessions", "Sharding", "Streams", heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
@@ -316,6 +320,7 @@ let package = Package(
         tests(.unit, "JSONTests", ["JSON", "SeededRandom", "TestSupport"]),
         tests(.unit, "JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
         tests(.unit, "PacingTests", ["Pacing"]),
+        tests(.unit, "FailoverTests", ["Failover"]),
         tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .unit, "CatalogTests",
@@ -425,7 +430,7 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "Gateway", "LiveModel", "Node", "Observability",
+                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "LiveModel", "Node", "Observability",
                 "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
                 "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
             ]),

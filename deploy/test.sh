@@ -18,12 +18,12 @@ part --skip >"$folder/others" &
 others=$!
 status=0
 part --filter | tee "$folder/integration" || status=$?
-if ! wait "$others"; then
-    cat "$folder/others"
-    exit 1
-fi
+othersStatus=0
+wait "$others" || othersStatus=$?
 cat "$folder/others"
 if [ "$status" -ne 0 ]; then
+    # Again, since the last lines are the ones that are read.
     cat "$folder/integration"
-    exit "$status"
+    [ "$othersStatus" -eq 0 ] || cat "$folder/others"
 fi
+exit $((status > othersStatus ? status : othersStatus))

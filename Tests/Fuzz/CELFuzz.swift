@@ -17,7 +17,7 @@ private struct Values: Activation {
     }
 }
 
-/// What compiles ends in a value or an error within the limits of evaluation; nothing else happens.
+/// Evaluates every expression that compiles: it ends in a value or an error within the limits of evaluation.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)

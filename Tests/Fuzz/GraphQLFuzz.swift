@@ -1,6 +1,6 @@
 import GraphQLLanguage
 
-/// What parses prints to a text that parses to the same; nothing else happens, whatever the bytes.
+/// Parses any bytes; a document that parses prints to a text that parses to the same.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,6 +1,6 @@
 import JSON
 
-/// What parses is written as a text that parses to the same; nothing else happens, whatever the bytes.
+/// Parses any bytes; a value that parses is written as a text that parses to the same.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

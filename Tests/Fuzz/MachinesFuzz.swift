@@ -27,7 +27,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// What is read from headers, paths and queries.
+/// Reads the text as headers, paths and queries are read.
 private func header(_ text: String) {
     if let tag = EntityTag(ifNoneMatch: text) {
         precondition(EntityTag(ifNoneMatch: tag.description)?.description == tag.description, "tag \(tag)")

@@ -41,7 +41,7 @@ final class MemoryStreamReader: StreamReader {
             return nil
         }
         if let answer {
-            // Not inline: a consumer that reads again at once would recurse without a bound.
+            // A call inline would let a consumer that reads again at once recurse without a bound.
             Task { completion(answer) }
         } else if ticket.isCancelled {
             fail(BrokerError(.cancelled), ticket: ticket)

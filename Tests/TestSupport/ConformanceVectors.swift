@@ -15,9 +15,6 @@ package enum ConformanceVectors {
         return Repository.path("../shared/conformance")
     }()
 
-    /// The tables of the protocols and the language that stand beside the vectors.
-    package static var protocolsFolder: String { folder + "/../protocols" }
-
     package static func exist(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(folder)/\(path)") }
 
     /// - Throws: `NotReadable`.

@@ -16,7 +16,7 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
     package struct Settings: Sendable, Hashable {
         package var schedule = DeploymentSchedule.Settings()
         /// The most versions served besides the current one.
-        package var othersMax = 4
+        package var othersMax = RolloutMachine.Settings().versionsMax
 
         package init() {}
     }

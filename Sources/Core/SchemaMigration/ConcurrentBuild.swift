@@ -36,7 +36,7 @@ package struct ConcurrentBuild: Sendable, Hashable {
     package let table: QualifiedName
     /// The text after the name of the table.
     let definition: String
-    /// Nil if the name is free.
+    /// The index that has the name now; nil if the name is free.
     let replaces: Former?
     /// The partitions when the plan was made; empty for a table without.
     let partitions: [Partition]
@@ -194,7 +194,7 @@ package struct ConcurrentBuild: Sendable, Hashable {
         ]
     }
 
-    /// Nil if the name is free.
+    /// The statement that drops the former index; nil if the name is free.
     private var dropFormer: String? {
         switch replaces {
         case nil: nil

@@ -35,7 +35,7 @@ package struct DatabaseDescription: Sendable {
         package var targetColumns: [String]
         /// `CASCADE`, `SET NULL`, `NO ACTION`, `RESTRICT` or `SET DEFAULT`.
         package var deleteRule: String
-        /// One of the same rules.
+        /// The rule for updates, one of the same.
         package var updateRule = "NO ACTION"
         package var isFullMatch = false
         package var isDeferrable = false
@@ -55,11 +55,11 @@ package struct DatabaseDescription: Sendable {
         package var foreignKeys: [ForeignKey]
         /// The constraints by the name of their index.
         package var indexConstraints: [String: [IndexConstraint]] = [:]
-        /// Left by interrupted `CREATE INDEX CONCURRENTLY` statements: they occupy names but serve no query.
+        /// Indexes that interrupted `CREATE INDEX CONCURRENTLY` statements left: they occupy names but serve no query.
         package var invalidIndexes: [String] = []
         /// Indexes that are not yet valid, with the process that builds each.
         package var indexBuilders: [String: Int] = [:]
-        /// Set for a table with `PARTITION BY`, even without partitions.
+        /// The partitions of a table with `PARTITION BY`, even if it has none; nil for other tables.
         package var partitioning: Partitioning?
     }
 

@@ -2,12 +2,12 @@ extension DatabaseDescription {
     /// An index of a table or partition, or one that the schema requires.
     package struct Index: Sendable, Hashable {
         package var name: String
-        /// Empty for an index over expressions.
+        /// The names of its columns; empty for an index over expressions.
         package var columns: [String]
         package var descending: [Bool]
         package var method: String
         package var isUnique: Bool
-        /// One per column. Empty in a desired index if any operator class will do.
+        /// The operator class of each column; empty in a desired index if any will do.
         package var operatorClasses: [String] = []
         /// The expressions of an index over expressions, as `pg_get_indexdef` prints them or as the schema defines
         /// them.

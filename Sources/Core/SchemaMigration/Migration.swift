@@ -30,7 +30,7 @@ package enum Migration {
         return statements
     }
 
-    /// What a plan may do besides adding objects.
+    /// Kinds of steps that a plan may contain besides those that add objects.
     package struct Permissions: OptionSet, Sendable, Hashable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
@@ -91,7 +91,7 @@ package struct MigrationPlan: Sendable {
 
     /// The steps in order. Each has no effect if its work is already done.
     package var steps: [SQLStatement] = []
-    /// What the steps may lose; empty without permissions.
+    /// Data that the steps may lose; empty without permissions.
     package var losses: [Loss] = []
     /// Changes that would lose or reinterpret data. The database does not fit the schema while there are any.
     package var refused: [Finding] = []

@@ -33,7 +33,7 @@ struct MigrationPlanner {
     /// Indexes that replace others. They come after all other indexes, so that these take over what the replaced ones
     /// enforced.
     var exchanges: [SQLStatement] = []
-    /// Run after the indexes that take over the uniqueness of those dropped with columns.
+    /// Drops of columns. They run after the indexes that take over the uniqueness of those dropped with the columns.
     var columnDrops: [SQLStatement] = []
     /// Validations of foreign keys. They run last, since rows that were kept on purpose may violate them.
     var checks: [SQLStatement] = []

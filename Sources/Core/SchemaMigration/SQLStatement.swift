@@ -14,7 +14,7 @@ package struct SQLStatement: Sendable, Hashable {
     package let sql: String
     /// Runs in the same transaction after all indexes are built, and takes a table lock that also blocks readers.
     package let exchangeSQL: String?
-    /// What it does, for the operator: `add column novel.tagline`.
+    /// A summary for the operator: `add column novel.tagline`.
     package let summary: String
     /// Whether it must be committed before the following statements: Postgres does not let a transaction use an enum
     /// value that it added.
@@ -39,7 +39,7 @@ package struct SQLStatement: Sendable, Hashable {
         return steps[..<built].map(\.sql) + steps.compactMap(\.exchangeSQL) + steps[built...].map(\.sql)
     }
 
-    /// What is not built because it exists, for display.
+    /// Sentences for display about indexes that are not built because they exist.
     package var concurrentNotes: [String] {
         if case .build(let build) = concurrent { build.notes } else { [] }
     }

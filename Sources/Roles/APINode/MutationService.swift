@@ -53,7 +53,7 @@ package final class MutationService: Sendable {
         let reference = resolved.operation.reference
         let served = catalogs.begin()
         let targets = targets(of: reference, served)
-        let course = MutationCourse(of: reference, targets: targets, begunUnder: served.loadedDeployment)
+        let lifecycle = MutationLifecycle(of: reference, targets: targets, begunUnder: served.loadedDeployment)
         let outcome: MutationExecutor.Outcome
         do throws(RequestError) {
             outcome = try await executor.run(
@@ -62,15 +62,15 @@ package final class MutationService: Sendable {
                     eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
                     loadedDeployment: targets.loadedDeployment))
         } catch {
-            perform(course.ended(committed: nil), served, traceID: traceID)
+            perform(lifecycle.ended(committed: nil), served, traceID: traceID)
             throw error
         }
-        perform(course.ended(committed: outcome.event), served, traceID: traceID)
+        perform(lifecycle.ended(committed: outcome.event), served, traceID: traceID)
         metrics.duration.recordNanoseconds(Int64(MonotonicClock.nowNs() - startNs))
         return outcome
     }
 
-    private func perform(_ steps: [MutationCourse.Step], _ served: ServedCatalogs.Snapshot, traceID: String) {
+    private func perform(_ steps: [MutationLifecycle.Step], _ served: ServedCatalogs.Snapshot, traceID: String) {
         for step in steps {
             switch step {
             case .publish(let event):

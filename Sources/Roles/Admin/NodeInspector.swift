@@ -54,7 +54,7 @@ package struct NodeInspector: Sendable {
             "shardCount": .int(Int64(overrideList.shardCount)),
             "sessions": .int(Int64(sessions.count)), "sessionsRefused": .int(Int64(sessions.refusedCount)),
             "overridesGeneration": .string(String(overrideList.overrides.generation)),
-            // The former name.
+            // The same number under its former name, for programs that still read it.
             "ordersGeneration": .string(String(overrideList.overrides.generation)),
             "gateway": counts.map {
                 [

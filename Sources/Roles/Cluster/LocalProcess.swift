@@ -23,9 +23,9 @@ package enum LocalProcess {
     /// Whether `/proc` shows the process ids of this process's own namespace.
     private static let isOwnProc = link(at: "/proc/self") == "\(getpid())"
 
-    /// Names the running system (a new name after each boot), the namespaces in which process ids and start times
-    /// count, and the host, because a copied virtual machine has the same boot. A number of a namespace that is used
-    /// again belongs to a namespace whose processes have all ended.
+    /// The name of the scope in which a process id and start time identify a process: the boot, the namespaces of
+    /// process ids and of times, and the host, because a copied virtual machine has the same boot. The kernel reuses
+    /// a namespace's number only after all its processes have ended.
     private static let machine: String? = {
         guard let boot = text(at: "/proc/sys/kernel/random/boot_id"), let processes = link(at: "/proc/self/ns/pid")
         else { return nil }

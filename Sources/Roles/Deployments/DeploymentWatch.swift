@@ -34,13 +34,11 @@ package struct DeploymentError: Error, Sendable, CustomStringConvertible {
 /// in progress at a time, so catalogs are replaced one after the other.
 package final class DeploymentWatch: Sendable {
     package struct Settings: Sendable {
-        package var schedule = DeploymentSchedule.Settings()
-        package var pollMs = 2_000
-        /// The most versions in memory besides the current one.
-        package var othersMax = 4
+        package var follower = DeploymentFollower<Catalog>.Settings()
+        package var pollMs: Int
         package var options = CatalogOptions()
 
-        package init() {}
+        package init(pollMs: Int) { self.pollMs = pollMs }
     }
 
     private typealias Follower = DeploymentFollower<Catalog>
@@ -88,10 +86,7 @@ package final class DeploymentWatch: Sendable {
         self.node = node.name
         self.settings = settings
         self.logger = logger
-        var follower = Follower.Settings()
-        follower.schedule = settings.schedule
-        follower.othersMax = settings.othersMax
-        state = Mutex(State(follower: Follower(folder: folder.version, compiled: catalog, settings: follower)))
+        state = Mutex(State(follower: Follower(folder: folder.version, compiled: catalog, settings: settings.follower)))
         catalogs = ServedCatalogs(
             CatalogSet(current: .init(version: folder.version, catalog: catalog)), loadedDeployment: 0)
     }

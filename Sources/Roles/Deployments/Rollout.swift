@@ -12,21 +12,13 @@ import Streams
 /// Performs `RolloutMachine` for `freshet deploy`, on the cluster's database and node list.
 package struct Rollout: Sendable {
     package struct Settings: Sendable {
-        package var schedule = DeploymentSchedule.Settings()
-        /// The most versions that may still be served besides the new one.
-        package var versionsMax = 4
+        package var machine = RolloutMachine.Settings()
         /// The number of rows that pruning keeps.
-        package var historyMax = 20
-        /// The time limit for the nodes to load the version, and again for them to serve it.
-        package var timeoutMs: Int64 = 120_000
-        package var heartbeatMs: Int64 = 1_000
-        package var nodeTtlMs: Int64 = 5_000
-        /// Whether to deploy even if clients of the served version may break.
-        package var allowsBreaking = false
+        package var historyMax: Int
         package var options = CatalogOptions()
         package var lockRetries = LockRetryPolicy.ownServer
 
-        package init() {}
+        package init(historyMax: Int) { self.historyMax = historyMax }
     }
 
     /// The progress that a rollout reports.
@@ -168,13 +160,7 @@ package struct Rollout: Sendable {
     }
 
     private func machine(dryRun: Bool) -> RolloutMachine {
-        var machine = RolloutMachine.Settings()
-        machine.schedule = settings.schedule
-        machine.versionsMax = settings.versionsMax
-        machine.timeoutMs = settings.timeoutMs
-        machine.heartbeatMs = settings.heartbeatMs
-        machine.nodeTtlMs = settings.nodeTtlMs
-        machine.allowsBreaking = settings.allowsBreaking
+        var machine = settings.machine
         machine.isDryRun = dryRun
         return RolloutMachine(settings: machine)
     }
@@ -186,7 +172,7 @@ package struct Rollout: Sendable {
     }
 
     private func schedule(_ history: DeploymentHistory) -> DeploymentSchedule {
-        DeploymentSchedule(history.deployments, folder: nil, nowMs: history.nowMs, settings: settings.schedule)
+        DeploymentSchedule(history.deployments, folder: nil, nowMs: history.nowMs, settings: settings.machine.schedule)
     }
 
     /// Runs `body` under a lock, one deployment at a time. The lock ends with the connection, at the latest when this

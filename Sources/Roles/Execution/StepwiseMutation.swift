@@ -18,7 +18,7 @@ struct StepwiseMutation {
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
     let draft: EventDraft
-    /// Is charged for the session.
+    /// The caller to whom the session is charged.
     let caller: Caller
 
     private struct State {

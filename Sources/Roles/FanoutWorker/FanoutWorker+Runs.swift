@@ -21,7 +21,7 @@ extension FanoutWorker {
             QueryExecutor.Item(
                 variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
         }
-        queries.run(operation, items: items, course: batch.course.ofStatements) { outcomes in
+        queries.run(operation, items: items, course: batch.mode.course) { outcomes in
             Task.immediate { await self.ended(id, batch, outcomes, startNs) }
         }
     }
@@ -44,8 +44,8 @@ extension FanoutWorker {
     }
 }
 
-extension RunBatch.Course {
-    fileprivate var ofStatements: PostgresPool.RefreshCourse {
+extension RunBatch.Mode {
+    fileprivate var course: PostgresPool.RefreshCourse {
         switch self {
         case .open: .open
         case .shared(let limitMs): .shared(limitMs: Int(limitMs))

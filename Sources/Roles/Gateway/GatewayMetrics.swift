@@ -15,13 +15,13 @@ package struct GatewayMetrics: Sendable {
     package init() {}
 }
 
-/// How often results are encoded: once for each event loop with sessions, whatever their number.
+/// The metric of encoded results. An event loop encodes a result once per form, however many sessions it has.
 package struct EncodingMetrics: Sendable {
     static let shared = EncodingMetrics()
 
     let encodings = Metric.counters(
         "freshet_gateway_encodings_total", by: "form", EncodedForm.self,
-        "results encoded, once per event loop and form")
+        "encodings of results: one per form and event loop, shared by its sessions")
 
     package init() {}
 }

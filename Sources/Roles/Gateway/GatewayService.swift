@@ -18,6 +18,9 @@ import Synchronization
 ///
 /// Locking: the machine changes under a mutex; its effects are performed after the lock is released.
 package final class GatewayService: Sendable {
+    /// The entries that one read takes from the inbox.
+    private static let readMax = 1_024
+
     package let node: NodeID
     private let broker: any Broker
     private let clock: ServiceClock
@@ -73,7 +76,7 @@ package final class GatewayService: Sendable {
         var failure = RepeatedFailure()
         while !Task.isCancelled {
             do {
-                try await reader.forEach(maxEntries: 1_024) { [self] in for batch in $0 { arrived(batch) } }
+                try await reader.forEach(maxEntries: Self.readMax) { [self] in for batch in $0 { arrived(batch) } }
             } catch {
                 if error.code == .closed || error.code == .cancelled { break }
                 if let leftOut = failure.failed("\(error)", nowMs: clock.nowMs()) {

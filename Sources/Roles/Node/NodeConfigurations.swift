@@ -6,7 +6,6 @@ import Embeddings
 import FanoutWorker
 import RoleMachines
 import GRPC
-import Gateway
 import HTTPServer
 import Operations
 import OutboundHTTP
@@ -40,10 +39,8 @@ extension NodeContext {
     }
 
     var resolverSettings: HTTPResolvers.Settings {
-        var resolvers = HTTPResolvers.Settings()
-        resolvers.inFlightMax = settings.resolvers.inFlightMax
-        resolvers.answerBytesMax = settings.resolvers.answerBytesMax
-        return resolvers
+        HTTPResolvers.Settings(
+            inFlightMax: settings.resolvers.inFlightMax, answerBytesMax: settings.resolvers.answerBytesMax)
     }
 
     /// Nil without `embeddings.url`.
@@ -113,24 +110,23 @@ extension NodeContext {
     }
 
     var deploymentSettings: DeploymentWatch.Settings {
-        var watch = DeploymentWatch.Settings()
-        watch.schedule.keepMs = Int64(settings.deploy.keepMs)
-        watch.schedule.moveMs = Int64(settings.deploy.moveMs)
-        watch.pollMs = settings.deploy.pollMs
-        watch.othersMax = settings.deploy.versionsMax
+        var watch = DeploymentWatch.Settings(pollMs: settings.deploy.pollMs)
+        watch.follower.schedule.keepMs = Int64(settings.deploy.keepMs)
+        watch.follower.schedule.moveMs = Int64(settings.deploy.moveMs)
+        watch.follower.othersMax = settings.deploy.versionsMax
         watch.options = CatalogOptions(
             everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: isDevelopment)
         return watch
     }
 
     var publicAPISettings: PublicAPISettings {
-        var api = PublicAPISettings()
+        var api = PublicAPISettings(
+            longPollMaxMs: Int64(settings.gateway.longPollMaxMs),
+            longPollKeptMs: Int64(settings.gateway.longPollKeptMs), sessionsMax: settings.gateway.sessionsMax,
+            verifiedForMs: Int64(settings.auth.repeatedVerificationMs))
         api.isAPI = settings.cluster.roles.contains(.api)
         api.isGateway = settings.cluster.roles.contains(.gateway)
         api.corsOrigins = settings.http.corsOrigins
-        api.longPollMaxMs = Int64(settings.gateway.longPollMaxMs)
-        api.longPollKeptMs = Int64(settings.gateway.longPollKeptMs)
-        api.sessionsMax = settings.gateway.sessionsMax
         api.session.operationsMax = settings.gateway.subscriptionsPerSessionMax
         api.session.executesMax = settings.gateway.executesPerSessionMax
         api.session.executesWaitingMax = settings.gateway.executesWaitingMax
@@ -140,7 +136,6 @@ extension NodeContext {
         api.session.rerunTimeoutMs = Int64(settings.gateway.rerunTimeoutMs)
         api.session.tokenGraceMs = Int64(settings.gateway.tokenGraceMs)
         api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
-        api.verifiedForMs = Int64(settings.auth.repeatedVerificationMs)
         api.addresses = clientAddresses
         api.page = page
         if isDevelopment {

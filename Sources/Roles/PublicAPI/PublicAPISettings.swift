@@ -1,4 +1,3 @@
-package import Gateway
 package import Sessions
 
 /// The features and limits of the public port.
@@ -9,13 +8,13 @@ package struct PublicAPISettings: Sendable {
     package var isGateway = true
     /// Allowed origins: `*` or exact ones.
     package var corsOrigins: [String] = ["*"]
-    package var longPollMaxMs: Int64 = 60_000
-    package var longPollKeptMs: Int64 = 2_000
-    package var sessionsMax = 20_000
+    package let longPollMaxMs: Int64
+    package let longPollKeptMs: Int64
+    package let sessionsMax: Int
     package var session = SessionLimits()
     /// The time after which the credentials of a repeated request are verified again, though they have not expired: the
     /// key that signed them may be gone.
-    package var verifiedForMs: Int64 = 60_000
+    package let verifiedForMs: Int64
     /// The subjects of limits per address.
     package var addresses = ClientAddresses()
     /// The emulator description for SQL Connect's tools, under `freshet dev`; nil answers 404.
@@ -23,7 +22,12 @@ package struct PublicAPISettings: Sendable {
     /// The page at `/`; nil answers 404.
     package var page: [UInt8]?
 
-    package init() {}
+    package init(longPollMaxMs: Int64, longPollKeptMs: Int64, sessionsMax: Int, verifiedForMs: Int64) {
+        self.longPollMaxMs = longPollMaxMs
+        self.longPollKeptMs = longPollKeptMs
+        self.sessionsMax = sessionsMax
+        self.verifiedForMs = verifiedForMs
+    }
 }
 
 /// The content of `GET /emulator/info`. Source: docs/reference/sql-connect.md §7.

@@ -163,7 +163,7 @@ package final class RequestExecutor: SessionRequestExecutor {
             traceID: traceID, on: taskExecutor, work, failed: failed)
     }
 
-    /// Does the same for a sender who has been authenticated.
+    /// The same for a sender who has been authenticated.
     func withRequest(
         _ identity: Identity, from address: QuotaSubject?, traceID: String, on taskExecutor: (any TaskExecutor)?,
         _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,
@@ -228,7 +228,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     package func mutate(
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
-        guard parts.isAPI else { throw RequestError(.notFound, "this node runs no mutations (role api)") }
+        guard parts.isAPI else { throw RequestError.runsNoMutations }
         do throws(RequestError) {
             var outcome = try await parts.mutations.execute(resolved, traceID: traceID)
             for error in outcome.errors { report(error, resolved, traceID) }

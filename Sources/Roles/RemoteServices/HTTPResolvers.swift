@@ -9,11 +9,14 @@ package import OutboundHTTP
 package final class HTTPResolvers: ResolverTransport {
     package struct Settings: Sendable {
         /// Requests in flight on this node; more are refused.
-        package var inFlightMax = 256
+        package let inFlightMax: Int
         /// The largest response.
-        package var answerBytesMax = 1 << 20
+        package let answerBytesMax: Int
 
-        package init() {}
+        package init(inFlightMax: Int, answerBytesMax: Int) {
+            self.inFlightMax = inFlightMax
+            self.answerBytesMax = answerBytesMax
+        }
     }
 
     private let sender: HTTPSender

@@ -38,9 +38,9 @@ package final class HTTPExchange: @unchecked Sendable {
     private let isRepeated: Bool
     /// Whether the request's `If-None-Match` is a weak tag, if an attachment handles it; nil for any other request.
     package internal(set) var attachedTagIsWeak: Bool?
-    /// What this response leaves for the next request, the entity tag expected there, and for how long.
+    /// The attachment that this response leaves for the next request, the entity tag expected there, and for how long.
     private(set) var left: (attachment: any ConnectionAttachment, tag: [UInt8], ms: Int64)?
-    /// When the waiter's time is over, or the next keep-alive of a stream is due.
+    /// The time at which the waiter's time is over, or the next keep-alive of a stream is due.
     private(set) var deadlineMs = ConnectionTable.never
     private var keepAlives: (everyMs: Int64, due: () -> Void)?
 

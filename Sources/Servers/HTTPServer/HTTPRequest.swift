@@ -15,8 +15,8 @@ package struct HTTPRequest: Sendable {
     package let remoteIP: String?
     /// `If-None-Match` of a request that the parser has not seen.
     var ifNoneMatch: String?
-    /// What the application may keep with this request and those that repeat it; nil if none is expected. To be used on
-    /// the connection's event loop only.
+    /// The application's value for this request and those that repeat it; nil if none is expected. Used on the
+    /// connection's event loop only.
     package internal(set) var memo: RequestMemo?
 
     package init(
@@ -153,7 +153,7 @@ extension Substring {
 }
 
 extension HTTPHeaders {
-    /// `X-Forwarded-For`, several joined by commas.
+    /// The values of `X-Forwarded-For`, joined by commas.
     var forwarded: String? {
         let parts = self[canonicalForm: "x-forwarded-for"]
         return parts.isEmpty ? nil : parts.joined(separator: ",")
@@ -161,6 +161,6 @@ extension HTTPHeaders {
 }
 
 extension HTTPRequest {
-    /// The header `X-Forwarded-For`, several joined by commas.
+    /// The values of `X-Forwarded-For`, joined by commas.
     package var forwarded: String? { headers.forwarded }
 }

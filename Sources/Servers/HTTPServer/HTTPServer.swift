@@ -105,11 +105,11 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Whether there is room for another connection.
+    /// The room for another connection.
     private enum Room: Int, Comparable {
         case free
         case full
-        /// Even the connections that are refused are too many.
+        /// Too many even to answer with a refusal.
         case exceeded
 
         init(for open: Int, max: Int) {
@@ -125,8 +125,9 @@ package final class HTTPServer: Sendable {
         guard maximum > 0, let address = channel.remoteAddress?.ipAddress,
             let subject = context.addresses?.peer(address)
         else { return .free }
+        let count = context.connectionsByAddress.add(subject)
         channel.closeFuture.whenComplete { _ in context.connectionsByAddress.remove(subject) }
-        return Room(for: context.connectionsByAddress.add(subject), max: maximum)
+        return Room(for: count, max: maximum)
     }
 
     /// Closes the listening socket; open connections continue.

@@ -9,10 +9,10 @@ package struct HTTPServerConfiguration: Sendable {
     package var backlog: Int32 = 1024
     /// Open connections of any kind; more are answered 503 and closed.
     package var connectionsMax = 16_384
-    /// Those of one address; more are answered 503 and closed. 0: no limit.
+    /// Connections of one address; more are answered 503 and closed. 0: no limit.
     package var connectionsPerAddressMax = 0
 
-    /// How results are compressed for clients that accept it; nil: not at all.
+    /// Compression of results for clients that accept it; nil: none.
     package var compression: CompressionConfiguration?
 
     // MARK: HTTP/1.1
@@ -38,8 +38,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var idleTimeoutMs: Int64 = 75_000
     /// Time after which a peer that accepts none of its queued bytes is cut off.
     package var writeStallTimeoutMs: Int64 = 30_000
-    /// How long, and how much, input is still read after the final response, so that the peer can read it before a
-    /// reset.
+    /// Limits up to which input is still read after the final response, so that the peer can read it before a reset.
     package var linger = Discard(timeoutMs: 1_000, bytesMax: 256 * 1024)
     /// The same after the refusal of a request: many clients write the whole request before they read, and would get a
     /// broken connection in place of the response.
@@ -59,7 +58,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var webSocketPongTimeoutMs: Int64 = 20_000
     /// Time from our close frame to the peer's.
     package var webSocketCloseTimeoutMs: Int64 = 5_000
-    /// While more than this is queued for a peer, nothing is read from it, so a ping flood cannot grow our responses.
+    /// Bytes queued for a peer above which nothing is read from it, so a ping flood cannot grow our responses.
     package var webSocketReadPauseBytes = 64 * 1024
 
     /// Frames per second of one peer, and those that it may send at once. Beyond that nothing is read from it for a
@@ -75,7 +74,7 @@ package struct HTTPServerConfiguration: Sendable {
 
     package init() {}
 
-    /// How often a loop checks its deadlines: a quarter of the shortest, within bounds.
+    /// The interval at which a loop checks its deadlines: a quarter of the shortest, within bounds.
     var tickMs: Int64 {
         let shortest = [
             headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, writeStallTimeoutMs, linger.timeoutMs,

@@ -6,7 +6,8 @@ package protocol ResponseWaiter: AnyObject {
     func connectionLost()
 }
 
-/// What an application keeps with a connection from a response to the client's next request. Called on the event loop.
+/// An object that an application keeps with a connection from a response to the client's next request. Called on the
+/// event loop.
 package protocol ConnectionAttachment: AnyObject {
     /// Handles the next request, which has the same header as the last one and the expected `If-None-Match`.
     /// - Returns: false to have it handled as any other request; then the attachment is over.

@@ -53,9 +53,9 @@ package struct PostgresConfiguration: Sendable {
     package var scriptTimeoutMs = 600_000
     /// The server ends a session that idles in an open transaction for longer than this.
     package var idleInTransactionTimeoutMs = 60_000
-    /// How long the server may take to confirm that a timed-out call is cancelled, before the connection is dropped.
+    /// Time in which the server must confirm that a timed-out call is cancelled; after it the connection is dropped.
     package var cancelGraceMs = 2_000
-    /// How long `stop()` waits for calls in flight.
+    /// Time for which `stop()` waits for calls in flight.
     package var stopTimeoutMs = 5_000
     /// The pause before the second attempt to reconnect; doubles up to the maximum, each jittered between half and
     /// whole.

@@ -22,7 +22,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     /// statements of the same text.
     var isSlow: Bool { text.fastRunsWanted.load(ordering: .relaxed) > 0 }
 
-    /// One slow execution may be due to a busy server; a second within `slowWindowMs` counts.
+    /// Records a slow execution. The first may be due to a busy server; a second within `slowWindowMs` counts.
     func wasSlow(nowMs: Int) {
         let lastMs = text.lastSlowMs.exchange(nowMs, ordering: .relaxed)
         if lastMs != 0, nowMs - lastMs <= Self.slowWindowMs { isSlowAgain() }
@@ -60,8 +60,8 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     func doubt() { text.average.store(0, ordering: .relaxed) }
 
     private static let slowWindowMs = 60_000
-    /// Fast executions after which a slow statement counts as fast again: the first time, and at most. The number
-    /// doubles each time that it becomes slow.
+    /// The number of fast executions after which a slow statement counts as fast again: the first time, and at most. It
+    /// doubles each time that the statement becomes slow.
     private static let fastRunsFirst = 8
     private static let fastRunsMax = 256
 
@@ -81,9 +81,9 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         let hash: Int
         let containsNUL: Bool
         let fastRunsWanted = Atomic<Int>(0)
-        /// 0: never slow.
+        /// The fast executions that a slow statement needs to count as fast again; 0: it was never slow.
         let fastRunsMin = Atomic<Int>(0)
-        /// 0: never.
+        /// The time of the last slow execution; 0: there was none.
         let lastSlowMs = Atomic<Int>(0)
         let average = Atomic<Int>(0)
 

@@ -14,7 +14,7 @@ struct Bench: AsyncParsableCommand {
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations, neighbours, peers
 
-        /// Those that need nothing but Postgres and Redis.
+        /// The parts that need only Postgres and Redis.
         static let withoutPeers = allCases.filter { $0 != .peers }
     }
 

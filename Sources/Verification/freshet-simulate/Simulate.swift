@@ -13,7 +13,7 @@ import SimulationCampaign
     @Option(help: "How many seeds.") var seeds: UInt64 = 1_000
     @Option(help: "One seed alone.") var seed: UInt64?
     @Option(help: "Seeds at a time; 0: one per core.") var jobs = 0
-    @Option(help: "Stop after so many seeds that fail.") var failuresMax = 10
+    @Option(help: "Stop after this many failing seeds.") var failuresMax = 10
     @Option(help: "Make a deliberate mistake, or `all`: how many seeds each takes to be noticed.") var sabotage: String?
 
     @Flag(help: "Print a line per event of the one seed.") var trace = false

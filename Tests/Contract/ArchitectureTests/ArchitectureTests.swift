@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What the folders below `Sources` promise.
+/// Promises of the folders below `Sources`.
 @Suite struct ArchitectureTests {
     /// Read once for all tests.
     private static let read = Result { try SourceTree() }
@@ -176,7 +176,7 @@ import Testing
     }
 }
 
-/// What a line of a pure module must not have.
+/// Imports and words that a line of a pure module must not have.
 private struct Purity {
     private let imports =
         #/^(?:package |public )*import (NIO\w*|Foundation\w*|Synchronization|Dispatch|Glibc|Logging|Metrics)\b/#

@@ -65,7 +65,7 @@ struct BrokerFixture {
         try await broker.append(numbers.map { StreamAppend(stream: stream, fields: [("n", Array(String($0).utf8))]) })
     }
 
-    /// Reads until so many entries have come, signals aside.
+    /// Reads until this many entries have come, signals aside.
     func read(_ count: Int, _ reader: any StreamReader, maxEntries: Int = 100) async throws -> [Int] {
         var numbers: [Int] = []
         while numbers.count < count {

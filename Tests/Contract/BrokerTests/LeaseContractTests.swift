@@ -4,7 +4,7 @@ import Testing
 @testable import Broker
 import Streams
 
-/// What every broker guarantees for leases, nodes and the cluster's facts.
+/// Guarantees of every broker for leases, nodes and the cluster's facts.
 @Suite("Broker contract: leases, nodes, meta", .timeLimit(.minutes(1)))
 struct LeaseContractTests {
     @Test("one owner at a time; renewal and release need owner and epoch", arguments: BrokerKind.allCases)

@@ -4,7 +4,7 @@ import Testing
 @testable import Broker
 import Streams
 
-/// What every broker guarantees for the overrides that operators set.
+/// Guarantees of every broker for the overrides that operators set.
 @Suite("Broker contract: overrides", .timeLimit(.minutes(1)))
 struct OverridesContractTests {
     @Test("every change has a new generation, which is the version of what it set", arguments: BrokerKind.allCases)

@@ -5,7 +5,7 @@ import Testing
 @testable import Broker
 import Streams
 
-/// What every broker guarantees for readers.
+/// Guarantees of every broker for readers.
 @Suite("Broker contract: readers", .timeLimit(.minutes(1)))
 struct ReaderContractTests {
     @Test("reads each stream from its cursor, at most maxEntries at a time", arguments: BrokerKind.allCases)
@@ -49,7 +49,7 @@ struct ReaderContractTests {
         let reader = fixture.broker.makeReader(name: "r")
         let ids = try await fixture.append(1...3, to: fixture.events)
         try await fixture.append(100...101, to: fixture.control)
-        // Nothing followed at first, then an empty one, then one that has entries.
+        // The reader follows no stream at first, then an empty one, then one that has entries.
         async let first = fixture.read(2, reader)
         await Task.yield()
         reader.follow(fixture.keys.events(shard: 9), after: .zero)

@@ -7,7 +7,7 @@ import Testing
 @testable import Broker
 import Streams
 
-/// What only a Redis Cluster can show: each test has one of its own.
+/// Behaviour that only a Redis Cluster shows: each test has one of its own.
 @Suite("Redis Cluster", .timeLimit(.minutes(2)))
 struct RedisClusterTests {
     /// Appends until acknowledged, as a publisher does.

@@ -6,7 +6,7 @@ import Testing
 @testable import Broker
 import Streams
 
-/// What only Redis can show of readers and checkpoints.
+/// Behaviour of readers and checkpoints that only Redis shows.
 @Suite("Redis readers", .timeLimit(.minutes(1)))
 struct RedisReaderTests {
     private func isBlocked(_ redis: TestRedis, name: String) throws -> Bool {
@@ -89,7 +89,7 @@ struct RedisReaderTests {
             for index in chosen { wanted[streams[index], default: []].append(number) }
             if number % 3 == 0 { try await readAll() }
             if number % 20 == 0 {
-                // Not in either read now, and then in the first that is sent.
+                // The stream is in neither read now, and then in the first that is sent.
                 let index = Int.random(in: 0..<40, using: &random)
                 try await readAll()
                 reader.unfollow(streams[index])

@@ -4,7 +4,7 @@ import Testing
 @testable import Broker
 import Streams
 
-/// What every broker guarantees for streams.
+/// Guarantees of every broker for streams.
 @Suite("Broker contract: streams", .timeLimit(.minutes(1)))
 struct StreamContractTests {
     @Test("ids increase and entries come back as they were", arguments: BrokerKind.allCases)

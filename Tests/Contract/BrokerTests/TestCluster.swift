@@ -78,7 +78,7 @@ final class TestCluster: Sendable {
         try migrate(early)
         try await meanwhile()
         try migrate(keys.filter { !early.contains($0) })
-        // What came meanwhile to the source, which still takes keys that it has.
+        // Keys that meanwhile came to the source, which still takes those that it has.
         try migrate((source.command("CLUSTER", "GETKEYSINSLOT", slot, "1000").array ?? []).compactMap(\.text))
         for node in [target, source] + nodes.filter({ $0 !== target && $0 !== source }) {
             _ = try node.command("CLUSTER", "SETSLOT", slot, "NODE", targetID)

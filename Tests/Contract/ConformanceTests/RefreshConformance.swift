@@ -51,7 +51,7 @@ private struct Case {
         expect = try #require(vector["expect"]?.objectValue)
     }
 
-    /// What is wrong, nil if nothing is.
+    /// The first mistake, nil if there is none.
     func failure() throws -> String? {
         let catalog: Catalog
         do {

@@ -40,10 +40,9 @@ struct DeploymentWatchTests {
             _ folder: ProjectArchive = DeploymentWatchTests.folder, othersMax: Int = 4, keepMs: Int64 = 600_000,
             pollMs: Int = 3_600_000
         ) async throws -> DeploymentWatch {
-            var settings = DeploymentWatch.Settings()
-            settings.othersMax = othersMax
-            settings.schedule.keepMs = keepMs
-            settings.pollMs = pollMs
+            var settings = DeploymentWatch.Settings(pollMs: pollMs)
+            settings.follower.othersMax = othersMax
+            settings.follower.schedule.keepMs = keepMs
             return try await DeploymentWatch.start(
                 store: store, folder: folder, catalog: try Catalog.compile(folder.project), node: NodeID("one"),
                 settings: settings, logger: DeploymentWatchTests.logger)

@@ -11,10 +11,14 @@ import Testing
         let isFirstOfComment: Bool
     }
 
-    /// Prepositions that begin a comment without its noun, as in "Of a shard". "At most" and the like are quantities.
+    /// Words that begin a comment without its noun: prepositions, as in "Of a shard", and pronouns and verbs, as in
+    /// "What is kept" or "Is asked once". "At most" and the like are quantities. Comments inside functions say why, so
+    /// only `// Of` is refused there.
     private static var start: Regex<Substring> {
         #/
-        /// \ (?: Of | For | In | At (?! \ (?: most | least ) \b ) | On | With | Without | By | From | To
+        // \ Of \b
+        | /// \ (?: What | Who | Where | Is | Does | Has | Those | Not
+        | Of | For | In | At (?! \ (?: most | least ) \b ) | On | With | Without | By | From | To
         | As (?! \ many ) | Under | Below | After | Before | Until | Between | Beside | About | Per | Like | Over
         | Likewise ) \b
         /#
@@ -34,7 +38,7 @@ import Testing
                 for (index, line) in lines.enumerated() {
                     let text = line.drop { $0 == " " }
                     if text.hasPrefix("//") {
-                        let isFirst = !former.hasPrefix("///")
+                        let isFirst = !former.hasPrefix(text.prefix { $0 == "/" })
                         found.append(Line(place: "\(file):\(index + 1)", text: text, isFirstOfComment: isFirst))
                     }
                     former = text
@@ -52,10 +56,17 @@ import Testing
         #expect(found.map { "\($0.place) \($0.text)" } == [])
     }
 
-    @Test(arguments: ["/// Of a shard.", "/// At the end.", "/// As Postgres has it.", "/// Likewise."])
-    func aPrepositionIsFound(text: String) { #expect(text.prefixMatch(of: Self.start) != nil) }
+    @Test(arguments: [
+        "/// Of a shard.", "/// At the end.", "/// As Postgres has it.", "/// Likewise.", "// Of a shard.",
+        "/// What is kept.", "/// Who asked.", "/// Where it runs.", "/// Is asked once.", "/// Does nothing.",
+        "/// Has not run.", "/// Those of batches.", "/// Not connected.",
+    ])
+    func aBeginningWithoutItsNounIsFound(text: String) { #expect(text.prefixMatch(of: Self.start) != nil) }
 
-    @Test(arguments: ["/// At most `countMax`.", "/// Offers it.", "/// Formats.", "/// As many as are asked."])
+    @Test(arguments: [
+        "/// At most `countMax`.", "/// Offers it.", "/// Formats.", "/// As many as are asked.",
+        "/// Whether it runs.", "/// Hash of it.", "/// Nothing is sent.", "// Not the copy: it is stale.",
+    ])
     func otherBeginningsAreLeftAlone(text: String) { #expect(text.prefixMatch(of: Self.start) == nil) }
 
     @Test func commentsHaveNoDialect() throws {

@@ -48,7 +48,7 @@ struct Page {
         .filter { !$0.contains("://") }
     }
 
-    /// What is written as code within the text.
+    /// The texts written as code within prose.
     var codeSpans: [String] {
         lines.flatMap { $0.matches(of: /`([^`]+)`/).map { String($0.1) } }
     }

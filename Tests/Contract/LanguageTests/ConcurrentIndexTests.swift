@@ -77,7 +77,7 @@ extension Language {
                     "SELECT c.oid::text FROM pg_class c JOIN pg_index ON indexrelid = c.oid"
                         + " WHERE relname ~ '_part$' AND relispartition AND indisvalid", pool)
                 #expect(after.count == 6 && Set(after).intersection(before).count == 5)
-                // Nothing was built twice.
+                // No index was built twice.
                 #expect(try await Self.texts(Self.indexesOfOne, pool).count == 4)
             }
         }
@@ -134,7 +134,7 @@ extension Language {
             }
         }
 
-        /// What is invalid under a partition would make the whole one invalid.
+        /// An invalid index of a partition would make the whole one invalid.
         @Test func invalidIndexesOfPartitionsRefuseTheBuild() async throws {
             let schema = try Self.visitSchema()
             let own = "; CREATE INDEX rest_page ON ONLY attic.visit_rest (page)"

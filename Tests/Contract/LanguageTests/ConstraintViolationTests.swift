@@ -10,8 +10,8 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// What an error tells about a violated constraint: everything to developers and administrators, to others only
-    /// the fields that the mutation writes from its variables.
+    /// Errors of violated constraints tell everything to developers and administrators, to others only the fields that
+    /// the mutation writes from its variables.
     @Suite struct ConstraintViolations {
         private static let sdl = """
             type Club @table { name: String! @unique motto: String }
@@ -34,7 +34,7 @@ extension Language {
 
         struct Row: Sendable, CustomTestStringConvertible {
             let mutation: String
-            /// What developers and administrators learn after the general sentence.
+            /// The text for developers and administrators that follows the general sentence.
             let everything: String
             /// The fields that others learn.
             let own: [String]

@@ -210,7 +210,7 @@ extension Language {
                 }
             }
 
-            /// One that `matches` knows.
+            /// A pattern that `matches` can evaluate.
             mutating func pattern() -> JSONValue {
                 var object: JSONObject =
                     random.next() % 2 == 0
@@ -246,7 +246,7 @@ extension Language {
             case .object(let object):
                 "{"
                     + object.entries.map {
-                        // Not sent, it leaves its test out, as null does in a variable.
+                        // An absent variable removes its test from the filter, as null within a variable does.
                         let isAbsent = $0.value.isNull && !["eq", "ne"].contains($0.key)
                         return
                             "\($0.key): \(isAbsent ? "$none" : literal($0.value, isEnum: isEnum || $0.key == "genre"))"
@@ -258,15 +258,15 @@ extension Language {
             }
         }
 
-        /// Written out, it means what it means in a variable.
-        @Test func writtenOutItIsTheSame() async throws {
+        /// A filter means the same written as a literal and sent in a variable.
+        @Test func filterLiteralsMeanTheSameAsVariables() async throws {
             let running = try #require(LanguageServer.current)
             let executor = QueryExecutor(pool: running.pool, clock: fixedClock)
             let seed = UInt64.random(in: .min ... .max)
             var generator = Generator(random: SeededRandom(seed: seed))
             for _ in 0..<100 {
                 let filter = generator.filter(2)
-                // What cannot be written out, an operator that compares with null, is left out of the text.
+                // Operators that compare with null cannot be written as literals; they are left out of the text.
                 let written = Self.writable(filter)
                 let literal = Self.literal(written)
                 let order = generator.pick(Self.orders)

@@ -5,7 +5,7 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// What stands in the way of an index, and what builds of replacements left behind, on a real Postgres.
+    /// Relations that occupy an index's name, and leftovers of interrupted replacements, on a real Postgres.
     @Suite struct IndexReplacements {
         private static func names(_ pool: PostgresPool, _ condition: String) async throws -> [String] {
             let sql = "SELECT relname FROM pg_class c WHERE relkind IN ('i', 'I') AND \(condition) ORDER BY 1"
@@ -98,7 +98,7 @@ extension Language {
             }
         }
 
-        /// What a run with `--force` built and did not exchange waits for the next one, as long as the schema wants it.
+        /// A replacement built with `--force` but not exchanged waits for the next run, as long as the schema wants it.
         @Test func finishedReplacementsWaitForTheNextRun() async throws {
             let schema = try MigrationOf.schema(Self.seat)
             let tables = Self.seats("UNIQUE (row, guest)")
@@ -114,7 +114,7 @@ extension Language {
                     plain.refused[0].message.hasSuffix(
                         "; its replacement is built and waits for migrate --force --concurrently"))
                 #expect(plain.refused[0].isBuilt)
-                // Of another definition than the schema wants by now.
+                // Now the schema wants another definition.
                 let other = try await MigrationOf.plan(
                     try MigrationOf.schema(
                         "type Seat @table { row: Int! @index(name: \"seat_row_uidx\") guest: String }"),

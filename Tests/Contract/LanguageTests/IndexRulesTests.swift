@@ -5,8 +5,8 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// What an index guarantees in addition to its speed, and which parts of the schema only its definition
-    /// shows, on a real Postgres.
+    /// Guarantees of an index besides its speed, and parts of the schema that only an index definition shows, on a real
+    /// Postgres.
     @Suite struct IndexRules {
         private static let post =
             "CREATE TABLE post (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), slug text, author text);"
@@ -61,7 +61,7 @@ extension Language {
             }
         }
 
-        /// What takes the lock that readers wait for comes when all is built.
+        /// Statements whose lock blocks readers run after all indexes are built.
         @Test func readersContinueWhileIndexesAreRebuilt() async throws {
             let schema = try MigrationOf.schema(
                 #"""
@@ -298,7 +298,7 @@ extension Language {
             }
         }
 
-        /// What the index of the key only carries along is no part of the key.
+        /// A column that the key's index only includes is no part of the key.
         @Test func keysMayIncludeColumns() async throws {
             let schema = try MigrationOf.schema("type Post @table { slug: String author: String }")
             let tables =

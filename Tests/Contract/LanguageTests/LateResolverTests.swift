@@ -10,7 +10,7 @@ import Testing
 extension Language {
     /// A batch of live queries that waits for a custom resolver.
     @Suite struct LateResolvers {
-        /// Is late for some names and answers all others.
+        /// A resolver that times out for some names and answers all others.
         private final class Resolver: ResolverTransport {
             let asked = Mutex(0)
             let isLate: @Sendable (String) -> Bool

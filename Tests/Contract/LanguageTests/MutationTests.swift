@@ -796,7 +796,7 @@ extension Language {
             #expect(error.code == .permissionDenied && error.message == "over")
         }
 
-        /// What a check reads decides what is seen, so it is part of the live query.
+        /// Claims that a check reads decide what is seen, so they are part of the live query.
         @Test func claimsOfChecksAreInTheKey() throws {
             let query = try LanguageSchema.operation(
                 #"query Q { users @check(expr: "auth.token.level > 3 || request.auth.uid == 'x'") { id } }"#)

@@ -104,7 +104,7 @@ import Testing
         let ports = Addresses.freeLoopbackPorts(50)
         #expect(ports.count == 50)
         #expect(Set(ports).count == 50)
-        // What the kernel gives to outgoing connections is not for servers that go and come back.
+        // Ports that the kernel gives to outgoing connections are not for servers that go and come back.
         let first = Addresses.firstEphemeralPort
         if first >= 2 * Addresses.portMin { #expect(ports.allSatisfy { $0 < first }) }
     }

@@ -35,7 +35,7 @@ struct LocalPostgresTests {
         await second.stop()
         await #expect(throws: LocalServerError.self) { try await second.restart() }
 
-        // What a killed run left, with a process id that belongs to another process by now.
+        // The file that a killed run left, with a process id that belongs to another process by now.
         try Files.write(folder.path + "/pg/cluster/postmaster.pid", "\(getpid())\n/nowhere\n", mode: 0o600)
         let third = try await LocalPostgres.start(dataDirectory: folder.path + "/pg", options: .forTests)
         #expect(try sql(third.connectionString, "SELECT answer FROM kept") == ["42"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalServers
 
-/// What becomes of the servers when the process that started them is killed: the body runs in such a process.
+/// Servers end with the process that started them, even if it is killed: the body runs in such a process.
 @Suite(.serialized)
 struct ParentDeathTests {
     @Test func killedParentTakesItsServersAlong() async throws {

@@ -132,7 +132,7 @@ struct StartFailureTests {
         ]
     }
 
-    /// What is open now; after a node of its own, which makes what a process makes only once.
+    /// The open descriptors after a node has run and stopped once, because a process opens some only once.
     private func baseline(_ servers: Servers, _ pool: PostgresPool) async throws -> [String: Int] {
         try await startAndStop(servers, pool)
         return Self.descriptors()

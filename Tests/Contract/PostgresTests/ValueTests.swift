@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// What needs no server.
+/// Values without a server.
 @Suite struct ValueTests {
     @Test func arrayLiteralQuotesEverything() {
         #expect(PostgresArray.literal([]) == "{}")

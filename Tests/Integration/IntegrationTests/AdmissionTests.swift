@@ -170,7 +170,7 @@ struct AdmissionTests {
     }
 }
 
-/// What many followers of one lot saw.
+/// The observations of many followers of one lot.
 private final class Crowd: Sendable {
     private struct State {
         /// The last number seen by each.

@@ -7,7 +7,7 @@ import Testing
 /// The code of docs/clients/browser.md, as it stands there, in a page of another origin.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct BrowserDocsTests {
-    /// What stands in its ```js blocks.
+    /// The text of its ```js blocks.
     private func code() throws -> String {
         let text = try String(contentsOfFile: Repository.path("docs/clients/browser.md"), encoding: .utf8)
         let blocks = text.components(separatedBy: "```js\n").dropFirst().compactMap {

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What browsers have of their own, without any library, against `freshet dev`: `EventSource` on `/graphql`.
+/// `EventSource` on `/graphql` of `freshet dev`, as browsers have it without any library.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct BrowserStreamTests {
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))

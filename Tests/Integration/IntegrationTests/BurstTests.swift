@@ -2,7 +2,7 @@ import FreshetClient
 import JSON
 import Testing
 
-/// What one client may start at once: everything has an answer, though few operations of a session run at a time.
+/// Many operations that one client starts at once: each has an answer, though few of a session run at a time.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct BurstTests {
     private static let secret = "0123456789abcdef0123456789abcdef"

@@ -130,7 +130,7 @@ struct ClusterTests {
             let late = try await Subscriber.connect(node.address)
             late.subscribe("ListLots", ["category": "Books"])
             _ = try await late.data()
-            // Who does not want to wait asks twice.
+            // A second signal ends the wait.
             #expect(await node.process.terminate() == 130)
         }
     }

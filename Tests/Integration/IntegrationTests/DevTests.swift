@@ -132,7 +132,7 @@ struct DevTests {
                     #expect(!answer.headers.contains(name: "access-control-allow-origin"), "\(origin)")
                 }
             }
-            // What every client may call stays open to pages.
+            // Paths that every client may call stay open to pages.
             let page = try await HTTPCall.send(
                 .GET, address, path: "/v1/connectors/auctions/queries/ClosingSoon",
                 headers: ["origin": "https://app.example"])

@@ -194,7 +194,7 @@ struct EmbeddingTests {
                 #expect(answer.status == status, "\(text): \(answer)")
                 #expect(error?["extensions"]?["code"]?.stringValue == code, "\(text): \(answer)")
                 #expect(error?["message"]?.stringValue == message, "\(text): \(answer)")
-                // Nothing of the mutation happens.
+                // No part of the mutation happens.
                 let added = try await running.add("Gone", text)
                 #expect(added.body["errors"]?[0]?["message"]?.stringValue == message, "\(text): \(added)")
             }
@@ -214,7 +214,7 @@ struct EmbeddingTests {
                 ])
             #expect(try await running.near("snow and a stove").status == 200)
 
-            // What is left out is not asked for.
+            // A field that is left out needs no embedding.
             let before = try await running.server.asked()
             let without = try await API.get(running.address, "Perhaps", ["text": "broken", "near": false])
             #expect(try JSONParser.parse(without.body)["data"] == ["places": [["name": "Beach"]]])

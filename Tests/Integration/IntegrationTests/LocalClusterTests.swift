@@ -155,7 +155,7 @@ struct LocalClusterTests {
             #expect(await busy.waitForExit() == 1)
             #expect(
                 busy.output.contains("error: port \(listener.port) on 127.0.0.1 is in use; stop the other program"))
-            // What cannot start ends the whole, with its own words. The address is for documentation only (RFC 5737).
+            // A node that cannot start ends the whole, with its own words. The address is for documentation (RFC 5737).
             let refused = try start(folder, further: ["http.host=192.0.2.1"])
             #expect(await refused.waitForExit() == 1)
             #expect(refused.output.contains("error: haproxy was not ready"))

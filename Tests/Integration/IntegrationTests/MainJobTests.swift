@@ -53,7 +53,7 @@ struct MainJobTests {
         let same = try await API.get(address, "GetLot", key, headers: ["if-none-match": tag])
         #expect(same.status == 304)
         #expect(same.body.isEmpty)
-        // Nothing happens within the wait.
+        // No event happens within the wait.
         let waited = try await API.get(
             address, "GetLot", key, headers: ["if-none-match": tag, "prefer": "wait=1"])
         #expect(waited.status == 304)

@@ -39,7 +39,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// What a concurrent migration needs a lock for waits for it in small steps: other writers continue meanwhile.
+    /// A concurrent migration waits for its locks in small steps: other writers continue meanwhile.
     @Test func concurrentMigrationsGiveWayToWriters() async throws {
         try await withDatabase { project, url, pool in
             try await pool.script(
@@ -50,7 +50,7 @@ struct MigrateTests: SampleProjectTests {
             try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
             let insert: Statement = "INSERT INTO visit VALUES (gen_random_uuid(), 'a')"
             try await pool.withSession { writer in
-                // Of the whole table only: an index of the partition by itself is not in its way.
+                // Only an index of the whole table conflicts with it; an index of the partition by itself does not.
                 try await writer.begin()
                 try await writer.execute("LOCK TABLE ONLY visit IN ROW EXCLUSIVE MODE")
                 let arguments = ["migrate", project, "--concurrently", "--set", "postgres.url=\(url)"]
@@ -85,7 +85,7 @@ struct MigrateTests: SampleProjectTests {
         }
     }
 
-    /// What a plain run leaves alone it tells; what it takes to mend a row is said where one is in the way.
+    /// A plain run names the constraint that it leaves alone; a concurrent one says how to mend rows in the way.
     @Test func rowsInTheWayOfAForeignKeyAreForTheOperator() async throws {
         try await withDatabase { project, url, pool in
             let arguments = ["migrate", project, "--set", "postgres.url=\(url)"]

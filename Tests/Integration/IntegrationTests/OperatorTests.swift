@@ -5,7 +5,7 @@ import LocalServers
 import NIOHTTP1
 import Testing
 
-/// What operators can do to a running cluster, and what they see of it.
+/// Operators' actions on a running cluster, and their view of it.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct OperatorTests {
     @Test func shardsAreMovedNodesDrainedAndSessionsEnded() async throws {
@@ -82,7 +82,8 @@ struct OperatorTests {
             #expect(nobody.contains("no live node \"nobody\"") && nobody.contains(other.node))
 
             try await refusals(admin)
-            // Each with its line.
+            // Each with its line, of which this is the last.
+            _ = try await one.process.line(containing: "POST /admin/elsewhere")
             let audit = one.process.output.split(separator: "\n").filter { $0.contains("admin action") }
             #expect(audit.contains { $0.contains("move shard \(live) to \(other.node)") && $0.contains("the test") })
             #expect(audit.contains { $0.contains("drain nobody") && $0.contains("no live node") })

@@ -123,7 +123,7 @@ extension PostgresFailoverTests {
                 let operators = try PostgresOperator(standby)
                 try operators.until(
                     "SELECT count(*) FROM lot WHERE id = '\(id)' AND description = 'replicated'", is: "1")
-                // Nothing more comes to the standby.
+                // The standby receives no more.
                 try operators.run("ALTER SYSTEM SET primary_conninfo = ''")
                 try operators.run("SELECT pg_reload_conf()")
                 try operators.until("SELECT count(*) FROM pg_stat_wal_receiver", is: "0")

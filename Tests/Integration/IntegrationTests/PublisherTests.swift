@@ -172,8 +172,8 @@ struct PublisherTests {
         }
     }
 
-    /// What the former server acknowledged last may be lost though its rows are gone: every shard gets a marker,
-    /// once for each change, and also when the first attempt fails.
+    /// Events that the former server acknowledged last may be lost though their rows are gone: every shard gets a
+    /// marker, once for each change, and also when the first attempt fails.
     @Test func everyShardGetsAMarkerForAnotherServer() async throws {
         try await with { parts in
             func doubts() async throws -> [Int] {

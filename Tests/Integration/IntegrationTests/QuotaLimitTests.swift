@@ -6,7 +6,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// What one user and one address may have, over real sockets.
+/// Limits of one user and one address, over real sockets.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct QuotaLimitTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
@@ -51,7 +51,7 @@ struct QuotaLimitTests {
             let bob = try await connect(node.address, "bob")
             bob.subscribe("ClosingSoon", ["limit": 5])
             _ = try await bob.data()
-            // What ends makes room.
+            // A subscription that ends makes room.
             ann[0].send(["id": "more", "type": "complete"])
             ann[0].subscribe("ClosingSoon", ["limit": 4], id: "fits")
             _ = try await ann[0].data(id: "fits")
@@ -137,9 +137,9 @@ struct QuotaLimitTests {
                 roles: "api,worker,gateway,admin",
                 settings: [
                     "auth.mode=hs256", "auth.hs256Secret=\(Self.secret)", "\(setting)=2", "http.uncountedAddresses=",
-                    // What finds no room is refused at once.
+                    // A request that finds no room is refused at once.
                     "gateway.executesWaitingMax=0",
-                    // Nothing but the end of the lock ends a mutation, however slow the machine is.
+                    // Only the end of the lock ends a mutation, however slow the machine is.
                     "postgres.statementTimeoutMs=120000",
                 ])
             let lots = try JSONParser.parse(try await API.get(node.address, "ClosingSoon", [:]).body)
@@ -228,7 +228,7 @@ struct QuotaLimitTests {
         return locker
     }
 
-    /// Waits until so many mutations wait for the lock.
+    /// Waits until this many mutations wait for the lock.
     private func waitForLock(_ cluster: Cluster, mutations: Int) async throws {
         let query = "SELECT 'waiting ' || count(*) FROM pg_locks WHERE NOT granted"
         #expect(

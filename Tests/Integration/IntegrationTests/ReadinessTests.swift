@@ -5,7 +5,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// What load balancers get when Postgres or Redis stays away, and what happens to connected clients.
+/// Answers to load balancers while Postgres or Redis stays away, and the state of connected clients.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ReadinessTests {
     private func ready(_ address: ServerAddress) async throws -> (status: Int, reason: String?) {

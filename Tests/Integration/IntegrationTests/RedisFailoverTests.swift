@@ -108,7 +108,7 @@ struct RedisFailoverTests {
                 await redis.servers[0].crash()
                 try await scene.update("without a master")
                 try await scene.shown("without a master")
-                // Not whatever one sentinel names: a second failover may be under way.
+                // All sentinels must agree, not only one: a second failover may be under way.
                 var agreed: LocalRedis?
                 try await until("a master after the first", state: redis.report) {
                     agreed = await redis.master()

@@ -132,7 +132,7 @@ struct RolloutTroubleTests {
             #expect(deployed.code == 0, "\(deployed.output)")
             #expect(deployed.output.contains("deployed; 1 node serves it"), "\(deployed.output)")
 
-            // What is deployed does not stand in Redis.
+            // Deployments are not stored in Redis.
             await cluster.servers.redis.crash()
             try await cluster.servers.redis.restart()
             let other = try await cluster.start(roles: "api", settings: Self.quick + slow)

@@ -55,7 +55,7 @@ struct SQLConnectTests {
         }
     }
 
-    /// What a page of another origin needs: the preflight for all headers of the web SDK, and the socket.
+    /// A page of another origin needs two things: the preflight for all headers of the web SDK, and the socket.
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
     func aBrowserOnAnotherOrigin() async throws {
         try await Cluster.with { cluster in

@@ -4,7 +4,7 @@ import Testing
 /// Clients that stop reading, of every protocol, over real sockets beside one that reads on.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct SlowClientTests {
-    /// What is encoded for a protocol is shared by all its sessions; only ids differ.
+    /// All sessions of a protocol share one encoding; only ids differ.
     @Test func aResultIsEncodedOnceForEachProtocol() async throws {
         try await Cluster.with { cluster in
             let node = try await cluster.start(roles: "api,worker,gateway,admin")

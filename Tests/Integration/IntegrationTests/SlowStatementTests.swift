@@ -199,10 +199,10 @@ private struct Neighbour {
         return Neighbour(address: address, lot: lot, subscriber: subscriber)
     }
 
-    /// Returns the longest of so many `rounds`.
+    /// Returns the longest of `count` rounds.
     func longestRound(of count: Int) async throws -> Duration { try await rounds(count).max() ?? .zero }
 
-    /// Reads the lot, changes it and awaits the delivery, so many times.
+    /// Reads the lot, changes it and awaits the delivery, `count` times.
     /// - Returns: the times that this took.
     func rounds(_ count: Int, _ label: String = "beside slow ones") async throws -> [Duration] {
         let clock = ContinuousClock()

@@ -112,7 +112,7 @@ struct SplitTests {
         #expect(answer.status == 200, "\(answer.body)")
     }
 
-    /// What a result says was written last.
+    /// The number that was written last, according to the result.
     static func number(_ data: JSONValue) -> Int? {
         let text = data["lot"]?["description"]?.stringValue ?? ""
         return text.hasPrefix("number ") ? Int(text.dropFirst(7)) : nil

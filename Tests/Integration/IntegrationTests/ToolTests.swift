@@ -54,13 +54,13 @@ struct ToolTests: SampleProjectTests {
                 #expect(refused.output.contains("loots"), "\(command): \(refused.output)")
             }
 
-            // While a file is no GraphQL, the served version stays.
+            // The served version stays while a file cannot be parsed as GraphQL.
             try append("\nquery Open @auth(level: PUBLIC) {", to: queries)
             _ = try await node.line(containing: "query Open is not closed")
             _ = try await node.line(containing: "not reloaded: the version before is still served")
             #expect(try await API.get(address, "AddedToo", ["id": .string(id)]).status == 200)
 
-            // The session from before all that still gets what changes.
+            // The session that began before the reloads still gets changes.
             let answer = try await API.mutate(
                 address, "EditLot", ["id": .string(id), "category": "Toys", "description": "after the reload"])
             #expect(answer.status == 200)
@@ -242,7 +242,7 @@ struct ToolTests: SampleProjectTests {
                 #expect(try await migrate(["--concurrently"]).contains("add foreign key"))
                 #expect(try await migrate().contains("nothing to do"))
 
-                // Rows that are there are checked by themselves.
+                // Existing rows are checked in a step of their own.
                 let key = try await psql(
                     "SELECT conname FROM pg_constraint WHERE conrelid = 'note'::regclass AND contype = 'f'")
                 _ = try await psql("ALTER TABLE note DROP CONSTRAINT \(key)")
@@ -257,7 +257,7 @@ struct ToolTests: SampleProjectTests {
                 let both = try await [first, second]
                 #expect(both.filter { $0.contains("nothing to do") }.count == 1, "\(both)")
 
-                // What a concurrent build left unfinished is removed and built again.
+                // An index that a concurrent build left unfinished is removed and built again.
                 let index = try await psql(
                     "SELECT indexname FROM pg_indexes WHERE tablename = 'memo' AND indexname LIKE '%text%'")
                 _ = try await psql("DROP INDEX \(index)")
@@ -269,7 +269,7 @@ struct ToolTests: SampleProjectTests {
                 #expect(
                     try await psql("SELECT indisvalid FROM pg_index WHERE indexrelid = '\(index)'::regclass") == "t")
 
-                // What would lose data is refused, and done when it is asked for; what may be lost is said first.
+                // A step that would lose data is refused, and made with `--force`; a dry run lists the losses first.
                 _ = try await psql("ALTER TABLE memo ALTER COLUMN text TYPE integer USING 7, ADD COLUMN old text")
                 _ = try await psql("CREATE TABLE public.leftover (n int)")
                 _ = try await psql("INSERT INTO public.leftover VALUES (1), (2), (3)")
@@ -287,7 +287,7 @@ struct ToolTests: SampleProjectTests {
                 #expect(try await psql("SELECT count(*), min(text) FROM memo") == "\(before)|7")
                 #expect(try await psql("SELECT to_regclass('public.leftover') IS NULL") == "t")
                 #expect(try await migrate().contains("nothing to do"))
-                // What fails half-way leaves everything as it was.
+                // A run that fails half-way changes nothing.
                 _ = try await psql("ALTER TABLE memo ADD COLUMN more text")
                 try append("\ntype Need @table { a: String }", to: schema)
                 _ = try await psql(

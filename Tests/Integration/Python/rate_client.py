@@ -50,8 +50,8 @@ async def main(host):
     # A refused client comes back when it was asked to.
     await asyncio.sleep(refused[0][1] + 0.2)
     await crowd.acknowledged()
-    # Three connections send 100 pings each. The address has 100 at once, and 100 of the rest are answered before the last
-    # ones begin, which takes two seconds; another address does not wait for that.
+    # Three connections send 100 pings each. The address has 100 at once, and 100 of the rest are answered before the
+    # last ones begin, which takes two seconds; another address does not wait for that.
     start = time.monotonic()
     for _ in range(3):
         socket = await flood.open()

@@ -67,7 +67,7 @@ import Testing
         .silenceUnreported: (1, ["silence"]),
         .swappedOutcomes: (1, ["isolation"]),
     ]
-    /// Where the remembered seed does not notice it any more, so many from the first may be tried.
+    /// Seeds to try, from the first, when the remembered one does not show the mistake any more.
     private static let noticedWithin: UInt64 = 100
 
     @Test(arguments: Sabotage.allCases)
@@ -95,6 +95,7 @@ import Testing
         (2061, "Redis was flushed, the former owner requested the lease again, paused and got it after another loss"),
         (66, "a lease was requested under an epoch drawn before Redis lost its data, and granted after"),
         (5085, "a worker that ran nothing until the faults were over was suspended at its first run, by the simulator"),
+        (2539, "a client closed a connection of a gateway's former process, and the simulator closed a new one"),
     ]
 
     @Test(arguments: formerFailures)

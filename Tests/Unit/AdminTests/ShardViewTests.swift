@@ -4,7 +4,7 @@ import Testing
 
 @testable import Admin
 
-/// What operators read about one shard.
+/// The operators' view of one shard.
 @Suite struct ShardViewTests {
     private let a = NodeID("a")
     private let b = NodeID("b")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// What a command thread groups, sends again, gives up, and when it connects.
+/// A command thread's decisions: what to group, send again or give up, and when to connect.
 @Suite("Batch plan")
 struct BatchPlanTests {
     private typealias Closing = CommandInbox.Closing

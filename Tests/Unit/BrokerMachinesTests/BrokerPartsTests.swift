@@ -103,7 +103,7 @@ struct GapCheckTests {
         gap = GapCheck(cursor: id(5))
         #expect(gap.check(info(1...4, last: 4, added: 4), cursorExists: false) == .regressed(lastID: id(4)))
         #expect(gap.check(info(1...4, last: 4, added: 4), cursorExists: false) == nil)
-        // Nothing was ever removed, so the cursor cannot have been an entry of this stream.
+        // No entry was ever removed, so the cursor cannot have been an entry of this stream.
         gap = GapCheck(cursor: id(5))
         #expect(gap.check(info(7...9, last: 9, added: 3), cursorExists: false) == .regressed(lastID: id(9)))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Broker
 
-/// What follows on each outcome of an attempt.
+/// The next step after each outcome of an attempt.
 @Suite("Cluster call")
 struct ClusterCallTests {
     private typealias Endpoint = RedisConfiguration.Endpoint

@@ -33,15 +33,15 @@ import Testing
     @Test func trustedAnswerReplacesTheSlotsAndClearsTheFailure() {
         var choice = SlotMapChoice()
         _ = choice.failed(endpoint("a"), .init(reason: "refused", isFinal: true))
-        func heard(_ slots: RedisValue) -> SlotMapChoice.News {
+        func news(_ slots: RedisValue) -> SlotMapChoice.News {
             choice.heard(info: fine, slots: slots, from: endpoint("a"))
         }
-        #expect(heard(slots("a", "b")) == .changed(isFailover: false))
+        #expect(news(slots("a", "b")) == .changed(isFailover: false))
         #expect(choice.slots.primaries == [endpoint("a"), endpoint("b")])
         #expect(choice.failure.reason.isEmpty && !choice.failure.isFinal)
-        #expect(heard(slots("a", "b")) == .unchanged)
-        #expect(heard(slots("a", "b", "c")) == .changed(isFailover: false))
-        #expect(heard(slots("a", "c")) == .changed(isFailover: true))
+        #expect(news(slots("a", "b")) == .unchanged)
+        #expect(news(slots("a", "b", "c")) == .changed(isFailover: false))
+        #expect(news(slots("a", "c")) == .changed(isFailover: true))
     }
 
     @Test func nodeThatIsDownOrCutOffIsNotTrusted() {

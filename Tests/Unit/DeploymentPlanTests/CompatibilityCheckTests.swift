@@ -4,7 +4,7 @@ import LibrarySchema
 import SchemaModel
 import Testing
 
-/// What a new version may change under clients of the former one.
+/// Changes that a new version may make under clients of the former one.
 struct CompatibilityCheckTests {
     private static let old = """
         query List($genre: Genre, $limit: Int! = 10) @auth(level: USER)

@@ -2,7 +2,7 @@ import DeploymentPlan
 import LiveModel
 import Testing
 
-/// What a node reads, compiles and serves, answer by answer. A compiled version is its name here.
+/// A node's reading, compiling and serving of deployments, answer by answer. A compiled version is its name here.
 @Suite struct DeploymentFollowerTests {
     private typealias Follower = DeploymentFollower<String>
     private static let keepMs: Int64 = 1_000

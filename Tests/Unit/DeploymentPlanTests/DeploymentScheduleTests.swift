@@ -92,7 +92,7 @@ struct DeploymentScheduleTests {
     }
 }
 
-/// Where a rollout stands, by what nodes tell.
+/// The progress of a rollout, as nodes report it.
 struct RolloutProgressTests {
     private func node(_ name: String, project: String, deployment: Int64, problem: String = "") -> NodeRecordPayload {
         NodeRecordPayload(
@@ -127,7 +127,7 @@ struct RolloutProgressTests {
         #expect(roster.nodes.map(\.deployment) == [1, 2])
         roster.looked([node("b", project: "", deployment: 2)], nowMs: 5_400)
         #expect(roster.nodes.map(\.id.name) == ["b"])
-        // Nothing is known while the list cannot be read, and little when it is read again.
+        // An unreadable list says nothing, and the first one after it little.
         roster.looked(nil, nowMs: 60_000)
         #expect(!roster.isSettled(nowMs: 60_000))
         roster.looked([], nowMs: 70_000)

@@ -38,7 +38,8 @@ import TestSupport
     }
 
     /// The waiters that are answered, each with a vector or an error for the texts.
-    private func told(_ actions: [EmbeddingBatcher<String>.Action], _ texts: String..., model: String = "m") -> [String]
+    private func answers(_ actions: [EmbeddingBatcher<String>.Action], _ texts: String..., model: String = "m")
+        -> [String]
     {
         actions.compactMap { action in
             guard case .finish(let waiter, let embeddings) = action else { return nil }
@@ -60,8 +61,8 @@ import TestSupport
         #expect(sent(batcher.submit([Self.text("a")], for: "bob", nowMs: 0)) == [])
         let request = try #require(requests(first).first)
         let answered = batcher.responded(request.id, Self.good(request), nowMs: 1)
-        #expect(told(answered, "a") == ["bob [1.0]", "ann [1.0]"])
-        #expect(told(batcher.submit([Self.text("bb")], for: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
+        #expect(answers(answered, "a") == ["bob [1.0]", "ann [1.0]"])
+        #expect(answers(batcher.submit([Self.text("bb")], for: "carl", nowMs: 3), "bb") == ["carl [2.0]"])
         // An answer to an unknown request changes nothing.
         #expect(batcher.responded(request.id, Self.good(request), nowMs: 4).isEmpty)
     }
@@ -84,7 +85,7 @@ import TestSupport
         while let request = requests(actions).first {
             order.append(request.texts.map(\.text))
             actions = batcher.responded(request.id, Self.good(request), nowMs: 1)
-            finished += told(actions)
+            finished += answers(actions)
         }
         #expect(order == [["b", "c", "d"], ["x", "y"], ["e"]])
         #expect(finished == ["2", "3"])
@@ -104,7 +105,7 @@ import TestSupport
             actions = batcher.responded(
                 request.id, names.contains("bad") ? .refused(refusal) : Self.good(request), nowMs: 0)
             for name in ["a", "b", "bad", "c", "d"] {
-                for line in told(actions, name) where line.hasPrefix("\(name) ") { finished[name] = line }
+                for line in answers(actions, name) where line.hasPrefix("\(name) ") { finished[name] = line }
             }
         }
         #expect(order == [["a", "b", "bad", "c", "d"], ["a", "b", "bad"], ["a", "b"], ["bad"], ["c", "d"]])
@@ -117,7 +118,7 @@ import TestSupport
         let request = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         _ = batcher.submit([Self.text("a")], for: "bob", nowMs: 0)
         #expect(
-            told(batcher.responded(request.id, .failed(Self.failure), nowMs: 0), "a")
+            answers(batcher.responded(request.id, .failed(Self.failure), nowMs: 0), "a")
                 == ["ann UNAVAILABLE: gone", "bob UNAVAILABLE: gone"])
         #expect(sent(batcher.submit([Self.text("a")], for: "ann", nowMs: 1)) == [["a"]])
     }
@@ -130,18 +131,18 @@ import TestSupport
             $0.timeoutMs = 100
         }
         #expect(
-            told(batcher.submit([Self.text("long")], for: "ann", nowMs: 0), "long")
+            answers(batcher.submit([Self.text("long")], for: "ann", nowMs: 0), "long")
                 == [#"ann PAYLOAD_TOO_LARGE: a text for "m" can have at most 3 bytes"#])
         let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         #expect(batcher.submit([Self.text("b")], for: "bob", nowMs: 0).isEmpty)
-        #expect(told(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(Self.full)"])
+        #expect(answers(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(Self.full)"])
         // A text that is awaited already takes no further place.
         #expect(batcher.submit([Self.text("b")], for: "dora", nowMs: 50).isEmpty)
         let late = batcher.responded(first.id, Self.good(first), nowMs: 101)
         #expect(sent(late) == [])
         let message = #"TIMEOUT: the embedding server for "m" did not reach this text in 100 ms"#
         #expect(
-            told(late, "b") == [
+            answers(late, "b") == [
                 "ann INTERNAL: no embedding was requested from \"m\"", "bob \(message)", "dora \(message)",
             ])
     }
@@ -153,12 +154,12 @@ import TestSupport
         // Seven texts and room for three, but four can go at once.
         let texts = (0..<7).map { Self.text("\($0)") }
         let actions = batcher.submit(texts, for: "ann", nowMs: 0)
-        #expect(sent(actions) == [["0", "1"], ["2", "3"]] && told(actions).isEmpty)
-        #expect(told(batcher.submit([Self.text("x")], for: "bob", nowMs: 0), "x") == ["bob \(Self.full)"])
+        #expect(sent(actions) == [["0", "1"], ["2", "3"]] && answers(actions).isEmpty)
+        #expect(answers(batcher.submit([Self.text("x")], for: "bob", nowMs: 0), "x") == ["bob \(Self.full)"])
         var (open, finished) = (requests(actions), [String]())
         while let request = open.popLast() {
             let next = batcher.responded(request.id, Self.good(request), nowMs: 1)
-            finished += told(next, "0", "6")
+            finished += answers(next, "0", "6")
             open += requests(next)
         }
         #expect(finished == ["ann [1.0] [1.0]"])
@@ -169,7 +170,7 @@ import TestSupport
         let long = { (name: String) in Self.text(name + String(repeating: "x", count: 1_000)) }
         _ = batcher.submit([Self.text("a")], for: "0", nowMs: 0)
         #expect(batcher.submit([long("a"), long("b")], for: "1", nowMs: 0).isEmpty)
-        #expect(told(batcher.submit([long("c")], for: "2", nowMs: 0)) == ["2"])
+        #expect(answers(batcher.submit([long("c")], for: "2", nowMs: 0)) == ["2"])
         #expect(batcher.submit([Self.text("short")], for: "3", nowMs: 0).isEmpty)
     }
 
@@ -180,11 +181,11 @@ import TestSupport
         let hung = requests(batcher.submit([Self.text("a")], for: "1", nowMs: 0))[0]
         #expect(batcher.submit([Self.text("a")], for: "2", nowMs: 0).isEmpty)
         let message = "LIMIT_EXCEEDED: too many requests on this node are waiting for embeddings"
-        #expect(told(batcher.submit([Self.text("a")], for: "3", nowMs: 0), "a") == ["3 \(message)"])
-        #expect(told(batcher.submit([Self.text("b")], for: "4", nowMs: 0), "b") == ["4 \(message)"])
+        #expect(answers(batcher.submit([Self.text("a")], for: "3", nowMs: 0), "a") == ["3 \(message)"])
+        #expect(answers(batcher.submit([Self.text("b")], for: "4", nowMs: 0), "b") == ["4 \(message)"])
         // A cached text causes no wait.
-        #expect(told(batcher.submit([Self.text("known")], for: "5", nowMs: 0), "known") == ["5 [5.0]"])
-        #expect(told(batcher.responded(hung.id, Self.good(hung), nowMs: 1)) == ["1", "2"])
+        #expect(answers(batcher.submit([Self.text("known")], for: "5", nowMs: 0), "known") == ["5 [5.0]"])
+        #expect(answers(batcher.responded(hung.id, Self.good(hung), nowMs: 1)) == ["1", "2"])
         #expect(sent(batcher.submit([Self.text("b")], for: "6", nowMs: 1)) == [["b"]])
     }
 
@@ -197,15 +198,15 @@ import TestSupport
         _ = batcher.submit([Self.text("a")], for: "ann", nowMs: 10)
         _ = batcher.submit([Self.text("b")], for: "bob", nowMs: 30)
         let both = requests(batcher.responded(block.id, Self.good(block), nowMs: 40))[0]
-        // What the oldest has left.
+        // The request has the time that its oldest text has left.
         #expect(both.texts.count == 2 && both.timeoutMs == 70)
         let refused = requests(batcher.responded(both.id, .refused(Self.failure), nowMs: 60))[0]
         #expect(refused.texts == [Self.text("a")] && refused.timeoutMs == 50)
         let late = batcher.responded(refused.id, .late, nowMs: 110)
-        #expect(told(late, "a") == ["ann \(Self.late)"])
+        #expect(answers(late, "a") == ["ann \(Self.late)"])
         #expect(requests(late).map(\.timeoutMs) == [20])
         let end = batcher.responded(requests(late)[0].id, .late, nowMs: 130)
-        #expect(told(end, "b") == ["bob \(Self.late)"])
+        #expect(answers(end, "b") == ["bob \(Self.late)"])
         #expect(requests(end).isEmpty)
     }
 
@@ -217,11 +218,11 @@ import TestSupport
         }
         let all = requests(batcher.responded(block.id, Self.good(block), nowMs: 50))[0]
         let late = batcher.responded(all.id, .late, nowMs: 110)
-        #expect(told(late, "a") == ["a \(Self.late)"])
+        #expect(answers(late, "a") == ["a \(Self.late)"])
         #expect(sent(late) == [["b", "c"]])
         let next = batcher.responded(requests(late)[0].id, .refused(Self.failure), nowMs: 125)
         #expect(sent(next) == [["c"]], "b's time is up")
-        #expect(told(next, "b") == ["b \(Self.late)"])
+        #expect(answers(next, "b") == ["b \(Self.late)"])
     }
 
     @Test func aSlowServerIsGivenFewerTextsUntilItAnswers() throws {
@@ -247,7 +248,7 @@ import TestSupport
         #expect(sizes.dropFirst(2).allSatisfy { $0 <= 4 }, "\(sizes)")
         let (before, known) = (batcher.counts, try #require(last))
         #expect(
-            told(batcher.submit([known], for: "w", nowMs: nowMs), known.text) == ["w [3.0]"],
+            answers(batcher.submit([known], for: "w", nowMs: nowMs), known.text) == ["w [3.0]"],
             "kept: the next need not ask")
         #expect(batcher.counts == (before.known + 1, before.unknown))
     }
@@ -261,10 +262,10 @@ import TestSupport
         let four = requests(batcher.responded(block.id, Self.good(block), nowMs: 60))[0]
         #expect(four.timeoutMs == 41)
         let late = batcher.responded(four.id, .late, nowMs: 101)
-        #expect(told(late, "1").first == "1 \(Self.late)")
+        #expect(answers(late, "1").first == "1 \(Self.late)")
         // One and two milliseconds are no time to answer in.
         #expect(sent(late) == [["4"]])
-        #expect(told(late, "2", "3").count == 3)
+        #expect(answers(late, "2", "3").count == 3)
         _ = batcher.responded(requests(late)[0].id, .late, nowMs: 104)
         let texts = (5..<9).map { Self.text("\($0)") }
         #expect(requests(batcher.submit(texts, for: "w", nowMs: 110)).map(\.texts.count) == [4])
@@ -279,7 +280,7 @@ import TestSupport
         let both = requests(batcher.responded(block.id, Self.good(block), nowMs: 95))[0]
         #expect(both.texts.map(\.text) == ["a", "b"])
         let late = batcher.responded(both.id, .late, nowMs: 110)
-        #expect(told(late, "a") == ["ann \(Self.late)"])
+        #expect(answers(late, "a") == ["ann \(Self.late)"])
         #expect(sent(late) == [["o"]])
         #expect(sent(batcher.responded(requests(late)[0].id, Self.good(requests(late)[0]), nowMs: 111)) == [["b"]])
     }
@@ -305,7 +306,7 @@ import TestSupport
         #expect(!isKnown("a", length: 1_000) && !isKnown("b", length: 1_000))
         #expect(isKnown("a", length: 1_000) && isKnown("b", length: 1_000))
         #expect(!isKnown("c", length: 1_000) && !isKnown("a", length: 1_000), "a went for c")
-        // What is larger than all of it drives nothing out.
+        // A text larger than the whole cache evicts nothing.
         #expect(!isKnown("d", length: 3_000) && !isKnown("d", length: 3_000))
         #expect(isKnown("c", length: 1_000) && isKnown("a", length: 1_000))
     }
@@ -329,7 +330,7 @@ import TestSupport
     @Test func nothingIsKeptInACacheOfNone() throws {
         var batcher = batcher { $0.cacheEntriesMax = 0 }
         let request = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
-        #expect(told(batcher.responded(request.id, Self.good(request), nowMs: 0), "a") == ["ann [1.0]"])
+        #expect(answers(batcher.responded(request.id, Self.good(request), nowMs: 0), "a") == ["ann [1.0]"])
         #expect(sent(batcher.submit([Self.text("a")], for: "ann", nowMs: 0)) == [["a"]])
     }
 
@@ -338,9 +339,9 @@ import TestSupport
         let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         _ = batcher.submit([Self.text("b")], for: "bob", nowMs: 0)
         let message = "UNAVAILABLE: no embeddings are requested: the node is shutting down"
-        #expect(told(batcher.stop(), "b") == ["bob \(message)"])
-        #expect(told(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(message)"])
-        #expect(told(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
+        #expect(answers(batcher.stop(), "b") == ["bob \(message)"])
+        #expect(answers(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(message)"])
+        #expect(answers(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])
     }
 
     /// Any order of calls: every waiter is answered once for every text; bounds hold; no text is requested twice at

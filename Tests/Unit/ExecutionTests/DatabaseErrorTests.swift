@@ -4,7 +4,7 @@ import Testing
 
 @testable import Execution
 
-/// What clients see of a database error: its kind, never the server's words.
+/// Database errors as clients see them: the kind, never the server's text.
 @Suite struct DatabaseErrorTests {
     private static let secret = "Key (email)=(ann@example.com) already exists."
 

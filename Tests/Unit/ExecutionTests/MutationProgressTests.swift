@@ -6,7 +6,7 @@ import Testing
 @testable import Execution
 
 @Suite struct MutationProgressTests {
-    /// What came of a field.
+    /// The outcome of a field.
     enum Event: Sendable {
         case done(String)
         case redacted

@@ -6,8 +6,8 @@ import Testing
 
 @testable import GRPC
 
-/// What a client does wrong on one stream ends that stream, what it does wrong on the connection ends that. Source: RFC
-/// 9113 section 5.4.
+/// A client's mistake on one stream ends that stream, a mistake on the connection ends the connection. Source: RFC 9113
+/// section 5.4.
 @Suite struct GRPCErrorTests {
     /// A wrong frame for the stream, and the error code that the stream is reset with.
     enum Mistake: CaseIterable {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Not indexed (RFC 7541 section 6.2.2).
+    /// A literal header field that is not indexed (RFC 7541 section 6.2.2).
     static func field(_ name: String, _ value: String) -> [UInt8] {
         [0, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
     }

@@ -15,7 +15,7 @@ final class GRPCPair {
     let client = EmbeddedChannel(handler: NIOHTTP2Handler(mode: .client))
     let bodies: BytesBudget
     private let cutOffs = Count()
-    /// What came for each stream: header fields (`name=value …`), messages (`message TEXT`), `reset CODE`, `end`.
+    /// The frames of each stream: header fields (`name=value …`), messages (`message TEXT`), `reset CODE`, `end`.
     private(set) var seen: [HTTP2StreamID: [String]] = [:]
     private(set) var goAways: [HTTP2ErrorCode] = []
     private(set) var lastStreamIDs: [HTTP2StreamID] = []
@@ -59,7 +59,7 @@ final class GRPCPair {
         return (pair, id, calls.streams[0])
     }
 
-    /// What the server counted as cut off.
+    /// The number of calls and connections that the server counted as cut off.
     var cutOffCount: Int { cutOffs.value.load(ordering: .relaxed) }
 
     /// Time passes for the server.
@@ -106,7 +106,7 @@ final class GRPCPair {
         try carry()
     }
 
-    /// Nothing more is read of a stream, though of its connection.
+    /// Stops reading the stream, but not its connection.
     func giveUp(_ id: HTTP2StreamID) { givenUp.insert(id) }
 
     /// Gives back what came of a stream.

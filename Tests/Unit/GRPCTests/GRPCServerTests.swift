@@ -75,7 +75,7 @@ import Testing
             ])
         try pair.write(first, .data(.init(data: .byteBuffer(ByteBuffer(string: "end")), endStream: true)))
         #expect(pair.seen[first]?.contains("message seven bend") == true)
-        // What was answered, or given up, keeps nothing.
+        // Calls that were answered or given up hold no bytes.
         let third = try pair.call("/echo")
         try pair.send("seven b", of: 10, on: third)
         try pair.write(third, .rstStream(.cancel))

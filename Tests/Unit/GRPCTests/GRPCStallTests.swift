@@ -50,7 +50,7 @@ import Testing
         }
         #expect(call.pendingBytes == 0)
         #expect(pair.seen[id]?.last?.utf8.count == "message ".utf8.count + 400_000)
-        // What waits next has its own time.
+        // The next waiting message has its own time.
         try pair.pass(seconds: 29)
         call.send(prefix: [], shared: ByteBuffer(repeating: 0x61, count: 100_000))
         try pair.pass(seconds: 29)
@@ -76,7 +76,7 @@ import Testing
         #expect(calls.streams.allSatisfy { $0.events.last == "closed" })
     }
 
-    /// Nothing is heard of it, though it has nothing to read.
+    /// The client is silent although it has nothing to read.
     @Test func aConnectionWithoutASignOfLifeIsCutOff() throws {
         let calls = TestCalls()
         let pair = try GRPCPair(calls)

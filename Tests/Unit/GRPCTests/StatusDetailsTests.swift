@@ -3,7 +3,7 @@ import Testing
 @testable import GRPC
 
 @Suite struct StatusDetailsTests {
-    /// What protobuf's and Python's own encoders give.
+    /// The expected texts are those of protobuf's and Python's own encoders.
     @Test(
         arguments: [
             (16, "no", "CBASAm5v"), (5, "not", "CAUSA25vdA"), (3, "", "CAMSAA"), (5, "ü", "CAUSAsO8"),

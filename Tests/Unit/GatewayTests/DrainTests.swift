@@ -67,7 +67,7 @@ import Testing
             }
         }.get()
         #expect(await registry.drain(except: [new], overMs: 100) == 40)
-        // What was given to the event loop before this has run.
+        // This task runs after those that the event loop received before it.
         try await eventLoop.submit {}.get()
         #expect(told.withLock { $0 } == Dictionary(uniqueKeysWithValues: (UInt64(0)..<40).map { ($0, 1) }))
         #expect(await registry.drain(except: [old, new], overMs: 100) == 0)

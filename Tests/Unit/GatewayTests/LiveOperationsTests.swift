@@ -14,7 +14,7 @@ import Testing
 
 @testable import Gateway
 
-/// What a session does about the deliveries to the live queries that it follows, and what it counts for them.
+/// Deliveries to the live queries that a session follows: what it does about them, and what it counts.
 @Suite struct LiveOperationsTests {
     private final class Session: LiveSession {
         func deliver(_ delivery: SessionDelivery, id: String) {}

@@ -30,7 +30,7 @@ struct GraphQLConformanceTests {
         #expect(ReferenceTree().document(document) == expectation["ast"])
     }
 
-    /// What is wrong with the outcome of one vector, nil if nothing is.
+    /// The mistake in the outcome of one vector, nil if there is none.
     private static func failure(of vector: JSONValue) throws -> String? {
         let text = try #require(vector["source"]?.stringValue)
         let kind = try #require(vector["kind"]?.stringValue)

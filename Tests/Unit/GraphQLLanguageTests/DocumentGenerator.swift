@@ -190,7 +190,7 @@ struct DocumentGenerator {
         return list(0...6) { parts.randomElement(using: &$0.random)! }.joined()
     }
 
-    /// What some block string stands for.
+    /// The value of a random block string.
     mutating func blockText() -> String {
         let parts = ["a", "b", "\n", "\n", "  ", "\t", " ", "\"", "\"\"\"", "\\", "é", "#", "\r"]
         return BlockString.value(

@@ -106,7 +106,7 @@ import Testing
             let soon = try RawClient(port: port)
             soon.get("/echo")
             #expect(try soon.response().status == 200, "a token in 100 ms")
-            // Those that would wait for longer than a header may take are refused.
+            // Clients that would wait for longer than a header may take are refused.
             let clients = try (0..<20).map { _ in try RawClient(port: port) }
             for client in clients { client.get("/echo") }
             let answers = try clients.map { try $0.response().status }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What an application keeps with a connection for the client's next request (`ConnectionAttachment`).
+/// `ConnectionAttachment`: state that an application keeps with a connection for the client's next request.
 @Suite struct AttachmentTests {
     private static func text(_ tag: String?, query: String = "") -> String {
         "GET /kept?\(query) HTTP/1.1\r\nHost: x\r\n" + (tag.map { "If-None-Match: \"\($0)\"\r\n" } ?? "") + "\r\n"

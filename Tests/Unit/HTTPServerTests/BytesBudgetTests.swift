@@ -48,7 +48,7 @@ import Testing
         #expect(budget.change(&more, to: 10) && !budget.change(&more, to: BytesBudget.smallMax + 1) && more.count == 10)
         budget.release(&large[0])
         #expect(budget.change(&more, to: BytesBudget.smallMax + 1))
-        // What shrinks is small again.
+        // A holder that shrinks is small again.
         #expect(budget.change(&more, to: 10) && budget.change(&large[0], to: 1 << 20 - 10))
         for index in large.indices { budget.release(&large[index]) }
         for index in small.indices { budget.release(&small[index]) }

@@ -27,7 +27,7 @@ import Testing
             let result = try client.frame()
             #expect(result.first == 0xC1 && result.payload.count < 100)
             #expect(try ZlibReader.message(result.payload) == long)
-            // What is no result is never compressed.
+            // Only results are compressed.
             client.sendFrame(0x82, long)
             #expect(try client.frame() == RawFrame(first: 0x82, payload: long))
             for (word, prefix) in [("shared", "own "), ("frame", "f"), ("shared", "own ")] {
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// What a client may have decompressed counts against its rate.
+    /// Decompressed bytes count against the client's rate.
     @Test func manyGrowingMessagesAreTooMany() async throws {
         try await withServer({
             Self.on(&$0)
@@ -197,7 +197,7 @@ import Testing
             client.get("/result?bytes=1023", headers: Self.gzip)
             let short = try client.response()
             #expect(!short.head.contains("Content-Encoding") && short.has("ETag: \"1\""))
-            // What is no result is never compressed, nor does it vary.
+            // Only results are compressed, and only they vary.
             client.get("/big?bytes=5000", headers: Self.gzip)
             let other = try client.response()
             #expect(other.body.count == 5_000 && !other.head.contains("Vary"))

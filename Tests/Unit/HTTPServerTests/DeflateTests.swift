@@ -7,7 +7,7 @@ import Testing
 
 /// Segments, stored blocks and gzip files, read by zlib.
 @Suite struct DeflateTests {
-    /// JSON-like text of about so many bytes.
+    /// JSON-like text of about this many bytes.
     static func text(_ count: Int, _ random: inout SeededRandom) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {

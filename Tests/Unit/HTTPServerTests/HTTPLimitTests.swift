@@ -2,7 +2,7 @@ import HTTPServer
 import NIOCore
 import Testing
 
-/// What is answered to peers that do it wrong, and that others do not notice.
+/// Answers to peers that exceed limits or violate HTTP; other clients do not notice.
 @Suite(.serialized) struct HTTPLimitTests {
     static let malformedRequests: [(String, Int)] = [
         ("NONSENSE\r\n\r\n", 400),
@@ -277,7 +277,7 @@ import Testing
             other.get("/echo")
             #expect(try other.response().status == 200)
             #expect(server.counters.connectionsRefused == 3)
-            // Those that have ended do not count.
+            // Connections that have ended do not count.
             clients[0].reset()
             third.reset()
             let isServed = (0..<1_000).contains { _ in

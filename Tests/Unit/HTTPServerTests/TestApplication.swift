@@ -5,13 +5,13 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What the tests' server serves; each path shows one way to use the API.
+/// The application of the tests' server; each path shows one way to use the API.
 final class TestApplication: HTTPHandler {
-    /// What happened, in order; waited for with `event()`.
+    /// Events in order; tests wait for them with `event()`.
     let events = EventLog()
     /// The answer that a test ends.
     let held = Mutex<HTTPExchange?>(nil)
-    /// What many sessions get.
+    /// A body that many sessions get.
     let shared = SharedBody(ByteBuffer(string: (0..<300).map { "{\"id\":\($0),\"name\":\"shared\"}" }.joined()))
     private let other = DispatchQueue(label: "other thread")
 

@@ -370,7 +370,7 @@ import Testing
             #expect(try second.frame().closeCode == 1013)
             first.sendFrame(0x80, [66])
             #expect(try first.frame().text == String(repeating: "A", count: 800) + "B")
-            // What ended, whole or not, holds nothing.
+            // Messages that have ended, whole or not, hold no bytes.
             for _ in 0..<3 {
                 let next = try RawClient(port: port)
                 try next.openWebSocket()
@@ -383,7 +383,7 @@ import Testing
         }
     }
 
-    /// Nothing is kept of a message that was refused, and its sender is not listened to for long.
+    /// A refused message leaves no bytes, and its sender is read for a short time only.
     @Test func inputAfterARefusedMessageIsBounded() async throws {
         try await withServer({
             $0.webSocketFrameBytesMax = 64 << 20

@@ -5,7 +5,7 @@ import Testing
 
 /// The vectors in `conformance/json`: a selection of JSONTestSuite, read in place.
 struct JSONConformanceTests {
-    /// What this parser decides where RFC 8259 leaves it open (`either` vectors). All others are refused.
+    /// The `either` vectors, which RFC 8259 leaves open, that this parser accepts. It refuses all others.
     private static let acceptedOfEither: Set<String> = [
         // Too small for a double: becomes zero.
         "i_number_double_huge_neg_exp", "i_number_real_underflow",

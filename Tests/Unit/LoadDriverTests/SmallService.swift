@@ -7,14 +7,14 @@ import Synchronization
 /// A live-query server in a few lines: one table of notes, `List`, `Get` and `Set`, over all three transports. Its
 /// server has one event loop, so that requests come one after the other.
 final class SmallService: HTTPHandler {
-    /// What it does wrong.
+    /// The mistake that the service makes.
     enum Fault: Sendable {
         case none
-        /// Subscribers get nothing after so many mutations.
+        /// Subscribers get nothing after this many mutations.
         case fallsSilent(after: Int)
-        /// All connections of subscribers break after so many mutations, once; as soon as a long-poll waits.
+        /// All connections of subscribers break once, after this many mutations and as soon as a long-poll waits.
         case dropsAll(after: Int)
-        /// Requests are accepted and never answered after so many mutations.
+        /// Requests are accepted and never answered after this many mutations.
         case hangs(after: Int)
     }
 

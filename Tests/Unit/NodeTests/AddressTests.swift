@@ -10,7 +10,7 @@ import Testing
             ("0.0.0.0", "10.1.2.3:9399", "10.1.2.3:9398"), ("::", "[fd00::7]:9399", "[fd00::7]:9398"),
             ("0.0.0.0", "node-1.example", "node-1.example:9398"),
         ])
-    func besides(_ host: String, _ advertised: String, _ address: String) {
+    func adminAddressIsCompletedFromTheAdvertisedOne(_ host: String, _ advertised: String, _ address: String) {
         #expect(NodeAnnouncement.address(host: host, port: 9398, besides: advertised) == address)
     }
 }

@@ -3,7 +3,6 @@ import Deployments
 import Embeddings
 import FanoutWorker
 import Foundation
-import Gateway
 import Logging
 import NIOPosix
 import Observability
@@ -39,7 +38,7 @@ import Testing
         "auth.issuersFile": "Sources/Roles/Node",
         "auth.revocationsMax": "Sources/Roles/Node",
         "auth.revocationsPollMs": "Sources/Roles/Node",
-        // Of commands; the tool that deploys or migrates has no node.
+        // Settings of commands; the tool that deploys or migrates has no node.
         "drain.graceMs": "Sources/Tools/freshet",
         "deploy.historyMax": "Sources/Tools/freshet",
         "deploy.lockTimeoutMs": "Sources/Roles/Migrations",
@@ -134,19 +133,19 @@ import Testing
         }
     }
 
-    /// Parts have defaults for tests and benchmarks; where there is a setting, its default is the same. Left out are
-    /// the configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
+    /// The defaults of settings are those that the parts state (`Parts`), so each reaches its own part unchanged. Left
+    /// out are the configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
     @Test func partsHaveTheDefaultsOfTheSettings() throws {
         var settings = Settings()
         settings.cluster.nodeId = "node"
         let node = try Self.node(settings, isDevelopment: false)
-        let publicAPI = node.publicAPISettings
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
-            (node.resolverSettings, HTTPResolvers.Settings()), (node.embeddingSettings, EmbeddingSettings()),
+            (node.embeddingSettings, EmbeddingSettings()),
             (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, FanoutWorker.Settings()),
-            (node.deploymentSettings, DeploymentWatch.Settings()), (publicAPI, PublicAPISettings()),
-            (publicAPI.session, SessionLimits()), (node.membershipSettings, MembershipMachine.Settings()),
+            (node.deploymentSettings, DeploymentWatch.Settings(pollMs: settings.deploy.pollMs)),
+            (node.publicAPISettings.session, SessionLimits()),
+            (node.membershipSettings, MembershipMachine.Settings()),
             (node.quotaLimits, QuotaLimits()), (node.sessionAdmission, SessionAdmission()),
         ]
         for (configured, standard) in parts {
@@ -205,7 +204,7 @@ import Testing
 
     private static let root = URL(filePath: Repository.root)
 
-    /// Is never asked: key sources are only named.
+    /// Downloads that never begin: key sources are only named.
     private static let downloads = KeyDownloads(HTTPSender(group: .singleton, connectionsPerHostMax: 1))
 
     private static func node(_ settings: Settings, isDevelopment: Bool = true) throws -> NodeContext {

@@ -17,17 +17,17 @@ import Testing
         let outcome: StreamReading.Outcome
     }
 
-    struct Course: Sendable, CustomTestStringConvertible {
+    struct Scenario: Sendable, CustomTestStringConvertible {
         let name: String
         let probes: [Probe]
         var testDescription: String { name }
     }
 
-    static let courses = [
-        Course(
+    static let scenarios = [
+        Scenario(
             name: "an entry that comes back",
             probes: [Probe(finding: .written(isReadBack: true), atMs: 0, outcome: .served)]),
-        Course(
+        Scenario(
             name: "three entries in a row that do not come back, and one that does",
             probes: [
                 Probe(finding: .written(isReadBack: false), atMs: 0, outcome: .pending),
@@ -37,7 +37,7 @@ import Testing
                 Probe(finding: .written(isReadBack: true), atMs: 4_000, outcome: .served),
                 Probe(finding: .written(isReadBack: false), atMs: 5_000, outcome: .pending),
             ]),
-        Course(
+        Scenario(
             name: "the reader of an inbox brings entries with a delay, then none",
             probes: [
                 Probe(finding: .queued(probesRead: 0), atMs: 0, outcome: .pending),
@@ -47,7 +47,7 @@ import Testing
                 Probe(finding: .queued(probesRead: 2), atMs: 4_000, outcome: .pending),
                 Probe(finding: .queued(probesRead: 2), atMs: 5_000, outcome: unread),
             ]),
-        Course(
+        Scenario(
             name: "a failed read of the worker counts for a while",
             probes: [
                 Probe(finding: .written(isReadBack: true), atMs: 0, outcome: .served),
@@ -56,13 +56,13 @@ import Testing
                 Probe(finding: .written(isReadBack: true), failedReads: 1, atMs: 2_500, outcome: .served),
                 Probe(finding: .written(isReadBack: true), failedReads: 5, atMs: 3_000, outcome: failed),
             ]),
-        Course(
+        Scenario(
             name: "a read that failed during a silence counts afterwards",
             probes: [
                 Probe(finding: .silent, failedReads: 2, atMs: 0, outcome: .silent),
                 Probe(finding: .written(isReadBack: true), failedReads: 2, atMs: 1_000, outcome: failed),
             ]),
-        Course(
+        Scenario(
             name: "refusals and silence in between do not begin the count again",
             probes: [
                 Probe(finding: .written(isReadBack: false), atMs: 0, outcome: .pending),
@@ -71,15 +71,15 @@ import Testing
                 Probe(finding: .silent, atMs: 3_000, outcome: .silent),
                 Probe(finding: .written(isReadBack: false), atMs: 4_000, outcome: unread),
             ]),
-        Course(
+        Scenario(
             name: "a node that drains counts as served",
             probes: [Probe(finding: .skipped, failedReads: 1, atMs: 0, outcome: .served)]),
     ]
 
-    @Test(arguments: courses)
-    func probesHaveTheirOutcome(course: Course) {
+    @Test(arguments: scenarios)
+    func probesHaveTheirOutcome(scenario: Scenario) {
         var reading = StreamReading()
-        for probe in course.probes {
+        for probe in scenario.probes {
             let outcome = reading.probed(probe.finding, failedReads: probe.failedReads, nowMs: probe.atMs)
             #expect(outcome == probe.outcome, "at \(probe.atMs) ms")
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OutboundHTTP
 
-/// What becomes of a request that cannot be sent: the cause is reported, the request's own text is not.
+/// Requests that cannot be sent: the cause is reported, the request's own text is not.
 @Suite struct HTTPSenderTests {
     private func post(_ url: String, token: String = "secret") async -> Result<HTTPSender.Response, HTTPSender.Failure>
     {

@@ -24,7 +24,7 @@ import Testing
     @Test func aRateThatDoesNotDivideTheSecondSaysWhenTheNextTokenIsThere() {
         var bucket = TokenBucket(perSecond: 3, burst: 1)
         #expect([100, 433, 434].map { bucket.takeOne(nowMs: $0) } == [true, false, true])
-        // What exceeds the burst is not saved.
+        // Tokens beyond the burst are not saved.
         #expect(bucket.nextMs == 768)
         #expect([767, 768].map { bucket.takeOne(nowMs: $0) } == [false, true])
     }

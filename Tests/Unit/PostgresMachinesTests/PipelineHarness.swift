@@ -121,14 +121,14 @@ struct PipelineHarness {
 
     // MARK: actions
 
-    /// What was decided, and everything that may be sent.
+    /// The decided actions, and all those that may be sent.
     mutating func actions(isIdle: Bool = true) -> [String] {
         var texts: [String] = []
         while let action = machine.nextAction(nowMs: nowMs, isIdle: isIdle) { texts.append(Self.text(action)) }
         return texts
     }
 
-    /// What was decided, without sending.
+    /// The decided actions, without sending.
     mutating func decisions() -> [String] {
         var texts: [String] = []
         while let action = machine.decidedAction() { texts.append(Self.text(action)) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// What is sent, in which order, and whose answers are whose.
+/// The order in which jobs are sent, and which answers are whose.
 @Suite struct PipelineOrderTests {
     @Test func readsShareOneSyncAndOneFlush() {
         var pipeline = PipelineHarness()

@@ -18,7 +18,7 @@ struct ReadLanesTests {
         var server: [String: [StreamID]] = [:]
         var lanes = ReadLanes()
         var followed: [String: Followed] = [:]
-        /// What was handed out of each stream since it was followed last.
+        /// The entries delivered from each stream since it was followed last.
         var seen: [String: [StreamID]] = [:]
         var from: [String: StreamID] = [:]
         var follows = 0
@@ -93,7 +93,7 @@ struct ReadLanesTests {
                     }
                 }
                 model.sendAll()
-                // What is left out is read when the cold read has been interrupted.
+                // Streams left out are read when the cold read has been interrupted.
                 if model.lanes.isAnyLeftOut(model.streams) {
                     #expect(!model.lanes.isFree(.cold), "seed \(seed)")
                     model.answer(.cold, countMax: 0)

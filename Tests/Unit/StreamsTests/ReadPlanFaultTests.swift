@@ -7,7 +7,7 @@ import Testing
 @Suite("Read plan under faults")
 struct ReadPlanFaultTests {
     private struct Model {
-        /// What became of a stream since it was followed last.
+        /// The history of a stream since it was followed last.
         struct Log {
             var appended: [StreamID]
             var seen: [StreamID] = []
@@ -77,7 +77,7 @@ struct ReadPlanFaultTests {
             for name in logs.keys where logs[name]?.isCompared == false { logs[name]?.appended = [] }
         }
 
-        /// What others do meanwhile.
+        /// Makes a random change, as other clients and servers do meanwhile.
         mutating func others() {
             guard hasFaults else { return }
             let name = names[min(Int.random(in: 0..<names.count, using: &random), names.count - 1)]

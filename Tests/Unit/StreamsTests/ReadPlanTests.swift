@@ -540,7 +540,7 @@ struct ReadPlanTests {
         }
         #expect(read == ["a", "b"])
         #expect(Set(performer.delivered.map(\.stream)) == ["a", "b"])
-        // Nothing: a pause between the rounds.
+        // Empty rounds are followed by a pause.
         for _ in 0..<2 {
             guard case .readMoving(let position, 100) = actions.last else {
                 Issue.record("\(actions)")
@@ -551,7 +551,7 @@ struct ReadPlanTests {
             actions = performer.run()
         }
         #expect(actions == [.sleep(untilNs: performer.nowNs + 20_000_000)])
-        // Not for ever; and what was lost meanwhile is found.
+        // The wait for the move ends, and losses meanwhile are found.
         performer.nowMs += 10_000
         actions = performer.run()
         #expect(actions.contains(.connect(.cold)) && compared(in: actions) == ["a", "b"])

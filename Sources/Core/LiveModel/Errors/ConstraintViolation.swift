@@ -7,7 +7,7 @@ package struct ConstraintViolation: Hashable, Sendable {
     package var constraint: String?
     /// The fields of the type that the constraint concerns; empty if unknown.
     package var fields: [String]
-    /// Those fields to which the mutation gives values itself.
+    /// The fields among them to which the mutation itself gives values.
     package var givenFields: [String]
 
     package init(table: String?, constraint: String?, fields: [String], givenFields: [String]) {

@@ -5,7 +5,8 @@ extension Lint {
     /// `refresh-missing`: warns about a query that nothing refreshes, so that subscribers keep the first result.
     mutating func checkRules(_ subject: LintSubject) {
         let query = subject.operation
-        guard !query.isRefreshed else { return }
+        // Nobody subscribes to what only administrators may run.
+        guard !query.isRefreshed, query.auth.level != .noAccess else { return }
         let writers = writers(of: query).map { "\"\($0.reference.operation)\"" }
         warn(
             .refreshMissing, at: subject.range,

@@ -76,13 +76,13 @@ package struct ResolverSchemaReader {
         case .object(let node):
             guard node.interfaces.isEmpty else { return refuse("interfaces are not supported") }
             guard node.directives.isEmpty else { return refuse("table directives are not supported here") }
-            guard claim(node.name) else { return false }
+            guard reserve(node.name) else { return false }
             result.objects[node.name.value] = node
         case .inputObject(let node):
-            guard claim(node.name) else { return false }
+            guard reserve(node.name) else { return false }
             result.inputs[node.name.value] = node
         case .enum(let node):
-            guard claim(node.name) else { return false }
+            guard reserve(node.name) else { return false }
             result.enums[node.name.value] = node
         case .scalar: return refuse("custom scalars are not supported: use Any for arbitrary JSON")
         case .interface: return refuse("interfaces are not supported")
@@ -94,7 +94,7 @@ package struct ResolverSchemaReader {
         result.definitions.append(definition)
         return true
 
-        func claim(_ name: Name) -> Bool {
+        func reserve(_ name: Name) -> Bool {
             if taken.insert(name.value).inserted, !ResolverSchema.isScalar(name.value) { return true }
             sink.report(
                 .error, rule: .uniqueType, at: name.range, in: file,

@@ -6,7 +6,7 @@ import DequeModule
 /// No client gets all runs of the pool at once, unless there is only one. While both wait, one run in four is a repeat.
 /// A slot is queued at most once per turn, so the queue is bounded like `DueQueue`.
 struct ClientQueue: Sendable {
-    typealias Client = RunClaim.Client
+    typealias Client = RunPriority.Client
 
     struct Turn {
         let group: DueQueue.Group
@@ -46,9 +46,10 @@ struct ClientQueue: Sendable {
 
     var count: Int { firsts.count + repeats.count }
 
-    mutating func append(_ slot: Int32, to group: DueQueue.Group, _ claim: RunClaim) {
+    mutating func append(_ slot: Int32, to group: DueQueue.Group, _ priority: RunPriority) {
         let entry = Entry(slot: slot, group: group)
-        if claim.isFirst { firsts.append(entry, of: claim.client) } else { repeats.append(entry, of: claim.client) }
+        let client = priority.client
+        if priority.isFirst { firsts.append(entry, of: client) } else { repeats.append(entry, of: client) }
     }
 
     /// Drops all unwanted slots. Linear.

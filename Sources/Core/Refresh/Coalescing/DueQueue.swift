@@ -15,7 +15,7 @@ struct DueQueue: Sendable {
             case firstRuns
             /// Their last run failed at another server.
             case failedRemote
-            /// Those of batches that were cut short; at most `batchMax` run together.
+            /// Live queries of batches that were cut short; at most `batchMax` run together.
             case suspect(batchMax: Int)
             /// Known to take long: each runs alone.
             case alone

@@ -32,7 +32,7 @@ struct RunPool: Sendable {
         let group: DueQueue.Group
         let slots: [Int32]
         let isPaced: Bool
-        var clients: Set<RunClaim.Client> = []
+        var clients: Set<RunPriority.Client> = []
     }
 
     /// Maximum number of statements in flight.
@@ -91,11 +91,11 @@ struct RunPool: Sendable {
         Shares(firstRuns: firstRuns, firstRunsMax: firstRunsMax, servers: serverRuns, serverMax: serverRunsMax)
     }
 
-    mutating func append(_ slot: Int32, to group: DueQueue.Group, _ claim: RunClaim, isPaced: Bool) {
+    mutating func append(_ slot: Int32, to group: DueQueue.Group, _ priority: RunPriority, isPaced: Bool) {
         if isPaced {
             paced.append(slot, to: group)
         } else if clientsTakeTurns {
-            byClient.append(slot, to: group, claim)
+            byClient.append(slot, to: group, priority)
         } else {
             due.append(slot, to: group)
         }
@@ -128,7 +128,7 @@ struct RunPool: Sendable {
             .map { Turn(group: $0.group, slots: $0.slots, isPaced: false) }
     }
 
-    mutating func began(_ batch: UInt64, _ group: DueQueue.Group, isPaced: Bool, clients: Set<RunClaim.Client>) {
+    mutating func began(_ batch: UInt64, _ group: DueQueue.Group, isPaced: Bool, clients: Set<RunPriority.Client>) {
         runsInFlight += 1
         lastWasPaced = isPaced
         if !clients.isEmpty { byClient.began(batch, of: clients) }

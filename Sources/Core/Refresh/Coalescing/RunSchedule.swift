@@ -56,9 +56,9 @@ struct RunSchedule: Sendable {
     // MARK: Queues and runs
 
     mutating func enqueue(
-        _ slot: Int32, to group: DueQueue.Group, _ claim: RunClaim, in pool: RunPool.Name, isPaced: Bool
+        _ slot: Int32, to group: DueQueue.Group, _ priority: RunPriority, in pool: RunPool.Name, isPaced: Bool
     ) {
-        pools[pool.rawValue].append(slot, to: group, claim, isPaced: isPaced)
+        pools[pool.rawValue].append(slot, to: group, priority, isPaced: isPaced)
     }
 
     /// Whether the paced queues may consist mostly of live queries that an event took out of turn.
@@ -101,7 +101,7 @@ struct RunSchedule: Sendable {
         return trial
     }
 
-    /// Records that so many live queries of a batch were cut short together.
+    /// Records that `count` live queries of a batch were cut short together.
     mutating func cutShort(_ batch: RunBatch, count: Int, nowMs: Int64) {
         let wereFast = batch.group.kind == .ordinary && count > 1
         slowOperations.cutShort(batch.group.key, count: count, wereFast: wereFast, nowMs: nowMs)

@@ -35,8 +35,8 @@ struct SlowOperations: Sendable {
     /// Records that a run was cut short.
     /// - Parameters:
     ///   - count: the live queries that ran together.
-    ///   - wereFast: whether all of them were fast before. Then not one of them may be slow, but each may take so long
-    ///     that fewer must run together.
+    ///   - wereFast: whether all of them were fast before. Then perhaps none of them is slow and the batch was too
+    ///     large, so fewer run together from now on.
     mutating func cutShort(_ key: Key, count: Int, wereFast: Bool, nowMs: Int64) {
         if entries.count >= Self.countMax, entries[key] == nil { dropOldest(nowMs) }
         var entry = entries[key].flatMap { nowMs < $0.untilMs ? $0 : nil } ?? Entry(untilMs: 0, batchMax: Self.batchMax)

@@ -15,7 +15,7 @@ package struct ReplayPage: Sendable, Hashable {
     package let shard: ShardID
     package let before: StreamID
     package let limit: Int
-    /// Unique per machine.
+    /// The number of the page, unique within its `RefreshMachine`.
     package let number: UInt64
 }
 
@@ -34,8 +34,8 @@ package struct RunBatch: Sendable {
         package let traceID: String
     }
 
-    /// Where the batch's statements run, and for how long.
-    package enum Course: Sendable, Hashable {
+    /// The connections that a batch's statements use, and their time limit.
+    package enum Mode: Sendable, Hashable {
         /// Runs on shared connections; a statement that is slow while others wait is moved to a slow one.
         case open
         /// Runs on shared connections; a statement that takes longer than this is cancelled, and its live queries are
@@ -45,10 +45,10 @@ package struct RunBatch: Sendable {
         case apart(limitMs: Int64?)
     }
 
-    /// Unique per machine.
+    /// The number of the batch, unique within its `RefreshMachine`.
     package let id: UInt64
     package let items: [Item]
-    package let course: Course
+    package let mode: Mode
     let group: DueQueue.Group
     /// The pool whose limit the batch counts towards.
     let pool: RunPool.Name
@@ -62,7 +62,7 @@ package enum RunOutcome: Sendable {
     /// The result has the digest `Item.knownDigest`.
     case unchanged
     case result(digest: Digest, OperationAnswer)
-    /// The statement took longer than its `Course` permits, because of this or another live query of the batch.
+    /// The statement took longer than its `Mode` permits, because of this or another live query of the batch.
     case cutShort
     case failed(RequestError)
 }

@@ -164,8 +164,8 @@ package struct RefreshMachine: Sendable {
             if pool == .local, let trial = schedule.trial(of: turn.group, nowMs: nowMs) {
                 for slot in turn.slots {
                     guard let index = shardIndex(of: slot) else { continue }
-                    let claim = shards.values[index].claim(of: slot)
-                    schedule.enqueue(slot, to: trial, claim, in: .apart, isPaced: turn.isPaced)
+                    let priority = shards.values[index].priority(of: slot)
+                    schedule.enqueue(slot, to: trial, priority, in: .apart, isPaced: turn.isPaced)
                 }
                 continue
             }
@@ -179,8 +179,8 @@ package struct RefreshMachine: Sendable {
                 if let item { items.append(item) }
             }
             if items.isEmpty { continue }
-            let course = settings.course(in: pool, turn.group.kind, count: items.count)
-            let batch = RunBatch(id: id, items: items, course: course, group: turn.group, pool: pool)
+            let mode = settings.mode(in: pool, turn.group.kind, count: items.count)
+            let batch = RunBatch(id: id, items: items, mode: mode, group: turn.group, pool: pool)
             schedule.began(batch, turn)
             actions.append(.run(batch))
         }

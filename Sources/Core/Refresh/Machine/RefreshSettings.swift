@@ -74,8 +74,8 @@ package struct RefreshSettings: Sendable {
     private static let timePerMemberMs: Int64 = 20
     private static let timeOfMembersMaxMs: Int64 = 256
 
-    /// Returns how a batch of so many live queries runs.
-    func course(in pool: RunPool.Name, _ kind: DueQueue.Group.Kind, count: Int) -> RunBatch.Course {
+    /// Returns how a batch of `count` live queries runs.
+    func mode(in pool: RunPool.Name, _ kind: DueQueue.Group.Kind, count: Int) -> RunBatch.Mode {
         guard let slowRunMs, pool != .remote else { return .open }
         let limitMs = slowRunMs + min(Self.timeOfMembersMaxMs, Int64(count) * Self.timePerMemberMs)
         return switch (pool, kind) {

@@ -10,8 +10,8 @@ extension LiveQueryState {
     }
 
     /// A live query whose runs fail has had its chance of a first result.
-    var claim: RunClaim {
-        RunClaim(
+    var priority: RunPriority {
+        RunPriority(
             client: client.map { .known($0) } ?? .unknown(query.operation),
             isFirst: position == nil && failures == 0)
     }

@@ -9,7 +9,7 @@
 /// until each was fast or is alone. So an innocent neighbour is delayed once, and not at every run.
 struct QuerySpeed: Sendable {
     enum Grade: Sendable, Hashable {
-        /// Has not run yet.
+        /// It has not run yet.
         case unknown
         case ordinary
         /// It was in a batch that was cut short, and runs in a batch of at most `batchMax` live queries to find

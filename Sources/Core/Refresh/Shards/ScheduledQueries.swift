@@ -63,14 +63,14 @@ struct ScheduledQueries: Sendable {
         _ slot: Int32, _ schedule: inout RunSchedule, _ change: (inout LiveQueryState) -> Result
     ) -> Result {
         var phases: (from: LiveQueryState.Phase, to: LiveQueryState.Phase) = (.idle, .idle)
-        var turn: (pool: RunPool.Name, group: DueQueue.Group, claim: RunClaim)?
+        var turn: (pool: RunPool.Name, group: DueQueue.Group, priority: RunPriority)?
         let result = table.update(slot) { query in
             phases.from = query.phase
             let result = change(&query)
             phases.to = query.phase
             switch phases {
             case (.queued, .queued), (.paced, .paced): break
-            case (_, .queued), (_, .paced): turn = (query.pool, query.group, query.claim)
+            case (_, .queued), (_, .paced): turn = (query.pool, query.group, query.priority)
             case (_, .idle), (_, .waiting), (_, .awaitingReplay), (_, .running): break
             }
             return result
@@ -78,7 +78,7 @@ struct ScheduledQueries: Sendable {
         if phases.from.isAwaitingReplay, !phases.to.isAwaitingReplay { replay.forget(slot) }
         if let turn {
             if phases.to.isPaced { takeOver.rerun += 1 }
-            schedule.enqueue(slot, to: turn.group, turn.claim, in: turn.pool, isPaced: phases.to.isPaced)
+            schedule.enqueue(slot, to: turn.group, turn.priority, in: turn.pool, isPaced: phases.to.isPaced)
         }
         switch phases {
         case (.waiting, .waiting): break

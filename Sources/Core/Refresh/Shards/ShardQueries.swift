@@ -190,7 +190,7 @@ struct ShardQueries: Sendable {
 
     // MARK: Runs, timers and replays
 
-    func claim(of slot: Int32) -> RunClaim { queries.table[slot].claim }
+    func priority(of slot: Int32) -> RunPriority { queries.table[slot].priority }
 
     /// Starts the run of a live query whose turn has come.
     /// - Returns: nil if the live query ended or left that queue since it was queued.

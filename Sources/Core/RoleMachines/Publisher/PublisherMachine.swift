@@ -14,7 +14,7 @@ package struct PublisherMachine: Sendable {
     package struct Settings: Sendable {
         package var inFlightMax = 10_000
         /// Rows removed by one statement.
-        package var deleteBatchMax = 500
+        package var deleteBatchMax = SweeperMachine.Settings().batchMax
         /// Maximum time for which a published row waits for its removal batch to fill.
         package var deleteBatchMs: Int64 = 50
         /// Bytes of events in one append after a change of overrides or catalogs; a larger event is sent alone.

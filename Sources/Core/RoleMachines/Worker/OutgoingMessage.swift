@@ -16,6 +16,45 @@ struct OutgoingMessage: Sendable {
     }
 }
 
+/// The messages for gateways' inboxes that wait for the broker, and the batch in flight.
+struct OutgoingMessages: Sendable {
+    typealias Offer = BatchQueue<OutgoingMessage>.Offer
+
+    private let keys: Keys
+    private let settings: WorkerMachine.Settings
+    /// Bound: `outgoingBytesMax`.
+    private var queue: BatchQueue<OutgoingMessage>
+
+    init(keys: Keys, settings: WorkerMachine.Settings) {
+        self.keys = keys
+        self.settings = settings
+        queue = BatchQueue(bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.batchBytesMax)
+    }
+
+    /// The size of all messages, including the batch in flight.
+    var bytes: Int { queue.bytes }
+
+    mutating func offer(_ message: InboxMessage, to gateway: NodeID) -> Offer {
+        let outgoing = OutgoingMessage(to: gateway, message)
+        return queue.offer(outgoing, bytes: outgoing.bytes)
+    }
+
+    /// Ends the batch in flight.
+    /// - Returns: the entries of the next batch, and the gateway and the live query of each of its messages; nil: none.
+    mutating func nextBatch() -> (entries: [InboxEntry], messages: [(gateway: NodeID, key: LiveQueryKey?)])? {
+        let batch = queue.nextBatch()
+        guard !batch.isEmpty else { return nil }
+        let entries = InboxEntry.entries(
+            of: batch, bytesMax: settings.entryBytesMax, messagesMax: settings.entryMessagesMax
+        ) { gateway, fields in
+            StreamAppend(
+                stream: keys.inbox(gateway: gateway.name), fields: fields, lengthMax: settings.inboxLengthMax,
+                expireMs: settings.inboxExpireMs)
+        }
+        return (entries, batch.map { ($0.gateway, $0.message.key) })
+    }
+}
+
 extension [InboxEntry] {
     package var messageCount: Int { reduce(0) { $0 + $1.messages.count } }
 }

@@ -61,6 +61,14 @@ extension WorkerMachine {
         case failed(String)
     }
 
+    package struct LogLine: Sendable, Hashable {
+        package enum Level: Sendable { case info, warning }
+
+        package let level: Level
+        package let message: String
+        package let metadata: [String: String]
+    }
+
     /// The purpose of a call in flight, which receives its answer. Bound: each call ends, at the latest by its timeout.
     /// A shard has at most one start, one page of older events and one hand-over step in flight, and as many
     /// negotiations and renewals as begin within one timeout; a worker has `RefreshSettings.runsMax` live queries in
@@ -79,6 +87,14 @@ extension WorkerMachine {
         case run(RunBatch)
         /// The gateway and the live query of each message.
         case append([(gateway: NodeID, key: LiveQueryKey?)])
+
+        /// Whether the call belongs to the release of a shard.
+        var isRelease: Bool {
+            switch self {
+            case .finalCheckpoint, .release: true
+            case .negotiation, .start, .renewal, .checkpoint, .trim, .replay, .wakeWorkers, .run, .append: false
+            }
+        }
 
         /// Whether a drain waits for the call: granted leases are released, applied positions are recorded, and the
         /// other workers are woken.

@@ -11,7 +11,7 @@ extension WorkerMachine {
         case (.negotiation(var negotiation), _):
             let isRequested = leases.isRequested(negotiation.shard, requestedMs: negotiation.requestedMs)
             let action = negotiation.brokerAnswered(
-                reply, timeline: databaseTimeline, isRequested: isRequested, nowMs: nowMs)
+                reply, timeline: negotiations.timeline, isRequested: isRequested, nowMs: nowMs)
             go(on: negotiation, action, nowMs: nowMs)
         case (.start(var start), _):
             guard isCurrent(start) else { break }
@@ -26,7 +26,7 @@ extension WorkerMachine {
         case (.release(let shard, let epoch), .done), (.release(let shard, let epoch), .failed):
             released(shard, epoch)
         case (.checkpoint(let shard, let epoch, let id), .done(let isDone)):
-            if isDone, refresh.epoch(of: shard) == epoch { checkpointed[shard] = id }
+            if isDone, refresh.epoch(of: shard) == epoch { upkeep.positionRecorded(id, of: shard) }
             nextUpkeep()
         case (.checkpoint, .failed), (.trim, .done), (.trim, .failed): nextUpkeep()
         case (.replay(let page), .entries(let entries)):
@@ -44,7 +44,7 @@ extension WorkerMachine {
     package mutating func databaseAnswered(
         _ id: CallID, _ reply: DatabaseReply, timeline: String?, nowMs: Int64
     ) -> [Effect] {
-        if let timeline { databaseTimeline = timeline }
+        if let timeline { negotiations.timelineRead(timeline) }
         guard let pending = endCall(id) else { return [] }
         switch pending {
         case .negotiation(var negotiation):
@@ -60,6 +60,11 @@ extension WorkerMachine {
             preconditionFailure("\(reply) does not answer \(pending)")
         }
         return takeEffects()
+    }
+
+    /// Performs the next step of the upkeep.
+    mutating func nextUpkeep() {
+        if let (call, purpose) = upkeep.nextCall(refresh) { request(call, for: purpose) }
     }
 
     /// - Parameter problem: the reason that the catalogs may be outdated; nil if they are not. The shard is then given

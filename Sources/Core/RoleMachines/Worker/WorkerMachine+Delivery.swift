@@ -8,7 +8,7 @@ extension WorkerMachine {
         var mayAppend = false
         for action in actions {
             switch action {
-            case .run(let batch): effects.append(.run(newCall(for: .run(batch)), batch))
+            case .run(let batch): emit(.run(newCall(for: .run(batch)), batch))
             case .send(let gateway, let message): if send(message, to: gateway, nowMs: nowMs) { mayAppend = true }
             case .replay(let page):
                 request(
@@ -22,8 +22,7 @@ extension WorkerMachine {
 
     /// - Returns: whether no batch is in flight.
     private mutating func send(_ message: InboxMessage, to gateway: NodeID, nowMs: Int64) -> Bool {
-        let outgoingMessage = OutgoingMessage(to: gateway, message)
-        switch outgoing.offer(outgoingMessage, bytes: outgoingMessage.bytes) {
+        switch outgoing.offer(message, to: gateway) {
         case .begin: return true
         case .queued: return false
         case .full:
@@ -33,17 +32,8 @@ extension WorkerMachine {
     }
 
     private mutating func beginBatch() {
-        let batch = outgoing.nextBatch()
-        guard !batch.isEmpty else { return }
-        let id = newCall(for: .append(batch.map { ($0.gateway, $0.message.key) }))
-        let entries = InboxEntry.entries(
-            of: batch, bytesMax: settings.entryBytesMax, messagesMax: settings.entryMessagesMax
-        ) { gateway, fields in
-            StreamAppend(
-                stream: keys.inbox(gateway: gateway.name), fields: fields, lengthMax: settings.inboxLengthMax,
-                expireMs: settings.inboxExpireMs)
-        }
-        effects.append(.append(id, entries))
+        guard let (entries, messages) = outgoing.nextBatch() else { return }
+        emit(.append(newCall(for: .append(messages)), entries))
     }
 
     mutating func endBatch(_ batch: [(gateway: NodeID, key: LiveQueryKey?)], problem: String?, nowMs: Int64) {

@@ -31,7 +31,7 @@ extension WorkerMachine {
             case .release(let shard, let epoch): handOver(shard, epoch)
             }
         }
-        leaseDeadlineMs = isDraining ? nil : leases.nextDeadlineMs
+        updateLeaseDeadline()
     }
 
     mutating func renewalAnswered(_ shard: ShardID, _ epoch: UInt64, isHeld: Bool?, sentMs: Int64, nowMs: Int64) {
@@ -54,16 +54,13 @@ extension WorkerMachine {
                 for: .negotiation(negotiation))
         case .end(let ended):
             answer = ended
-            if ended.grant != nil { epochProblem = "" }
+            if let grant = ended.grant { negotiations.granted(grant, shard) }
         case .giveUp(let problem):
-            if let problem, problem != epochProblem {
+            if let problem, negotiations.failed(problem) {
                 log(.warning, "no epoch for a shard's lease", ["shard": "\(shard)", "error": problem])
-                epochProblem = problem
             }
         }
         let grant = answer?.grant
-        // A late grant may be older than the current one.
-        if let grant, grant.epoch > grants[shard]?.epoch ?? 0 { grants[shard] = grant }
         performLeases(
             leases.leaseAnswered(
                 shard, epoch: grant?.epoch, heldForMs: answer?.heldForMs.map(Int64.init),
@@ -79,7 +76,7 @@ extension WorkerMachine {
 
     mutating func go(on start: ShardStart, _ action: ShardStart.Action, nowMs: Int64) {
         switch action {
-        case .loadCatalogs: effects.append(.loadCatalogs(newCall(for: .start(start))))
+        case .loadCatalogs: emit(.loadCatalogs(newCall(for: .start(start))))
         case .database(let call): request(call, for: .start(start))
         case .broker(let call): request(call, for: .start(start))
         case .open(let history, let controlEnd, let nodes):
@@ -99,16 +96,14 @@ extension WorkerMachine {
             .filter { $0.roles.contains(.gateway) }.map(\.id)
         // A gateway that appeared after that list was read was announced as new while this shard was not served yet.
         let gateways = gateways.union(listed)
-        let grant = grants[shard].flatMap { $0.epoch == epoch ? $0 : nil }
+        let grant = negotiations.grant(of: shard, epoch)
         let requests = refresh.shardOpened(
             shard, epoch: epoch, history: history, trustedEpoch: grant?.trustedEpoch ?? epoch,
             gateways: gateways.sorted(), nowMs: nowMs)
-        let (events, control) = (keys.events(shard: shard.number), keys.control(shard: shard.number))
-        streams[events] = (shard, .events)
-        streams[control] = (shard, .control)
+        let (events, control) = streams.add(shard)
         leases.started(shard)
-        effects.append(.follow(stream: events, after: history.lastID, server: grant?.server))
-        effects.append(.follow(stream: control, after: controlEnd, server: grant?.server))
+        emit(.follow(stream: events, after: history.lastID, server: grant?.server))
+        emit(.follow(stream: control, after: controlEnd, server: grant?.server))
         performRefresh(requests, nowMs: nowMs)
         log(.info, "shard taken", ["shard": "\(shard)", "epoch": "\(epoch)"])
     }
@@ -118,23 +113,19 @@ extension WorkerMachine {
     /// Stops serving the shard. The late end of a former epoch must not stop a shard that was taken again since.
     private mutating func stopServing(_ shard: ShardID, _ epoch: UInt64) {
         if let current = refresh.epoch(of: shard), current != epoch { return }
-        for stream in [keys.events(shard: shard.number), keys.control(shard: shard.number)]
-        where streams.removeValue(forKey: stream) != nil {
-            effects.append(.unfollow(stream: stream))
-        }
-        if grants[shard]?.epoch == epoch { grants[shard] = nil }
-        checkpointed[shard] = nil
+        for stream in streams.remove(shard) { emit(.unfollow(stream: stream)) }
+        negotiations.ended(shard, epoch)
+        upkeep.shardLost(shard)
         refresh.shardLost(shard)
     }
 
     /// Hands the shard over: stops serving at once, records the applied position for the next owner, releases the
     /// lease.
     private mutating func handOver(_ shard: ShardID, _ epoch: UInt64) {
-        let id = refresh.epoch(of: shard) == epoch ? unrecorded(of: shard) : nil
+        let id = refresh.epoch(of: shard) == epoch ? upkeep.unrecorded(of: shard, refresh) : nil
         stopServing(shard, epoch)
-        releasesUnderWay += 1
         guard let id else { return release(shard, epoch) }
-        request(checkpointCall(shard, epoch, id), for: .finalCheckpoint(shard, epoch: epoch))
+        request(upkeep.checkpointCall(shard, epoch, id), for: .finalCheckpoint(shard, epoch: epoch))
     }
 
     mutating func release(_ shard: ShardID, _ epoch: UInt64) {
@@ -145,8 +136,7 @@ extension WorkerMachine {
 
     mutating func released(_ shard: ShardID, _ epoch: UInt64) {
         log(.info, "shard released", ["shard": "\(shard)", "epoch": "\(epoch)"])
-        releasesUnderWay -= 1
         // The next owner need not wait for a heartbeat.
-        if releasesUnderWay == 0 { request(.wakeWorkers(of: node), for: .wakeWorkers) }
+        if !hasReleases { request(.wakeWorkers(of: node), for: .wakeWorkers) }
     }
 }

@@ -52,49 +52,30 @@ package struct WorkerMachine: Sendable {
         }
     }
 
-    enum StreamKind: Sendable { case events, control }
-
     let settings: Settings
     let node: NodeID
     let keys: Keys
     package internal(set) var refresh: RefreshMachine
     package internal(set) var leases: LeaseMachine
+    var negotiations = Negotiations()
+    var streams: ServedStreams
+    var upkeep: Upkeep
+    var outgoing: OutgoingMessages
     /// The gateways of the last node list.
-    var gateways: Set<NodeID> = []
-    var unreadableControl = RepeatedFailure()
-    /// The followed streams.
-    var streams: [String: (shard: ShardID, kind: StreamKind)] = [:]
-    var calls: [CallID: PendingCall] = [:]
-    private var lastCall: UInt64 = 0
-    /// The broker's grant for the lease of each shard.
-    var grants: [ShardID: LeaseGrant] = [:]
+    private(set) var gateways: Set<NodeID> = []
+    private var unreadableControl = RepeatedFailure()
+    private var calls = CallTable()
     /// When `leases` needs a tick before the regular one.
-    var leaseDeadlineMs: Int64?
-    /// The number of releases that have begun and not ended.
-    var releasesUnderWay = 0
-    /// The last reason why no epoch could be negotiated; a repeated reason is logged once.
-    var epochProblem = ""
-    /// The database's timeline as last known; empty until then.
-    var databaseTimeline = ""
+    private var leaseDeadlineMs: Int64?
     private var serverChanges = ServerChanges()
-    /// The recorded applied position of each owned shard's events.
-    var checkpointed: [ShardID: StreamID] = [:]
-    /// The remaining steps of the current round of checkpoints and trimming, last step first. Bound: three steps per
-    /// owned shard.
-    var upkeep: [UpkeepStep] = []
-    var isUpkeepUnderWay = false
-    var nextCheckpointMs: Int64 = 0
-    var lastTrimMs: Int64 = 0
-    /// Bound: `outgoingBytesMax`.
-    var outgoing: BatchQueue<OutgoingMessage>
-    private(set) var isDraining = false
+    private var isDraining = false
     private var isDrained = false
     /// The number of entries read from events streams.
     package private(set) var eventsRead: UInt64 = 0
     /// The results that runs have brought; one that is larger than `resultBytesMax` does not count.
     package private(set) var resultsRead = 0
     /// The effects of the fact being handled; empty between facts.
-    var effects: [Effect] = []
+    private var effects: [Effect] = []
 
     /// - Parameter rules: passed to `RefreshMachine`.
     package init(
@@ -105,7 +86,9 @@ package struct WorkerMachine: Sendable {
         self.settings = settings
         refresh = RefreshMachine(settings: settings.refresh, rules: rules)
         leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
-        outgoing = BatchQueue(bytesMax: settings.outgoingBytesMax, batchBytesMax: settings.batchBytesMax)
+        streams = ServedStreams(keys: keys)
+        upkeep = Upkeep(keys: keys, settings: settings)
+        outgoing = OutgoingMessages(keys: keys, settings: settings)
     }
 
     package enum Effect: Sendable {
@@ -162,7 +145,7 @@ package struct WorkerMachine: Sendable {
             performRefresh(refresh.serverChanged(gateways: gateways.sorted(), nowMs: nowMs), nowMs: nowMs)
         }
         if !isDraining { performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs) }
-        beginUpkeep(nowMs: nowMs)
+        if upkeep.begin(refresh, nowMs: nowMs) { nextUpkeep() }
         return takeEffects()
     }
 
@@ -171,6 +154,9 @@ package struct WorkerMachine: Sendable {
         guard let leaseDeadlineMs else { return refresh.nextDeadlineMs }
         return min(leaseDeadlineMs, refresh.nextDeadlineMs ?? .max)
     }
+
+    /// Called after everything that changes `leases`.
+    mutating func updateLeaseDeadline() { leaseDeadlineMs = isDraining ? nil : leases.nextDeadlineMs }
 
     package mutating func timeReached(nowMs: Int64) -> [Effect] {
         // A lease that another worker held may become free before the next regular tick.
@@ -237,6 +223,16 @@ package struct WorkerMachine: Sendable {
         return takeEffects()
     }
 
+    /// Logs the first of each interval only: anybody who can write to a control stream may write as many as they want.
+    private mutating func reportUnreadable(_ entries: [StreamID], of shard: ShardID, nowMs: Int64) {
+        guard let first = entries.first,
+            let leftOut = unreadableControl.failed("", count: entries.count, nowMs: nowMs)
+        else { return }
+        log(
+            .warning, "unreadable control messages",
+            ["shard": "\(shard)", "entry": "\(first)", "count": "\(entries.count)", "notLogged": "\(leftOut)"])
+    }
+
     private func bounded(_ outcome: RunOutcome) -> RunOutcome {
         guard case .result(_, let answer) = outcome, answer.byteCount > settings.resultBytesMax else { return outcome }
         return .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
@@ -258,15 +254,15 @@ package struct WorkerMachine: Sendable {
 
     // MARK: Effects
 
-    mutating func newCall(for pending: PendingCall) -> CallID {
-        lastCall += 1
-        let id = CallID(number: lastCall)
-        calls[id] = pending
-        return id
-    }
+    mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+    mutating func newCall(for pending: PendingCall) -> CallID { calls.begin(pending) }
 
     /// Removes a call and returns its purpose; nil if it is not in flight.
-    mutating func endCall(_ id: CallID) -> PendingCall? { calls.removeValue(forKey: id) }
+    mutating func endCall(_ id: CallID) -> PendingCall? { calls.end(id) }
+
+    /// Whether a shard is being released.
+    var hasReleases: Bool { calls.hasReleases }
 
     mutating func request(_ call: BrokerCall, for pending: PendingCall) {
         effects.append(.broker(newCall(for: pending), call))
@@ -281,19 +277,11 @@ package struct WorkerMachine: Sendable {
     }
 
     mutating func takeEffects() -> [Effect] {
-        if isDraining, !isDrained, !calls.values.contains(where: \.isHandOver) {
+        if isDraining, !isDrained, !calls.hasHandOvers {
             isDrained = true
             effects.append(.endDrain)
         }
         defer { effects = [] }
         return effects
-    }
-
-    package struct LogLine: Sendable, Hashable {
-        package enum Level: Sendable { case info, warning }
-
-        package let level: Level
-        package let message: String
-        package let metadata: [String: String]
     }
 }

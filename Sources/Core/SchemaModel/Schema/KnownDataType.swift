@@ -29,7 +29,7 @@ struct KnownDataType {
         }
     }
 
-    /// What Postgres permits in parentheses.
+    /// The ranges of the numbers that Postgres permits in parentheses.
     private enum Parameters {
         static let length = [1...10_485_760]
         static let bits = [1...83_886_080]

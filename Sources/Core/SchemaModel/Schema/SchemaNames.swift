@@ -17,7 +17,7 @@ enum SchemaNames {
     /// Checks the names of tables, indexes and types, which share a namespace in Postgres.
     private static func checkSQL(_ schema: Schema, _ declared: DeclaredSchema, sink: inout DiagnosticSink) {
         var owners: [String: String] = [:]
-        func claim(_ name: String, for owner: String, at range: FileRange) {
+        func reserve(_ name: String, for owner: String, at range: FileRange) {
             if name.utf8.count > SQLName.bytesMax {
                 sink.report(
                     .error, rule: .nameTooLong, at: range,
@@ -31,12 +31,12 @@ enum SchemaNames {
         }
         for table in schema.tables {
             guard let type = declared.type(named: table.typeName) else { continue }
-            claim(table.name, for: "table \(type.name)", at: type.range)
+            reserve(table.name, for: "table \(type.name)", at: type.range)
             for unique in table.uniques {
-                claim(unique.name, for: "a @unique of \(type.name)", at: type.range)
+                reserve(unique.name, for: "a @unique of \(type.name)", at: type.range)
             }
             for index in table.indexes {
-                claim(index.name, for: "an index of \(type.name)", at: type.range)
+                reserve(index.name, for: "an index of \(type.name)", at: type.range)
             }
             var constraints: Set<String> = []
             for reference in table.references where !constraints.insert(reference.constraintName).inserted {
@@ -48,7 +48,7 @@ enum SchemaNames {
         }
         for (name, range) in declared.enumRanges.sorted(by: { $0.key < $1.key }) {
             guard let type = schema.enums[name] else { continue }
-            claim(type.name, for: "enum \(name)", at: range)
+            reserve(type.name, for: "enum \(name)", at: range)
         }
     }
 

@@ -43,8 +43,14 @@ package struct AddressSet: Sendable, Hashable {
         if let four = IPAddressBytes.four(address) {
             return fours.contains { four & $0.mask == $0.value }
         }
+        // The name of a network (`ClientAddresses`) is no address; this saves the parser.
+        if address.utf8.contains(UInt8(ascii: "/")) { return false }
         guard let bytes = IPAddressBytes.parse(address) else { return false }
-        return networks.contains { network in
+        return contains(bytes)
+    }
+
+    func contains(_ bytes: [UInt8]) -> Bool {
+        networks.contains { network in
             guard network.bytes.count == bytes.count else { return false }
             for index in 0..<bytes.count {
                 let bits = min(8, max(0, network.bits - index * 8))

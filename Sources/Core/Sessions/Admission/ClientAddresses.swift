@@ -14,8 +14,8 @@ package struct ClientAddresses: Sendable, Hashable {
 
     /// Returns the subject of an address. One without limits stays as it is, and so does a text that is no address.
     package func subject(of address: String) -> String {
-        guard address.utf8.contains(UInt8(ascii: ":")), !uncounted.contains(address),
-            let bytes = IPAddressBytes.parse(address)
+        guard address.utf8.contains(UInt8(ascii: ":")), let bytes = IPAddressBytes.parse(address),
+            !uncounted.contains(bytes)
         else { return address }
         if bytes.count == 4 { return bytes.map { String($0) }.joined(separator: ".") }
         return network(of: bytes)

@@ -25,8 +25,8 @@ package enum QuotaResource: Hashable, Sendable, CaseIterable {
     case request
 }
 
-/// A set of resources that is acquired as a whole or not at all.
-package enum QuotaClaim: Hashable, Sendable {
+/// A use of a node, with the resources that it needs: acquired as a whole or not at all.
+package enum QuotaUse: Hashable, Sendable {
     /// A connection of a session protocol.
     case session
     case request
@@ -35,7 +35,7 @@ package enum QuotaClaim: Hashable, Sendable {
     /// A stream or long-poll: a session with one subscription.
     case stream(of: LiveQueryKey)
 
-    func claims(_ resource: QuotaResource) -> Bool {
+    func needs(_ resource: QuotaResource) -> Bool {
         switch (self, resource) {
         case (.session, .session), (.stream, .session), (.subscription, .subscription), (.stream, .subscription),
             (.request, .request):
@@ -56,8 +56,9 @@ package enum QuotaClaim: Hashable, Sendable {
 /// absent, so there are at most as many entries as sessions, subscriptions and requests, and `lingeringMax`.
 ///
 /// A live query that lost its last subscription still costs its owner and this node until it ends (`lingerMs`). An
-/// address that follows ever new ones and cuts its connections would fill the gateway with them, so only so many
-/// linger for it, and the others end at once.
+/// address that follows ever new live queries and cuts its connections would fill the gateway with them. So at most
+/// `lingeringPerAddress` linger for it, and further ones end at once. The live query of an answered long-poll counts
+/// as followed.
 package struct QuotaLedger: Sendable {
     private struct Held {
         var sessions = 0
@@ -65,8 +66,32 @@ package struct QuotaLedger: Sendable {
         var requests = 0
         /// The subscriptions of each live query that an address follows.
         var followed: [LiveQueryKey: Int] = [:]
-        /// The ends of the live queries that linger for an address. Those that it follows again keep their entries.
-        var lingering: [LiveQueryKey: Int64] = [:]
+        /// The times until which live queries linger for an address; `lingersNoMore` for one that stopped earlier and
+        /// whose entry has not lapsed yet.
+        private(set) var lingering: [LiveQueryKey: Int64] = [:]
+        private(set) var lingeringCount = 0
+        private static let lingersNoMore = Int64.min
+
+        func lingers(_ key: LiveQueryKey, nowMs: Int64) -> Bool { lingering[key] ?? Self.lingersNoMore > nowMs }
+
+        /// - Returns: whether there was no entry before.
+        mutating func linger(_ key: LiveQueryKey, untilMs: Int64) -> Bool {
+            let former = lingering.updateValue(untilMs, forKey: key)
+            if former ?? Self.lingersNoMore == Self.lingersNoMore { lingeringCount += 1 }
+            return former == nil
+        }
+
+        /// Ends the lingering and keeps the entry.
+        mutating func lingersNoMore(_ key: LiveQueryKey) {
+            guard let untilMs = lingering[key], untilMs != Self.lingersNoMore else { return }
+            lingering[key] = Self.lingersNoMore
+            lingeringCount -= 1
+        }
+
+        mutating func removeLingering(_ key: LiveQueryKey) {
+            lingersNoMore(key)
+            lingering[key] = nil
+        }
 
         subscript(resource: QuotaResource) -> Int {
             get {
@@ -122,41 +147,42 @@ package struct QuotaLedger: Sendable {
 
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int { held[subject]?[resource] ?? 0 }
 
-    /// The entries of lingering live queries, for tests of their bound.
+    /// The entries of live queries that linger or did, for tests of their bound.
     var lingeringCount: Int { lapses.count }
 
     /// Returns how many distinct live queries an address follows.
     package func liveQueryCount(of subject: QuotaSubject) -> Int { held[subject]?.followed.count ?? 0 }
 
-    /// Acquires the claim for all of the subjects, or for none.
+    /// Acquires the resources for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
     package mutating func acquire(
-        _ claim: QuotaClaim, for subjects: [QuotaSubject], nowMs: Int64 = 0
+        _ use: QuotaUse, for subjects: [QuotaSubject], nowMs: Int64 = 0
     ) throws(RequestError) {
-        for subject in subjects { try require(claim, limits.maxima(of: subject), subject) }
-        if let key = claim.liveQuery {
+        for subject in subjects { try require(use, limits.maxima(of: subject), subject) }
+        if let key = use.liveQuery {
             for subject in subjects { try start(key, limits.maxima(of: subject), subject, nowMs: nowMs) }
         }
         for subject in subjects {
             let maxima = limits.maxima(of: subject)
-            for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
+            for resource in QuotaResource.allCases where use.needs(resource) && maxima[resource] > 0 {
                 held[subject, default: Held()][resource] += 1
             }
-            if let key = claim.liveQuery, maxima.countLiveQueries {
+            if let key = use.liveQuery, maxima.countLiveQueries {
                 held[subject, default: Held()].followed[key, default: 0] += 1
+                held[subject]?.lingersNoMore(key)
             }
         }
     }
 
     private func require(
-        _ claim: QuotaClaim, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject
+        _ use: QuotaUse, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject
     ) throws(RequestError) {
-        for resource in QuotaResource.allCases where claim.claims(resource) && maxima[resource] > 0 {
+        for resource in QuotaResource.allCases where use.needs(resource) && maxima[resource] > 0 {
             guard count(resource, of: subject) < maxima[resource] else {
                 throw Self.refusal(resource, subject, maxima[resource])
             }
         }
-        guard let key = claim.liveQuery, maxima.liveQueries > 0, let followed = held[subject]?.followed else { return }
+        guard let key = use.liveQuery, maxima.liveQueries > 0, let followed = held[subject]?.followed else { return }
         guard followed[key] != nil || followed.count < maxima.liveQueries else {
             throw RequestError(
                 .limitExceeded,
@@ -169,7 +195,7 @@ package struct QuotaLedger: Sendable {
         _ key: LiveQueryKey, _ maxima: QuotaLimits.Maxima, _ subject: QuotaSubject, nowMs: Int64
     ) throws(RequestError) {
         guard maxima.liveQueryStarts.perSecond > 0 else { return }
-        if let held = held[subject], held.followed[key] != nil || held.lingering[key] ?? .min > nowMs { return }
+        if let held = held[subject], held.followed[key] != nil || held.lingers(key, nowMs: nowMs) { return }
         let waitMs = starts.begin(subject, nowMs: nowMs)
         guard waitMs > 0 else { return }
         throw RequestError(
@@ -179,22 +205,27 @@ package struct QuotaLedger: Sendable {
     }
 
     /// Releases what was acquired before.
-    /// - Parameter nowMs: the time if the live query is to linger after its last subscription; nil if it is to end.
+    /// - Parameters:
+    ///   - nowMs: the time if the live query is to linger after its last subscription; nil if it is to end.
+    ///   - isAnswered: whether the client got a response and will probably ask again. Then the live query counts for
+    ///     its address as if it were followed, else towards those that may linger.
     /// - Returns: whether it may linger.
     @discardableResult
     package mutating func release(
-        _ claim: QuotaClaim, for subjects: [QuotaSubject], lingersFrom nowMs: Int64? = nil
+        _ use: QuotaUse, for subjects: [QuotaSubject], lingersFrom nowMs: Int64? = nil, isAnswered: Bool = false
     ) -> Bool {
         if let nowMs { dropLapsed(nowMs: nowMs) }
         var mayLinger = nowMs != nil
         for subject in subjects {
             guard let index = held.index(forKey: subject) else { continue }
-            for resource in QuotaResource.allCases where claim.claims(resource) && held.values[index][resource] > 0 {
+            for resource in QuotaResource.allCases where use.needs(resource) && held.values[index][resource] > 0 {
                 held.values[index][resource] -= 1
             }
-            if let key = claim.liveQuery, let count = held.values[index].followed[key] {
+            if let key = use.liveQuery, let count = held.values[index].followed[key] {
                 held.values[index].followed[key] = count > 1 ? count - 1 : nil
-                if count == 1, let nowMs, !linger(key, subject, at: index, nowMs: nowMs) { mayLinger = false }
+                if count == 1, let nowMs, !linger(key, subject, at: index, nowMs: nowMs, isAnswered: isAnswered) {
+                    mayLinger = false
+                }
             }
             if held.values[index].isNothing { held.remove(at: index) }
         }
@@ -202,16 +233,20 @@ package struct QuotaLedger: Sendable {
     }
 
     private mutating func linger(
-        _ key: LiveQueryKey, _ subject: QuotaSubject, at index: Dictionary<QuotaSubject, Held>.Index, nowMs: Int64
+        _ key: LiveQueryKey, _ subject: QuotaSubject, at index: Dictionary<QuotaSubject, Held>.Index, nowMs: Int64,
+        isAnswered: Bool
     ) -> Bool {
+        let maxima = limits.maxima(of: subject)
+        let count = held.values[index].lingeringCount
+        let hasRoom =
+            isAnswered
+            ? maxima.liveQueries == 0 || held.values[index].followed.count + count < maxima.liveQueries
+            : count < maxima.lingering
+        guard hasRoom, lapses.count < lingeringMax || held.values[index].lingering[key] != nil else { return false }
         let untilMs = nowMs + limits.lingerMs
-        if held.values[index].lingering[key] == nil {
-            guard held.values[index].lingering.count < limits.maxima(of: subject).lingering,
-                lapses.count < lingeringMax
-            else { return false }
+        if held.values[index].linger(key, untilMs: untilMs) {
             lapses.append(Lapse(atMs: untilMs, subject: subject, key: key))
         }
-        held.values[index].lingering[key] = untilMs
         return true
     }
 
@@ -221,11 +256,11 @@ package struct QuotaLedger: Sendable {
             lapses.removeFirst()
             guard let index = held.index(forKey: lapse.subject),
                 let untilMs = held.values[index].lingering[lapse.key]
-            else { preconditionFailure("\(lapse.key) does not linger for its address") }
+            else { preconditionFailure("\(lapse.key) has no entry of its address") }
             if untilMs > nowMs {
                 lapses.append(Lapse(atMs: untilMs, subject: lapse.subject, key: lapse.key))
             } else {
-                held.values[index].lingering[lapse.key] = nil
+                held.values[index].removeLingering(lapse.key)
                 if held.values[index].isNothing { held.remove(at: index) }
             }
         }

@@ -31,12 +31,12 @@ package struct QuotaLimits: Sendable, Hashable {
     /// Distinct live queries that an address follows: what its subscriptions cost beyond deliveries.
     package var liveQueriesPerAddress = 20_000
     /// Live queries that an address begins to follow: each costs a run. Those that linger for it cost none.
-    package var liveQueryStartsPerAddress = Rate(perSecond: 250, burst: 2_500)
+    package var liveQueryStartsPerAddress = Rate(perSecond: 250, burst: 20_000)
     /// Live queries that linger for an address: each costs a run at every change that concerns it, although nobody
     /// follows it.
     package var lingeringPerAddress = 20
     /// How long a live query without subscriptions lingers.
-    package var lingerMs: Int64 = 30_000
+    package var lingerMs = InterestMachine.Settings().lingerMs
     /// Addresses without limits.
     package var uncounted = ClientAddresses().uncounted
 

@@ -11,7 +11,7 @@ package enum AppSyncAuthorization: Sendable, Hashable {
     case bearer(String)
     /// Names an app, not a user.
     case apiKey(String)
-    /// Not base64 of a JSON object.
+    /// Anything but base64 of a JSON object.
     case malformed
 
     /// The scheme is optional.

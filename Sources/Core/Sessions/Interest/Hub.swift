@@ -24,7 +24,7 @@ package struct Hub: Sendable {
         start: InterestMachine.Start
     ) -> (handle: Handle, immediate: Update?) {
         let handle = table.insert(
-            key, known: known, fromAnnouncement: start.fromAnnouncement, claimUntil: start.claimUntil,
+            key, known: known, fromAnnouncement: start.fromAnnouncement, fencedUntil: start.fencedUntil,
             reportsTimerRuns: reportsTimerRuns)
         guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
         return (handle, Self.update(immediate))

@@ -10,14 +10,14 @@ struct InterestEntry: Sendable {
 
     enum Held: Sendable {
         case nothing
-        /// The result that a returning client claims to hold; only the client has the body.
-        case claim(KnownResult)
+        /// The result that a returning client says it holds; only the client has the body.
+        case reported(KnownResult)
         case result(LiveResult)
 
         var known: KnownResult? {
             switch self {
             case .nothing: nil
-            case .claim(let known): known
+            case .reported(let known): known
             case .result(let result): KnownResult(digest: result.digest, position: result.position)
             }
         }
@@ -26,9 +26,9 @@ struct InterestEntry: Sendable {
     /// The consequence of a new subscription.
     enum Join {
         case immediate(Delivery)
-        /// The answer to the pending announcement is sufficient. From the answer to announcement `claimUntil` on, the
-        /// client's claim does not fence.
-        case awaitsAnswer(claimUntil: UInt64)
+        /// The answer to the pending announcement is sufficient. From the answer to announcement `fencedUntil`
+        /// on, the reported result does not fence.
+        case awaitsAnswer(fencedUntil: UInt64)
         case announce
         /// Announce, and deliver only answers to that announcement or a later one.
         case announceUnordered
@@ -66,8 +66,8 @@ struct InterestEntry: Sendable {
     private(set) var lingerUntilMs: Int64?
     /// The first announcement on this route. Answers to earlier ones belong to another registration.
     private var firstAnnouncement: UInt64
-    /// The announcement that carried the claim of the first subscription.
-    private let firstClaim: UInt64
+    /// The announcement that carried the result reported by the first subscription.
+    private let reportAnnouncement: UInt64
     /// The first announcement that only a later run can answer; nil once one has answered it.
     private var freshAnnouncement: UInt64?
     /// Whether a session here receives every timer run. Never reset while the live query lives: it costs little.
@@ -86,10 +86,10 @@ struct InterestEntry: Sendable {
         self.route = route
         self.reportsTimerRuns = reportsTimerRuns
         firstAnnouncement = nextAnnouncement
-        firstClaim = nextAnnouncement
+        reportAnnouncement = nextAnnouncement
         count(hub)
         guard let known else { return }
-        held = .claim(known)
+        held = .reported(known)
         if isUnordered(known) { freshAnnouncement = nextAnnouncement }
     }
 
@@ -125,34 +125,36 @@ struct InterestEntry: Sendable {
             if isUnordered(known) { return joinUnordered(known, nextAnnouncement) }
             if freshAnnouncement == nil { freshAnnouncement = nextAnnouncement }
             return .announce
-        case .claim(let claim):
-            // Nobody has confirmed the position of a client that claims a newer one.
-            let isAhead = known?.position.map { $0.placement == route.version && isNewer($0, than: claim) } ?? false
-            if !isAwaiting, !isAhead, claim.digest == known?.digest, let position = claim.position {
-                return .immediate(.unchanged(digest: claim.digest, position: position))
+        case .reported(let reported):
+            // Nobody has confirmed the position of a client that reports a newer one.
+            let isAhead = known?.position.map { $0.placement == route.version && isNewer($0, than: reported) } ?? false
+            if !isAwaiting, !isAhead, reported.digest == known?.digest, let position = reported.position {
+                return .immediate(.unchanged(digest: reported.digest, position: position))
             }
             if let known, isUnordered(known) { return joinUnordered(known, nextAnnouncement) }
-            if claim.digest == known?.digest { return isAhead ? .announce : .awaitsAnswer(claimUntil: firstClaim) }
+            if reported.digest == known?.digest {
+                return isAhead ? .announce : .awaitsAnswer(fencedUntil: reportAnnouncement)
+            }
             // This subscription needs the body.
             held = .nothing
             return .announce
         case .nothing:
             if let known { return joinUnordered(known, nextAnnouncement) }
-            return isAwaiting ? .awaitsAnswer(claimUntil: .max) : .announce
+            return isAwaiting ? .awaitsAnswer(fencedUntil: .max) : .announce
         }
     }
 
-    private func isNewer(_ position: Position, than claim: KnownResult) -> Bool {
-        guard let claimed = claim.position, claimed.isOrdered(with: position) else { return true }
-        return position > claimed
+    private func isNewer(_ position: Position, than reported: KnownResult) -> Bool {
+        guard let known = reported.position, known.isOrdered(with: position) else { return true }
+        return position > known
     }
 
     /// Adds a client whose result is not comparable with the held one. If it comes from this route, it is comparable
     /// with results in transit; otherwise only a run that starts from now on is certain to be newer.
     private mutating func joinUnordered(_ known: KnownResult, _ nextAnnouncement: UInt64) -> Join {
         guard isUnordered(known) else { return .announce }
-        // The owner may confirm a claim, and a confirmation has no body.
-        if case .claim(let claim) = held, claim.digest != known.digest { held = .nothing }
+        // The owner may confirm a reported result, and a confirmation has no body.
+        if case .reported(let reported) = held, reported.digest != known.digest { held = .nothing }
         freshAnnouncement = nextAnnouncement
         return .announceUnordered
     }
@@ -188,10 +190,10 @@ struct InterestEntry: Sendable {
 
     /// Starts the time for an answer, unless an earlier subscriber waits already.
     mutating func expectAnswer(byMs: Int64) { answerByMs = answerByMs ?? byMs }
-    /// Drops the claim of a client that gets an error: the next answer must include the result.
+    /// Drops the reported result of a client that gets an error: the next answer must include the result.
     mutating func answerIsOverdue() {
         answerByMs = nil
-        if case .claim = held { held = .nothing }
+        if case .reported = held { held = .nothing }
     }
 
     // MARK: Announcements
@@ -248,7 +250,7 @@ struct InterestEntry: Sendable {
     mutating func arrived(_ result: LiveResult, answering number: UInt64, nowMs: Int64) -> Arrival {
         var result = result
         result.position.placement = route.version
-        // A client's claim does not fence, since a forged one would silence the live query for all; each session's own
+        // A reported result does not fence, since a forged one would silence the live query for all; each session's own
         // position does.
         if case .result(let held) = held, held.position == result.position { return .outdated }
         if isOlder(result.position) { return refused(nowMs: nowMs) }
@@ -270,8 +272,8 @@ struct InterestEntry: Sendable {
             result.position = position
             held = .result(result)
             return .deliver(.result(result))
-        case .claim, .nothing:
-            held = .claim(KnownResult(digest: digest, position: position))
+        case .reported, .nothing:
+            held = .reported(KnownResult(digest: digest, position: position))
             return .deliver(.unchanged(digest: digest, position: position))
         }
     }
@@ -293,10 +295,10 @@ struct InterestEntry: Sendable {
         if isOlder(position.at(placement: route.version)) { return refused(nowMs: nowMs) }
         // A required run stays required: another owner must not answer with the result it holds.
         answered(number, isRun: false)
-        // The owner forgot this gateway's result, so the next one includes its body. A client's claim was not
+        // The owner forgot this gateway's result, so the next one includes its body. A reported result was not
         // confirmed, and a new subscriber must not get a result that may no longer be readable.
         switch held {
-        case .claim: held = .nothing
+        case .reported: held = .nothing
         case .result where !error.code.isRetryable: held = .nothing
         case .result, .nothing: break
         }
@@ -307,9 +309,9 @@ struct InterestEntry: Sendable {
     mutating func settle(through id: StreamID) {
         switch held {
         case .nothing: break
-        case .claim(var known):
+        case .reported(var known):
             known.position = known.position?.through(id)
-            held = .claim(known)
+            held = .reported(known)
         case .result(var result):
             result.position = result.position.through(id)
             held = .result(result)

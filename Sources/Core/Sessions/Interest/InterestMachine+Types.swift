@@ -55,9 +55,9 @@ extension InterestMachine {
         /// The first announcement whose answers the subscription accepts: its client's result is not comparable with
         /// messages that are already in transit.
         package var fromAnnouncement: UInt64 = 0
-        /// The announcement from which on answers are accepted even if older than the position that the client claims:
+        /// The announcement from which on answers are accepted even if older than the position that the client reports:
         /// a position that no owner assigned would exclude every answer.
-        package var claimUntil = UInt64.max
+        package var fencedUntil = UInt64.max
         package var actions: [Action] = []
     }
 }

@@ -51,7 +51,7 @@ package struct InterestMachine: Sendable {
 
     /// Adds a subscription of `query` on `hub`.
     /// - Parameters:
-    ///   - known: the result that the client claims to hold.
+    ///   - known: the result that the client says it holds.
     ///   - reportsTimerRuns: whether to deliver each timer run, even if the result is unchanged.
     ///   - client: who subscribes; nil if that is unknown.
     package mutating func subscribed(
@@ -67,7 +67,7 @@ package struct InterestMachine: Sendable {
                     client: client, nextAnnouncement: next)
             )
             expectAnswer(key, nowMs: nowMs)
-            return Start(claimUntil: next, actions: ended + announce(key, nowMs: nowMs))
+            return Start(fencedUntil: next, actions: ended + announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
@@ -78,9 +78,9 @@ package struct InterestMachine: Sendable {
         switch join {
         case .immediate(let delivery):
             return Start(immediate: delivery, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
-        case .awaitsAnswer(let claimUntil):
-            return Start(claimUntil: claimUntil, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
-        case .announce: return Start(claimUntil: next, actions: announce(key, nowMs: nowMs))
+        case .awaitsAnswer(let fencedUntil):
+            return Start(fencedUntil: fencedUntil, actions: mustAnnounce ? announce(key, nowMs: nowMs) : [])
+        case .announce: return Start(fencedUntil: next, actions: announce(key, nowMs: nowMs))
         case .announceUnordered: return Start(fromAnnouncement: next, actions: announce(key, nowMs: nowMs))
         }
     }
@@ -244,7 +244,7 @@ package struct InterestMachine: Sendable {
     }
 }
 
-// What happens while the owner of a shard does not answer, its answers are lost or refused, or there is no room.
+// Answers while the owner of a shard is silent, its answers are lost or refused, or there is no room.
 
 extension InterestMachine {
     /// Gives the owner time to answer a new subscription.

@@ -1,11 +1,13 @@
-/// The epoch of a shard's owner, as far as a gateway believes it.
+/// The epoch that a gateway believes a shard's owner to have.
 ///
-/// Messages with a lower epoch come from former owners and are refused. A higher epoch is believed at once if it is
-/// plausible: epochs follow the database's clock or the recorded ones. An implausible epoch comes from a damaged or
-/// forged message, or the clocks differ; if it were believed, the gateway would refuse whatever the owner sends. So it
-/// counts only once the database says that it is recorded. The believed epoch may be the wrong one, too: the database
-/// is asked when a message is refused after a higher epoch was believed that it has not confirmed, and when messages
-/// are refused repeatedly. Its answer may lower the epoch.
+/// The gateway refuses messages with a lower epoch, which come from former owners. It believes a higher epoch at once
+/// if that is plausible, not far above the gateway's clock or the believed epoch: new epochs follow the database's
+/// clock or the recorded ones. An implausible epoch is a sign of a damaged or forged message, or of clocks that differ.
+/// If the gateway believed it, it would refuse all messages of the real owner, so it counts only once the database
+/// confirms that it is recorded.
+///
+/// The believed epoch may be wrong, too. The gateway asks the database when it refuses a message while the believed
+/// epoch is unconfirmed, and when it refuses messages repeatedly. The answer may lower the epoch.
 struct OwnerEpoch: Sendable {
     /// The maximum lead over the gateway's clock that is plausible.
     static let leadMaxMs: Int64 = 3_600_000
@@ -13,7 +15,7 @@ struct OwnerEpoch: Sendable {
     static let stepMax: UInt64 = 1_024
     /// Refused messages in a row that raise doubts.
     static let refusalsMax = 3
-    /// The time for which nothing but refused messages raises doubts.
+    /// The length of a period with nothing but refused messages that raises doubts.
     static let refusedMaxMs: Int64 = 1_000
     /// The minimum time between two questions.
     static let questionGapMs: Int64 = 5_000

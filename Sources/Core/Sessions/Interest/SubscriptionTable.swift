@@ -15,14 +15,14 @@ package struct SubscriptionTable: Sendable {
         var queryIndex: Int32
         /// Its index in the `slots` of its live query.
         var slotIndex: Int32
-        /// The result that the client holds, from the last delivery or by its own claim.
+        /// The result that the client holds, from the last delivery or as the client reported it.
         var digest: Digest?
         var position: Position?
         /// The first announcement whose answers the subscription accepts (`InterestMachine.Start`).
         var fromAnnouncement: UInt64
-        /// The first announcement whose answers the client's claim does not fence (`InterestMachine.Start`); `.max`:
-        /// none.
-        var claimUntil: UInt64
+        /// The first announcement whose answers the reported position does not fence (`InterestMachine.Start`);
+        /// `.max`: none.
+        var fencedUntil: UInt64
         /// Whether the subscription gets timer runs that change nothing.
         var reportsTimerRuns = false
         /// Whether anything was delivered.
@@ -62,7 +62,7 @@ package struct SubscriptionTable: Sendable {
     package var count: Int { subscriptions.count - freeSlots.count }
 
     package mutating func insert(
-        _ key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0, claimUntil: UInt64 = .max,
+        _ key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0, fencedUntil: UInt64 = .max,
         reportsTimerRuns: Bool = false
     ) -> Handle {
         let queryIndex: Int32
@@ -77,7 +77,7 @@ package struct SubscriptionTable: Sendable {
         let subscription = Subscription(
             number: lastNumber, queryIndex: queryIndex, slotIndex: Int32(queries[Int(queryIndex)].slots.count),
             digest: known?.digest, position: known?.position, fromAnnouncement: fromAnnouncement,
-            claimUntil: claimUntil, reportsTimerRuns: reportsTimerRuns)
+            fencedUntil: fencedUntil, reportsTimerRuns: reportsTimerRuns)
         let slot: Int
         if let free = freeSlots.popLast() {
             slot = Int(free)
@@ -175,8 +175,8 @@ package struct SubscriptionTable: Sendable {
             subscription.digest = nil
             return true
         }
-        if answers >= subscription.claimUntil, subscription.claimUntil < .max {
-            (subscription.position, subscription.claimUntil) = (nil, .max)
+        if answers >= subscription.fencedUntil, subscription.fencedUntil < .max {
+            (subscription.position, subscription.fencedUntil) = (nil, .max)
         }
         let isOwed = subscription.owedFrom.map { $0 <= answers } ?? false
         guard isNew(delivery, &subscription, isOwed: isOwed) else { return false }
@@ -205,7 +205,7 @@ package struct SubscriptionTable: Sendable {
             }
             subscription.digest = result.digest
             subscription.position = result.position
-            subscription.claimUntil = .max
+            subscription.fencedUntil = .max
             return true
         case .unchanged(let digest, let position):
             guard subscription.digest == digest else { return false }

@@ -116,7 +116,7 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
 
     private func end(_ ending: Ending?) {
         let ended = machine.end()
-        let lingers = session.permit.end()
+        let lingers = session.permit.end(isAnswered: ending != nil)
         if let handle {
             self.handle = nil
             session.hub.unsubscribe(handle, lingers: lingers)

@@ -9,7 +9,7 @@ package final class SessionPermit: Sendable {
     private let id: UInt64
     private let registry: SessionRegistry
     private let quotas: QuotaGate
-    private let claim: QuotaClaim
+    private let use: QuotaUse
     private let subjects: [QuotaSubject]
     private let isOver = Atomic(false)
 
@@ -31,10 +31,10 @@ package final class SessionPermit: Sendable {
     }
 
     private init(
-        _ claim: QuotaClaim, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
+        _ use: QuotaUse, for subjects: [QuotaSubject], _ registry: SessionRegistry, _ quotas: QuotaGate
     ) throws(RequestError) {
-        try quotas.acquire(claim, for: subjects)
-        (self.claim, self.subjects) = (claim, subjects)
+        try quotas.acquire(use, for: subjects)
+        (self.use, self.subjects) = (use, subjects)
         (self.registry, self.quotas) = (registry, quotas)
         id = registry.makeID()
     }
@@ -59,12 +59,14 @@ package final class SessionPermit: Sendable {
     package func uses(_ version: Digest) { registry.uses(version, by: id) }
 
     /// Removes the session from the registry and releases its quotas.
-    /// - Parameter lingers: whether the live query of a stream or long-poll is to linger.
+    /// - Parameters:
+    ///   - lingers: whether the live query of a stream or long-poll is to linger.
+    ///   - isAnswered: whether the client got a response and will probably ask again.
     /// - Returns: whether it may.
     @discardableResult
-    package func end(lingers: Bool = true) -> Bool {
+    package func end(lingers: Bool = true, isAnswered: Bool = false) -> Bool {
         guard !isOver.exchange(true, ordering: .relaxed) else { return lingers }
         registry.remove(id)
-        return quotas.release(claim, for: subjects, lingers: lingers)
+        return quotas.release(use, for: subjects, lingers: lingers, isAnswered: isAnswered)
     }
 }

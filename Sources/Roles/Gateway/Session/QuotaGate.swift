@@ -36,23 +36,27 @@ package final class QuotaGate: Sendable {
         return waitMs > 0 ? waitMs : nil
     }
 
-    /// Acquires the claim for all of the subjects, or for none.
+    /// Acquires the resources for all of the subjects, or for none.
     /// - Throws: `.limitExceeded`.
-    package func acquire(_ claim: QuotaClaim, for subjects: [QuotaSubject]) throws(RequestError) {
+    package func acquire(_ use: QuotaUse, for subjects: [QuotaSubject]) throws(RequestError) {
         if subjects.isEmpty { return }
         let nowMs = MonotonicClock.nowMs()
         try ledger.withLock { ledger throws(RequestError) in
-            try ledger.acquire(claim, for: subjects, nowMs: nowMs)
+            try ledger.acquire(use, for: subjects, nowMs: nowMs)
         }
     }
 
-    /// - Parameter lingers: whether the claim's live query is to linger after its last subscription.
+    /// - Parameters:
+    ///   - lingers: whether the use's live query is to linger after its last subscription.
+    ///   - isAnswered: whether its client got a response and will probably ask again.
     /// - Returns: whether it may.
     @discardableResult
-    package func release(_ claim: QuotaClaim, for subjects: [QuotaSubject], lingers: Bool = false) -> Bool {
+    package func release(
+        _ use: QuotaUse, for subjects: [QuotaSubject], lingers: Bool = false, isAnswered: Bool = false
+    ) -> Bool {
         if subjects.isEmpty { return lingers }
         let nowMs = lingers ? MonotonicClock.nowMs() : nil
-        return ledger.withLock { $0.release(claim, for: subjects, lingersFrom: nowMs) }
+        return ledger.withLock { $0.release(use, for: subjects, lingersFrom: nowMs, isAnswered: isAnswered) }
     }
 
     package func liveQueryCount(of subject: QuotaSubject) -> Int {

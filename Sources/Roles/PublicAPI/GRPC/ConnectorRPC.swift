@@ -29,7 +29,7 @@ extension PublicRouter: GRPCHandler {
 
     private func unary(_ method: ConnectorCall.Method, _ head: GRPCCallHead) -> GRPCAcceptance {
         guard settings.isAPI else {
-            return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node runs no operations (role api)")))
+            return .refuse(GRPCStatus(SQLConnectFailure(RequestError.runsNoOperations)))
         }
         return .unary { [self] message, call in
             let traceID = TraceID(continuing: head.metadata.first(name: "traceparent")).description
@@ -77,7 +77,7 @@ extension PublicRouter: GRPCHandler {
 
     private func connect(_ head: GRPCCallHead) -> GRPCAcceptance {
         guard let gateway else {
-            return .refuse(GRPCStatus(SQLConnectFailure(.notFound, "this node serves no live queries (role gateway)")))
+            return .refuse(GRPCStatus(SQLConnectFailure(RequestError.servesNoLiveQueries)))
         }
         let address = address(head)
         let permit: SessionPermit

@@ -59,7 +59,7 @@ private final class IssueCall: GRPCStream, ManagedSession {
         hasAnswered = true
     }
 
-    /// Does nothing: the response continues after the request.
+    /// Ignored: the response continues after the request.
     func inputEnded() {}
     func writabilityChanged(pendingBytes: Int) {}
     func closed() { permit.end() }

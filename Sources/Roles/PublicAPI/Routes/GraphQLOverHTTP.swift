@@ -105,7 +105,7 @@ extension PublicRouter {
                 call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key),
                 wantsDelta: request.wantsDelta)
         }
-        guard settings.isAPI else { throw RequestError(.notFound, "this node runs no operations (role api)") }
+        guard settings.isAPI else { throw RequestError.runsNoOperations }
         let envelope: [UInt8]
         do throws(RequestError) {
             envelope = try await executor.runOnce(resolved, traceID: call.traceID)

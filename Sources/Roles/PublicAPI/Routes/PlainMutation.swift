@@ -12,7 +12,7 @@ import Sessions
 extension PublicRouter {
     func mutation(_ call: Call, connector: String, operation: String) {
         guard settings.isAPI else {
-            return call.fail(RequestError(.notFound, "this node runs no mutations (role api)"))
+            return call.fail(RequestError.runsNoMutations)
         }
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
         perform(call) { identity throws(RequestError) in

@@ -167,7 +167,7 @@ extension PublicRouter {
         _ call: Call, _ resolved: ResolvedOperation, _ liveQuery: LiveQuery, _ identity: Identity
     ) throws(RequestError) -> HTTPSession {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
-            throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+            throw RequestError.servesNoLiveQueries
         }
         try requireRoomForSession()
         return try session(call, hub, resolved, liveQuery, identity)
@@ -230,7 +230,7 @@ extension PublicRouter {
         wantsDelta: Bool
     ) throws(RequestError) {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
-            throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+            throw RequestError.servesNoLiveQueries
         }
         try requireRoomForSession()
         let session = try session(call, hub, resolved, resolved.liveQuery, identity)

@@ -19,7 +19,7 @@ extension PublicRouter {
         var call = call
         call.failureForm = .sqlConnect
         guard settings.isAPI else {
-            return call.fail(RequestError(.notFound, "this node runs no operations (role api)"))
+            return call.fail(RequestError.runsNoOperations)
         }
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
         if let refusal = executor.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }

@@ -106,7 +106,7 @@ extension PublicRouter {
         }
         do throws(RequestError) {
             guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
-                throw RequestError(.notFound, "this node serves no live queries (role gateway)")
+                throw RequestError.servesNoLiveQueries
             }
             let address = address(of: call.request)
             try admitSession(from: address)

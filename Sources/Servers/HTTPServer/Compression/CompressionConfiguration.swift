@@ -1,10 +1,10 @@
-/// How the bodies of results are compressed.
+/// The compression of the bodies of results.
 package struct CompressionConfiguration: Sendable, Hashable {
     /// zlib's level, 1 (fastest) to 9.
     package var level = 1
-    /// Shorter bodies are sent as they are.
+    /// The length from which bodies are compressed.
     package var bodyBytesMin = 1_024
-    /// Longer bodies are sent as they are: compressing one would occupy the event loop for too long.
+    /// The length up to which bodies are compressed: a longer one would occupy the event loop for too long.
     package var bodyBytesMax = 2 << 20
     /// Bytes that each event loop compresses per second; bodies beyond that are sent as they are.
     package var bytesPerSecond = 16 << 20
@@ -12,7 +12,7 @@ package struct CompressionConfiguration: Sendable, Hashable {
     package init() {}
 }
 
-/// How much was compressed, since the start.
+/// Counts of what was compressed since the start.
 package struct CompressionCounters: Sendable, Equatable {
     /// Bodies compressed: a result once for each event loop, form and window.
     package var compressionsTotal = 0
@@ -22,9 +22,9 @@ package struct CompressionCounters: Sendable, Equatable {
     package var bodyBytesTotal = 0
     /// Messages and responses sent compressed.
     package var messagesTotal = 0
-    /// Their length without compression.
+    /// The length of those messages without compression.
     package var messageBytesTotal = 0
-    /// Their length as sent.
+    /// The length of those messages as sent.
     package var sentBytesTotal = 0
 
     package init() {}

@@ -34,7 +34,7 @@ struct MessageDeflate: Hashable {
             case ("client_max_window_bits", nil): break
             case ("client_max_window_bits", let value?): if Self.bits(value) == nil { return nil }
             case ("server_max_window_bits", let value?):
-                // Of the smaller windows only one is used, so that results are compressed at most twice.
+                // The server has a single smaller window, so that results are compressed at most twice.
                 guard let wanted = Self.bits(value), wanted >= DeflateWindow.small.rawValue else { return nil }
                 bits = wanted
             default: return nil

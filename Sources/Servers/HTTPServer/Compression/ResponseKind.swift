@@ -1,7 +1,7 @@
 import NIOCore
 package import NIOHTTP1
 
-/// What a response carries, as far as compression is concerned.
+/// The kind of a response's body, as far as compression is concerned.
 package enum ResponseKind: Sendable {
     /// The result of an operation, or a 304 in place of one: compressed as the request's `Accept-Encoding` says.
     case result

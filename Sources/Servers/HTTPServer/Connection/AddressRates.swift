@@ -25,7 +25,7 @@ package final class AddressRates: Sendable {
     ///   - perSecond: messages of one address; 0: no limit.
     ///   - burst: those that it may send at once.
     ///   - isCounted: false for addresses that stand for many clients.
-    ///   - subjects: name what stands for the address of a peer; nil: the address itself.
+    ///   - subjects: the subjects of peers; nil: each address is its own.
     package init(
         perSecond: Int, burst: Int, isCounted: @escaping @Sendable (String) -> Bool,
         subjects: AddressSubjects? = nil

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The subjects of limits per address; nil: there is no limit.
+/// The subjects that limits per address count: what an address stands for. Without a subject there is no limit.
 package struct AddressSubjects: Sendable {
     /// The subject of a connection, by its peer's address. A proxy has none, since its connections carry many clients.
     let peer: @Sendable (_ address: String) -> String?
@@ -20,7 +20,7 @@ final class ConnectionCounts: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 
     /// Counts a connection that has opened.
-    /// - Returns: how many its address has.
+    /// - Returns: the number of open connections of its address.
     func add(_ subject: String) -> Int {
         counts.withLock { counts in
             let count = (counts[subject] ?? 0) + 1

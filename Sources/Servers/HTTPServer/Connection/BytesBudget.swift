@@ -17,7 +17,7 @@ package struct HeldBytes: Sendable {
 /// A limit on the bytes that all connections of a server hold together.
 ///
 /// A holder of more than `smallMax` is large. Large holders together get three quarters of the limit, so however many
-/// there are, small ones find room. Of both, an address gets at most half of what others leave free.
+/// there are, small ones find room. An address gets at most half of what others leave free, of these as of the whole.
 package final class BytesBudget: Sendable {
     /// The most that a small holder holds.
     package static let smallMax = 64 * 1024
@@ -33,7 +33,7 @@ package final class BytesBudget: Sendable {
         state = Mutex(State(all: SharedBytes(bytesMax: bytesMax), large: SharedBytes(bytesMax: bytesMax / 4 * 3)))
     }
 
-    /// Changes what one holder holds; 0 releases it.
+    /// Changes the bytes that one holder has reserved; 0 releases them.
     /// - Returns: false, with nothing changed, if the increase would exceed the limit or the address's share.
     package func change(_ held: inout HeldBytes, to bytes: Int) -> Bool {
         if held.count == bytes { return true }

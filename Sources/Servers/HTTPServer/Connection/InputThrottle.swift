@@ -12,7 +12,7 @@ package final class InputThrottle {
     private var address: AddressRate?
     /// Whether the next message is paid to the address's rate.
     private var isPrepaid = false
-    /// When to ask the address's rate again; nil while it permits messages.
+    /// The time at which to ask the address's rate again; nil while it permits messages.
     private var addressAskMs: Int64?
 
     package init(perSecond: Int, burst: Int, on eventLoop: any EventLoop) {
@@ -20,7 +20,7 @@ package final class InputThrottle {
         rate = InputRate(perSecond: perSecond, burst: burst)
     }
 
-    /// While true, nothing more is to be taken from the peer.
+    /// Whether nothing more is to be taken from the peer for now.
     package var isPausing: Bool { timer != nil }
 
     /// Counts messages for an address, too, from now on, until `cancel`. Call at most once.

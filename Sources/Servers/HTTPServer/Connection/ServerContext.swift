@@ -14,7 +14,7 @@ final class ServerContext: Sendable {
     let counters = Counters()
     /// The bytes of request bodies, held until their requests are answered.
     let bodies: BytesBudget
-    /// Set once by shutdown; every response then closes its connection.
+    /// Whether the server shuts down; every response then closes its connection. Set once.
     let isDraining = Atomic<Bool>(false)
     private let lastWebSocketID = Atomic<UInt64>(0)
 

@@ -1,18 +1,18 @@
 /// Bytes that many holders share up to a limit.
 ///
-/// An address gets at most half of what the others leave free, so that however much some hold, another one finds room.
+/// An address gets at most half of what the others leave free, so there is room for another one however much they hold.
 struct SharedBytes: Sendable {
     private let bytesMax: Int
     private(set) var held = 0
-    /// Only addresses that hold something.
+    /// The bytes of each address that holds any.
     private var heldByAddress: [String: Int] = [:]
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
     var addressCount: Int { heldByAddress.count }
 
-    /// Whether an address may hold so many more. Fewer are always possible.
-    /// - Parameter address: nil: only the limit of all together counts.
+    /// Whether the address may hold `bytes` more. A decrease is always allowed.
+    /// - Parameter address: the holder's address; nil: only the limit of all holders together applies.
     func admits(_ bytes: Int, of address: String?) -> Bool {
         if bytes <= 0 { return true }
         guard bytes <= bytesMax - held else { return false }

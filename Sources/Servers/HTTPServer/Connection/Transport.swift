@@ -25,7 +25,7 @@ final class Transport {
     var owner: (any ConnectionOwner)?
     /// Index in `table`; -1 when not in it.
     var slot = -1
-    /// When queued bytes last advanced; meaningful while `pendingBytes` > 0.
+    /// The time at which queued bytes last advanced; meaningful while `pendingBytes` > 0.
     private(set) var progressMs: Int64 = 0
     /// Whether writing has ended: closed, cut off or failed.
     private(set) var isDead = false
@@ -150,7 +150,7 @@ final class Transport {
         channel.close(mode: .output, promise: nil)
     }
 
-    /// When a peer that accepts nothing is cut off; nil while nothing is pending.
+    /// The time at which a peer that accepts nothing is cut off; nil while nothing is pending.
     var stallDeadlineMs: Int64? {
         pendingBytes == 0 ? nil : progressMs + table.context.configuration.writeStallTimeoutMs
     }

@@ -51,7 +51,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// The topmost handler below this one (TLS); another protocol's handlers go above it.
     private(set) var below: (any ChannelHandler)?
     private(set) var wire: WireHandler!
-    /// Nil while a response takes long, because it would be a quarter of the connection's memory.
+    /// The parser of requests; nil while a response takes long, because it would be a quarter of the connection's
+    /// memory.
     private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>?
     /// Input that came while the parser was being removed.
     private var held: [ByteBuffer] = []
@@ -66,13 +67,13 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var current: HTTPExchange?
     /// The current request, if clients repeat it.
     private var currentKnown: RepeatedRequests.Known?
-    /// What the last response left for the next request.
+    /// The attachment that the last response left for the next request.
     private var attached: Attached?
     /// Reserved from the server's body budget by all requests of this connection.
     private var bodyBytesHeld = HeldBytes()
     /// The part of `bodyBytesHeld` that belongs to the current request.
     private var currentBodyBytes = 0
-    /// Set after a request that offers an upgrade, until it is answered.
+    /// Whether the parser waits for the answer to a request that offers an upgrade.
     private var isParserStopped = false
     private var isAdvancing = false
     /// A read is pending; another one would only walk the pipeline.
@@ -87,7 +88,7 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var deadlineMs: Int64
     /// A read that may be exactly one request, while the parser takes it.
     private var wholeRead: ByteBuffer?
-    /// What was read of a header that is not complete, to find its `Origin` if it never will be. Bound: one receive
+    /// The bytes read of an incomplete header, to find its `Origin` if it never becomes complete. Bound: one receive
     /// buffer beyond `headerBytesMax`.
     private var headerBytes: ByteBuffer?
     /// Whether the parser holds no bytes of a following request. It reports a request's end before consuming the rest
@@ -96,12 +97,12 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     private var wasParserClean = true
     /// The requests that ended in the current read, and the length of the last one's body.
     private var endedInRead = (requests: 0, bodyBytes: 0)
-    /// Set when another parser took over, which passes on what is left of a read later.
+    /// Whether another parser took over, which passes on the rest of a read later.
     private var wasParserRestarted = false
     private var remoteIP: String?
     /// There are too many connections: whatever arrives is answered with a 503.
     let isRefused: Bool
-    /// Nothing is read yet, because the rate of the peer's address does not permit it.
+    /// Whether nothing is read yet, because the rate of the peer's address does not permit it.
     private var awaitsRate = false
 
     /// Adds the HTTP/1.1 handlers to an accepted channel, on its event loop.

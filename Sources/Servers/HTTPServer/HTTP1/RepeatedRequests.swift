@@ -2,7 +2,8 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// What an application keeps with a request that clients repeat: the same header, but for `If-None-Match`.
+/// A value that an application keeps with a request that clients repeat: with the same header, but for
+/// `If-None-Match`.
 ///
 /// `@unchecked Sendable`: to be read and written on the connection's event loop only.
 package final class RequestMemo: @unchecked Sendable {
@@ -133,7 +134,7 @@ final class RepeatedRequests {
         }
     }
 
-    /// Longer headers are not kept.
+    /// The length up to which headers are kept.
     static let headBytesMax = 4_096
     private static let seenMax = 1_024
 

@@ -1,4 +1,4 @@
-/// What a peer may send: its rates, and the share of incomplete messages in the server's memory.
+/// Limits of the peer's input: its rates, and the share of incomplete messages in the server's memory.
 extension WebSocketConnection {
     /// Counts the peer's frames for its address, too, which also decides when the first is read. Call at most once,
     /// while the connection's handler is made.

@@ -95,7 +95,7 @@ package final class WebSocketConnection: ConnectionOwner, @unchecked Sendable {
     /// Bytes accepted from the application that the kernel has not taken yet; may be read from any thread.
     package var pendingBytes: Int { transport.pendingBytes }
 
-    /// While true, nothing more is read from the peer; what has been read is still delivered.
+    /// Whether nothing more is read from the peer; what has been read is still delivered.
     package var isReadingPaused = false {
         didSet { if !isReadingPaused { readIfWanted() } }
     }

@@ -13,7 +13,7 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
     }
 
     enum State: Equatable {
-        /// Not connected; the next attempt begins at this time.
+        /// Disconnected; the next attempt begins at this time.
         case waiting(untilMs: Int)
         /// A separate thread begins the attempt, because resolving the host's name blocks.
         case opening(deadlineMs: Int)
@@ -60,10 +60,10 @@ struct ConnectMachine<Random: RandomNumberGenerator> {
         }
     }
 
-    /// What a server reports when a connection to it is set up.
+    /// A server's report when a connection to it is set up.
     struct Server: Equatable {
-        /// Changes when a standby is promoted: commits that the former primary had not replicated are lost. Nil on a
-        /// standby, and when the server does not report it.
+        /// The timeline, which changes when a standby is promoted: commits that the former primary had not replicated
+        /// are then lost. Nil on a standby, and when the server does not report it.
         let timeline: String?
         /// Whether commits wait for no standby. False when the server does not report it.
         let commitsAlone: Bool

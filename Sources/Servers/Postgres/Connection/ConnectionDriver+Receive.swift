@@ -47,7 +47,7 @@ extension ConnectionDriver {
         answeredStatements.append(statement)
     }
 
-    /// Records answers just read. Statements among which one took long are measured again apart.
+    /// Records answers just read. If one of several statements took long, all are measured again, apart from others.
     private func noteAnswers(_ count: Int) {
         if count == 0 { return }
         let us = counters.answered(count, roundTripUs: handle.roundTrip.us)

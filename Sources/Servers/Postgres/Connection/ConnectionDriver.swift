@@ -28,7 +28,7 @@ final class ConnectionDriver {
     private var messages: [ConnectionHandle.Message] = []
     /// Graded statements answered since the socket was last readable; at most as many as may be in flight.
     var answeredStatements: [Statement] = []
-    /// When a transaction last left the connection; microseconds.
+    /// The time at which a transaction last left the connection; microseconds.
     var transactionEndedUs = 0
     /// When the last set-up query was sent; microseconds.
     var setupSentUs = 0

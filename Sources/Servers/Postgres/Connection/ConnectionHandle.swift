@@ -195,7 +195,8 @@ final class ConnectionCounters: Sendable {
     let isConnected = Atomic<Bool>(false)
     /// Whether the server has been busy with one statement for a while.
     let isHeldUp = Atomic<Bool>(false)
-    /// When the server last answered, or a job came while there was none; microseconds of the monotonic clock.
+    /// The time of the server's last answer, or of a job that came while there was none; microseconds of the monotonic
+    /// clock.
     let progressUs = Atomic<Int>(0)
     /// The moving average of the time from one answer to the next while there were jobs; microseconds.
     let answerUs = Atomic<Int>(0)

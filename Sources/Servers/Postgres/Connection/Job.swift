@@ -53,7 +53,7 @@ final class Job: PipelineJob, @unchecked Sendable {
     private var completion: Completion?
     /// The size of SQL and parameters; known after `validate`.
     private(set) var bytes = 0
-    /// Assigned by the machine when the job reaches the connection's thread.
+    /// The identifier that the machine assigns when the job reaches the connection's thread.
     var id: JobID?
     var results: [ResultSet] = []
     /// Whether the completion works on the connection's thread, which is busy until it returns.

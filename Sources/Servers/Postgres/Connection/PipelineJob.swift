@@ -53,16 +53,16 @@ struct JobTable<Job: PipelineJob> {
     typealias Slot = Int
 
     struct Entry {
-        /// Nil while the slot is free.
+        /// The job; nil while the slot is free.
         fileprivate var held: Job?
         let kind: JobKind
         var deadlineMs: Int
-        /// Sent and not fully answered.
+        /// Whether the job is sent and not fully answered.
         var isInFlight = false
         /// Whether the caller has its answer although the queue or the server still has the job.
         var isAnswered = false
         var isCancelRequested = false
-        /// Reported as slow.
+        /// Whether the job was reported as slow.
         var isSlow = false
         /// Whether a cancel request was decided so that the job can be rerouted.
         var isRerouting = false
@@ -87,7 +87,7 @@ struct JobTable<Job: PipelineJob> {
 
     private var entries: [Entry] = []
     private var serials: [Int] = []
-    /// Stored separately to keep entries small, because few jobs have an error.
+    /// The errors of jobs, stored apart to keep entries small, because few jobs have one.
     private var errors: [Slot: PostgresError] = [:]
     private var free: [Slot] = []
 
@@ -114,7 +114,7 @@ struct JobTable<Job: PipelineJob> {
 
     func id(of slot: Slot) -> JobID { JobID(slot: slot, serial: serials[slot]) }
 
-    /// Nil when the job is gone.
+    /// Returns the job's slot; nil when the job is gone.
     func slot(of id: JobID) -> Slot? {
         serials.indices.contains(id.slot) && serials[id.slot] == id.serial ? id.slot : nil
     }

@@ -27,13 +27,13 @@ struct PipelineMachine<Job: PipelineJob> {
         var readGroupsMax = 4
         var preparedStatementsMax = 256
         var statementTimeoutMs = 30_000
-        /// How long the server may take to confirm a cancellation before the connection is dropped.
+        /// Time in which the server must confirm a cancellation; after it the connection is dropped.
         var cancelGraceMs = 2_000
-        /// How long a stop waits for jobs in flight.
+        /// Time for which a stop waits for jobs in flight.
         var stopTimeoutMs = 5_000
-        /// How often one job is sent again after errors.
+        /// The number of times that one job is sent again after errors.
         var repeatsMax = 4
-        /// How often one read is sent again after a lost connection.
+        /// The number of times that one read is sent again after a lost connection.
         var lossesMax = 1
         /// The interval of checking deadlines, which bounds how late a time-out or a slow statement is noticed.
         var scanIntervalMs = 10
@@ -44,7 +44,7 @@ struct PipelineMachine<Job: PipelineJob> {
     }
 
     enum Mode {
-        /// Not connected, or not set up yet.
+        /// Disconnected, or connected and not set up yet.
         case offline
         case pipeline
         /// The simple protocol, for one job.

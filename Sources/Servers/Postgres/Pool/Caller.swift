@@ -1,9 +1,9 @@
-/// Who is charged for a slow statement: a user or, without one, an address; and always the address, so that many users
-/// of one address do not count as many callers. The numbers are hashes.
+/// The user or, without one, the address that is charged for a slow statement; the address is always charged too, so
+/// that many users of one address do not count as many callers. The numbers are hashes.
 package struct Caller: Hashable, Sendable, ExpressibleByIntegerLiteral {
     /// The user, or the address of a signed-out sender.
     package let number: UInt64
-    /// Nil if the address is unknown, or shared by callers who are not to be charged for each other.
+    /// The address; nil if it is unknown, or shared by callers who are not to be charged for each other.
     package let address: UInt64?
 
     /// The service itself, and callers of whom nothing is known.

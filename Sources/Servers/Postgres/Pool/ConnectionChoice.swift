@@ -3,26 +3,27 @@
 /// Short queries are cheaper when they share the round trips of a pipelined connection: one connection takes all of
 /// them as long as they hardly wait there. When it stops answering, or is slow or full, they go to another one.
 struct ConnectionChoice: Sendable {
-    /// What is known of a connection.
+    /// The load of a connection, as its counters report it.
     struct Load {
         /// Jobs queued and in flight.
         var jobs: Int
         var isConnected = true
         /// Whether the server has been busy with one statement for a while.
         var isHeldUp = false
-        /// When the server last answered, or the first job came; microseconds of the monotonic clock.
+        /// The time of the server's last answer, or of the first job; microseconds of the monotonic clock.
         var progressUs = 0
         /// The average time from one answer to the next; microseconds.
         var answerUs = 0
-        /// What its jobs are expected to take, without those that take next to nothing; microseconds.
+        /// The time that its jobs are expected to take, without those that take next to nothing; microseconds.
         var costUs = 0
     }
 
-    /// Suits callers' queries: 128 in flight keep a server process busy, and queries by key are answered within 10 ms
-    /// even on a busy machine. A shorter wait would divide them just when the machine is busy, which costs more.
+    /// The first connection that answers soon: for callers' queries. 128 in flight keep a server process busy, and
+    /// queries by key are answered within 10 ms even on a busy machine. A shorter wait would divide them just when the
+    /// machine is busy, which costs more.
     static let packed = ConnectionChoice(fullAt: 128, waitMaxUs: 10_000)
-    /// Suits transactions, which a connection commits one after the other, and runs of many live queries in one
-    /// statement: the lowest load.
+    /// The lowest load: for transactions, which a connection commits one after the other, and for runs of many live
+    /// queries in one statement.
     static let spread = ConnectionChoice(fullAt: 1, waitMaxUs: nil)
 
     /// The number of jobs at which a connection takes no more if another one has fewer.
@@ -53,9 +54,9 @@ struct ConnectionChoice: Sendable {
         return !load.isHeldUp && max(load.jobs * load.answerUs, load.costUs) <= 2 * waitMaxUs
     }
 
-    /// Returns which of a lane's connections a source's transactions may take that are not short. They leave the first
-    /// quarter to the short ones, which may take all, and each source has another half of the rest. So its long
-    /// transactions leave connections to the long ones of others, and all of them together leave some to short ones.
+    /// Returns the connections of a lane that a source's longer transactions may use: half of those after the first
+    /// quarter, another half for each source. Short transactions may use all. So a source's longer transactions leave
+    /// connections to those of others, and all longer ones together leave some to short ones.
     static func share(of count: Int, for source: Caller) -> [Int] {
         if count < 2 { return Array(0..<count) }
         let open = max(1, count / 4)..<count

@@ -25,7 +25,8 @@ package final class PostgresPool: Sendable {
         case service
     }
 
-    /// Where a re-run goes, and for how long it may run from its turn. Beyond that it fails with `ranTooLong`.
+    /// The connections on which a re-run goes, and the time that it may take from its turn; after it the run fails with
+    /// `ranTooLong`.
     package enum RefreshCourse: Sendable, Hashable {
         /// Runs on a shared connection; moved to a slow one if it is slow while others wait, charged to its statement.
         case open
@@ -214,7 +215,7 @@ package final class PostgresPool: Sendable {
         return (lane, job)
     }
 
-    /// Slow re-runs without a course are charged to their statement.
+    /// Returns the caller that is charged if a re-run is slow: without a course, its statement.
     private static func source(of statement: Statement, _ course: RefreshCourse) -> Caller {
         switch course {
         case .open, .shared: Caller(UInt64(truncatingIfNeeded: statement.hashValue))

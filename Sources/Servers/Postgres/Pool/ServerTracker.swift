@@ -1,4 +1,4 @@
-import Pacing
+import Failover
 import Synchronization
 
 /// Shares what one of a pool's connections learns about the server with the others.

@@ -11,7 +11,7 @@ struct SlowStatementAdmission<Element> {
         case refused(FairQueue<Element>.Refusal)
     }
 
-    /// How long a source's statements are refused, rather than tried, after one of them was.
+    /// Time for which a source's statements are refused, rather than tried, after one of them was.
     static var refusalMs: Int { 10_000 }
 
     var queue: FairQueue<Element>

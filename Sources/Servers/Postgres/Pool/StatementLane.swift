@@ -52,7 +52,7 @@ final class StatementLane: Sendable {
 
     let fast: [ConnectionHandle]
     let moderate: [ConnectionHandle]
-    /// If empty, slow statements stay where they are.
+    /// The connections for slow statements. Without any, slow statements stay where they are.
     let slow: [ConnectionHandle]
     private let queues: Queues
     private let choice: ConnectionChoice

@@ -27,7 +27,7 @@ struct StatementPace: Sendable {
             (self.us, self.isShort) = (us, isShort)
         }
 
-        /// One number for an atomic variable; 0 stands for no average.
+        /// Decodes a number from an atomic variable; 0 stands for no average.
         init?(encoded: Int) {
             if encoded == 0 { return nil }
             self.init(us: encoded >> 2, isShort: encoded & 2 != 0)
@@ -71,8 +71,8 @@ struct StatementPace: Sendable {
         return average?.isShort == true && !staysApart ? .fast : .moderate
     }
 
-    /// The share of a connection's time that an execution is expected to take. What takes at most a millisecond counts
-    /// as nothing: its average mostly consists of waiting for threads and the network.
+    /// The time that an execution is expected to occupy its connection. An average of a millisecond or less counts as
+    /// nothing: it mostly consists of waiting for threads and the network.
     func costUs(_ average: Average?) -> Int {
         guard let average else { return shortMaxUs }
         return average.us > 1_000 ? average.us : 0

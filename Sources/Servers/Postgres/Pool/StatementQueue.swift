@@ -29,7 +29,7 @@ final class StatementQueue: Sendable {
     private let state: Mutex<State>
     private static let sweepIntervalMs = 10
 
-    /// Whether something waits, for a quick look without the lock.
+    /// Whether jobs wait, readable without the lock.
     private let waitingFlag = Atomic<Bool>(false)
     var hasWaiting: Bool { waitingFlag.load(ordering: .relaxed) }
 

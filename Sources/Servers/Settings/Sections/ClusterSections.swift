@@ -1,4 +1,8 @@
+import DeploymentPlan
 package import LiveModel
+import RoleMachines
+import Sessions
+import Sharding
 
 package struct ClusterSection: SettingSection {
     package static let doc =
@@ -10,19 +14,22 @@ package struct ClusterSection: SettingSection {
     package let nodeId = Setting.optional(
         "cluster.nodeId", "Name of this node, unique in the cluster; empty: generated at each start.")
     package let shardCount = Setting.int(
-        "cluster.shardCount", 64, in: 1...4096, "Shards of the namespace; fixed by the first node that starts.")
+        "cluster.shardCount", Parts.interest.shardCount, in: 1...4096,
+        "Shards of the namespace; fixed by the first node that starts.")
     package let roles: Setting<Set<Role>> = .choices("cluster.roles", "Roles of this node.")
     package let advertiseAddress = Setting.optional(
         "cluster.advertiseAddress", "host:port at which others reach this node; empty: http.host and port.")
     package let heartbeatMs = Setting.duration(
-        "cluster.heartbeatMs", 1000, in: 50...minute, "Interval at which a node renews its entry.")
+        "cluster.heartbeatMs", Parts.membership.heartbeatMs, in: 50...minute,
+        "Interval at which a node renews its entry.")
     package let nodeTtlMs = Setting.duration(
-        "cluster.nodeTtlMs", 5000, in: 200...10 * minute, "Age at which a node that stays silent is considered gone.")
+        "cluster.nodeTtlMs", Parts.membership.nodeTtlMs, in: 200...10 * minute,
+        "Age at which a node that stays silent is considered gone.")
     package let leaseTtlMs = Setting.duration(
-        "cluster.leaseTtlMs", 5000, in: 200...Int(StoredNumber.leaseMaxMs),
+        "cluster.leaseTtlMs", Parts.lease.ttlMs, in: 200...Int(StoredNumber.leaseMaxMs),
         "Time after which a shard's lease expires unless renewed.")
     package let leaseRenewMs = Setting.duration(
-        "cluster.leaseRenewMs", 1000, in: 50...minute, "Interval at which a worker renews its leases.")
+        "cluster.leaseRenewMs", Parts.lease.renewMs, in: 50...minute, "Interval at which a worker renews its leases.")
     package let awaitFormerOwners = Setting.bool(
         "cluster.awaitFormerOwners", true, dev: false,
         "Wait one lease before taking a shard whose owner Redis has lost; false if there is one worker only.")
@@ -30,7 +37,7 @@ package struct ClusterSection: SettingSection {
         "cluster.startWaitMs", 0, in: 0...24 * 60 * minute,
         "How long a starting node waits for Postgres and Redis; 0: without limit.")
     package let unreadyAfterMs = Setting.duration(
-        "cluster.unreadyAfterMs", 30_000, in: 0...24 * 60 * minute,
+        "cluster.unreadyAfterMs", Parts.interest.answerMaxMs, in: 0...24 * 60 * minute,
         "How long a server may fail the node before it is not ready, and subscribers wait for an answer; 0: no limit.")
 }
 
@@ -55,15 +62,17 @@ package struct DeploySection: SettingSection {
     package let pollMs = Setting.duration(
         "deploy.pollMs", 2000, in: 50...10 * minute, "Interval at which a node looks for new deployments.")
     package let keepMs = Setting.duration(
-        "deploy.keepMs", 10 * minute, in: 0...168 * hour,
+        "deploy.keepMs", Parts.rollout.schedule.keepMs, in: 0...168 * hour,
         "How long a former version is served to the sessions that started with it.")
     package let moveMs = Setting.duration(
-        "deploy.moveMs", 30_000, in: 0...hour, "Time over which those sessions are then asked to reconnect.")
+        "deploy.moveMs", Parts.rollout.schedule.moveMs, in: 0...hour,
+        "Time over which those sessions are then asked to reconnect.")
     package let lockTimeoutMs = Setting.duration(
         "deploy.lockTimeoutMs", 5000, in: 0...10 * minute,
         "How long `freshet deploy` waits for a table's lock; later statements wait behind it. 0: no limit.")
     package let versionsMax = Setting.int(
-        "deploy.versionsMax", 4, in: 1...64, "Versions that a node serves besides the current one.")
+        "deploy.versionsMax", Parts.rollout.versionsMax, in: 1...64,
+        "Versions that a node serves besides the current one.")
     package let historyMax = Setting.int("deploy.historyMax", 20, in: 1...400, "Deployments kept in the database.")
 }
 

@@ -1,3 +1,6 @@
+import RoleMachines
+import Sessions
+
 package struct GatewaySection: SettingSection {
     package static let doc = "Limits of sessions and subscriptions."
     package static let declared = GatewaySection()
@@ -5,23 +8,25 @@ package struct GatewaySection: SettingSection {
     package let sessionsMax = Setting.int(
         "gateway.sessionsMax", 20_000, in: 1...1_000_000, "Sessions on this node; more are refused.")
     package let acceptPerSecond = Setting.int(
-        "gateway.acceptPerSecond", 1000, in: 0...1_000_000,
+        "gateway.acceptPerSecond", Parts.admission.perSecond, in: 0...1_000_000,
         "New sessions per second on this node; more get a Retry-After. 0: no limit.")
     package let acceptBurst = Setting.int(
-        "gateway.acceptBurst", 2000, in: 1...1_000_000, "New sessions accepted at once before that rate applies.")
+        "gateway.acceptBurst", Parts.admission.burst, in: 1...1_000_000,
+        "New sessions accepted at once before that rate applies.")
     package let acceptPerAddressPerSecond = Setting.int(
-        "gateway.acceptPerAddressPerSecond", 250, in: 0...1_000_000,
+        "gateway.acceptPerAddressPerSecond", Parts.quotas.startsPerAddress.perSecond, in: 0...1_000_000,
         "New sessions per second of one address on this node; more get a Retry-After. 0: no limit.")
     package let acceptPerAddressBurst = Setting.int(
-        "gateway.acceptPerAddressBurst", 1000, in: 1...1_000_000,
+        "gateway.acceptPerAddressBurst", Parts.quotas.startsPerAddress.burst, in: 1...1_000_000,
         "New sessions of one address accepted at once before that rate applies.")
     package let subscriptionsPerSessionMax = Setting.int(
-        "gateway.subscriptionsPerSessionMax", 1000, in: 1...100_000, "Subscriptions of one session.")
+        "gateway.subscriptionsPerSessionMax", Parts.session.operationsMax, in: 1...100_000,
+        "Subscriptions of one session.")
     package let executesPerSessionMax = Setting.int(
-        "gateway.executesPerSessionMax", 64, in: 1...100_000,
+        "gateway.executesPerSessionMax", Parts.session.executesMax, in: 1...100_000,
         "One-shot operations that one session runs at a time; more wait in order.")
     package let executesWaitingMax = Setting.int(
-        "gateway.executesWaitingMax", 1024, in: 0...100_000,
+        "gateway.executesWaitingMax", Parts.session.executesWaitingMax, in: 0...100_000,
         "One-shot operations of one session that wait; more are refused.")
     package let messagesPerSecond = Setting.int(
         "gateway.messagesPerSecond", 200, in: 0...1_000_000,
@@ -30,61 +35,63 @@ package struct GatewaySection: SettingSection {
         "gateway.messagesBurst", 2000, in: 1...1_000_000,
         "Messages that a session may send at once before that rate applies; with twice as many a WebSocket is closed.")
     package let messagesPerAddressPerSecond = Setting.int(
-        "gateway.messagesPerAddressPerSecond", 1000, in: 0...1_000_000,
+        "gateway.messagesPerAddressPerSecond", Parts.quotas.messagesPerAddress.perSecond, in: 0...1_000_000,
         "Messages per second of all sessions of one address, also after reconnects; more are read later. 0: no limit.")
     package let messagesPerAddressBurst = Setting.int(
-        "gateway.messagesPerAddressBurst", 10_000, in: 1...1_000_000,
+        "gateway.messagesPerAddressBurst", Parts.quotas.messagesPerAddress.burst, in: 1...1_000_000,
         "Messages that an address may send at once before that rate applies. Behind a proxy set http.trustedProxies.")
     package let sessionsPerUserMax = Setting.int(
-        "gateway.sessionsPerUserMax", 1000, in: 0...1_000_000, "Sessions of one user on this node; 0: no limit.")
+        "gateway.sessionsPerUserMax", Parts.quotas.sessions.perUser, in: 0...1_000_000,
+        "Sessions of one user on this node; 0: no limit.")
     package let sessionsPerAddressMax = Setting.int(
-        "gateway.sessionsPerAddressMax", 5000, in: 0...1_000_000,
+        "gateway.sessionsPerAddressMax", Parts.quotas.sessions.perAddress, in: 0...1_000_000,
         "Sessions of one address on this node; 0: no limit. Behind a proxy set http.trustedProxies first.")
     package let subscriptionsPerUserMax = Setting.int(
-        "gateway.subscriptionsPerUserMax", 10_000, in: 0...10_000_000,
+        "gateway.subscriptionsPerUserMax", Parts.quotas.subscriptions.perUser, in: 0...10_000_000,
         "Subscriptions of one user on this node; 0: no limit.")
     package let subscriptionsPerAddressMax = Setting.int(
-        "gateway.subscriptionsPerAddressMax", 50_000, in: 0...10_000_000,
+        "gateway.subscriptionsPerAddressMax", Parts.quotas.subscriptions.perAddress, in: 0...10_000_000,
         "Subscriptions of one address on this node; 0: no limit.")
     package let liveQueriesPerAddressMax = Setting.int(
-        "gateway.liveQueriesPerAddressMax", 20_000, in: 0...10_000_000,
+        "gateway.liveQueriesPerAddressMax", Parts.quotas.liveQueriesPerAddress, in: 0...10_000_000,
         "Distinct live queries of one address on this node; 0: no limit.")
     package let liveQueriesPerAddressPerSecond = Setting.int(
-        "gateway.liveQueriesPerAddressPerSecond", 250, in: 0...1_000_000,
+        "gateway.liveQueriesPerAddressPerSecond", Parts.quotas.liveQueryStartsPerAddress.perSecond, in: 0...1_000_000,
         "New live queries per second of one address on this node; more get a Retry-After. 0: no limit.")
     package let liveQueriesPerAddressBurst = Setting.int(
-        "gateway.liveQueriesPerAddressBurst", 2500, in: 1...1_000_000,
+        "gateway.liveQueriesPerAddressBurst", Parts.quotas.liveQueryStartsPerAddress.burst, in: 1...1_000_000,
         "New live queries of one address accepted at once before that rate applies.")
     package let lingeringPerAddressMax = Setting.int(
-        "gateway.lingeringPerAddressMax", 20, in: 0...1_000_000,
+        "gateway.lingeringPerAddressMax", Parts.quotas.lingeringPerAddress, in: 0...1_000_000,
         "Live queries of one address that wait for its clients (lingerMs) at a time; others end at once.")
     package let liveQueriesMax = Setting.int(
-        "gateway.liveQueriesMax", 200_000, in: 1...10_000_000,
+        "gateway.liveQueriesMax", Parts.interest.liveQueriesMax, in: 1...10_000_000,
         "Distinct live queries on this node; those that linger make room.")
     package let sessionBytesMax = Setting.bytes(
-        "gateway.sessionBytesMax", 4 * mib, in: kib...kib * mib,
+        "gateway.sessionBytesMax", Parts.session.bytesMax, in: kib...kib * mib,
         "Pending output past which a session is closed; also, to 1 MiB, messages held while a token is verified.")
     package let resultBytesMax = Setting.bytes(
-        "gateway.resultBytesMax", 8 * mib, in: kib...256 * mib, "Size of one result.")
+        "gateway.resultBytesMax", Parts.worker.resultBytesMax, in: kib...256 * mib, "Size of one result.")
     package let webSocketFrameBytesMax = Setting.bytes(
         "gateway.webSocketFrameBytesMax", mib, in: kib...64 * mib, "Size of a WebSocket message from a client.")
     package let initTimeoutMs = Setting.duration(
-        "gateway.initTimeoutMs", 10_000, in: 10...10 * minute, "Time in which a session must be initialised.")
+        "gateway.initTimeoutMs", Parts.session.initTimeoutMs, in: 10...10 * minute,
+        "Time in which a session must be initialised.")
     package let pingIntervalMs = Setting.duration(
         "gateway.pingIntervalMs", 25_000, in: 100...hour, "Interval of pings to an open session.")
     package let pongTimeoutMs = Setting.duration(
         "gateway.pongTimeoutMs", 10_000, in: 100...hour, "Time in which a ping must be answered.")
     package let keepAliveMs = Setting.duration(
-        "gateway.keepAliveMs", 15_000, in: 100...4 * minute,
+        "gateway.keepAliveMs", Parts.session.keepAliveMs, in: 100...4 * minute,
         "Interval of a protocol's own keep-alives: ka messages, event-stream comments, empty multipart parts.")
     package let idleTimeoutMs = Setting.duration(
-        "gateway.idleTimeoutMs", hour, in: 0...24 * hour,
+        "gateway.idleTimeoutMs", Parts.session.idleTimeoutMs, in: 0...24 * hour,
         "Time after which a session without subscriptions and requests is closed; 0: never.")
     package let rerunTimeoutMs = Setting.duration(
-        "gateway.rerunTimeoutMs", 15_000, in: 100...10 * minute,
+        "gateway.rerunTimeoutMs", Parts.session.rerunTimeoutMs, in: 100...10 * minute,
         "Time after which a client's request for a run (resume of SQL Connect) fails.")
     package let tokenGraceMs = Setting.duration(
-        "gateway.tokenGraceMs", 5_000, in: 0...10 * minute,
+        "gateway.tokenGraceMs", Parts.session.tokenGraceMs, in: 0...10 * minute,
         "Time for a new token after the end of one (SQL Connect, AppSync); then the connection is closed.")
     package let longPollMaxMs = Setting.duration(
         "gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may request.")
@@ -98,12 +105,14 @@ package struct GatewaySection: SettingSection {
         "gateway.deltaResultBytesMax", 256 * kib, in: kib...64 * mib,
         "Size of a result past which no patch is computed.")
     package let lingerMs = Setting.duration(
-        "gateway.lingerMs", 30_000, in: 0...hour,
+        "gateway.lingerMs", Parts.interest.lingerMs, in: 0...hour,
         "How long a live query waits for a client that left without ending it.")
     package let announceRetryMs = Setting.duration(
-        "gateway.announceRetryMs", 2000, in: 10...10 * minute, "Pause before unanswered interest is announced again.")
+        "gateway.announceRetryMs", Parts.interest.announceRetryMs, in: 10...10 * minute,
+        "Pause before unanswered interest is announced again.")
     package let summaryMs = Setting.duration(
-        "gateway.summaryMs", 10_000, in: 100...10 * minute, "Interval at which all interest is summarised.")
+        "gateway.summaryMs", Parts.interest.summaryMs, in: 100...10 * minute,
+        "Interval at which all interest is summarised.")
 }
 
 package struct APISection: SettingSection {
@@ -113,7 +122,9 @@ package struct APISection: SettingSection {
     package let requestsInFlightMax = Setting.int(
         "api.requestsInFlightMax", 1024, in: 1...1_000_000, "Requests in flight; more get a Retry-After.")
     package let requestsPerUserMax = Setting.int(
-        "api.requestsPerUserMax", 256, in: 0...1_000_000, "Requests in flight of one user; 0: no limit.")
+        "api.requestsPerUserMax", Parts.quotas.requests.perUser, in: 0...1_000_000,
+        "Requests in flight of one user; 0: no limit.")
     package let requestsPerAddressMax = Setting.int(
-        "api.requestsPerAddressMax", 512, in: 0...1_000_000, "Requests in flight of one address; 0: no limit.")
+        "api.requestsPerAddressMax", Parts.quotas.requests.perAddress, in: 0...1_000_000,
+        "Requests in flight of one address; 0: no limit.")
 }

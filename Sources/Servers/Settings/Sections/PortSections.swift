@@ -1,3 +1,5 @@
+import Sessions
+
 package struct HTTPSection: SettingSection {
     package static let doc = "The port for clients."
     package static let declared = HTTPSection()
@@ -10,12 +12,12 @@ package struct HTTPSection: SettingSection {
         "http.connectionsMax", 20_000, in: 1...1_000_000, "Open connections; further ones are refused.")
     package let connectionsPerAddressMax = Setting.int(
         "http.connectionsPerAddressMax", 6000, in: 0...1_000_000,
-        "Open connections of one address, not counting those of trustedProxies; 0: no limit.")
+        "Open connections of one address; trustedProxies and uncountedAddresses have no limit. 0: no limit.")
     package let bodyBytesMax = Setting.bytes(
         "http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body.")
     package let bodiesBytesMax = Setting.bytes(
         "http.bodiesBytesMax", 256 * mib, in: mib...1024 * 1024 * mib,
-        "Unanswered bodies and incomplete messages, of an address half of what is free; more get a Retry-After.")
+        "Unanswered bodies and incomplete messages; an address gets half of what is free, further ones a Retry-After.")
     package let headerBytesMax = Setting.bytes(
         "http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head.")
     package let repeatedRequestsMax = Setting.int(
@@ -40,7 +42,7 @@ package struct HTTPSection: SettingSection {
         "http.uncountedAddresses", standard: ["127.0.0.0/8", "::1"],
         "Addresses or networks without limits for each address; empty for none.")
     package let ipv6PrefixBits = Setting.int(
-        "http.ipv6PrefixBits", 64, in: 1...128,
+        "http.ipv6PrefixBits", Parts.addresses.ipv6PrefixBits, in: 1...128,
         "Leading bits of an IPv6 address that limits per address count as one address.")
     package let grpcCallsMax = Setting.int(
         "http.grpc.callsMax", 128, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")

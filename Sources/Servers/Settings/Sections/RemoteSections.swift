@@ -1,3 +1,5 @@
+import Embeddings
+
 package struct ResolversSection: SettingSection {
     package static let doc = "Requests to custom resolvers; dataconnect.yaml has their URLs and timeouts."
     package static let declared = ResolversSection()
@@ -24,27 +26,31 @@ package struct EmbeddingsSection: SettingSection {
         "embeddings.models",
         "Models whose name at the server differs from that in operations: textembedding-gecko@003=nomic-embed-text.")
     package let timeoutMs = Setting.duration(
-        "embeddings.timeoutMs", 10_000, in: 10...10 * minute,
+        "embeddings.timeoutMs", Parts.embeddings.timeoutMs, in: 10...10 * minute,
         "Time in which a text must be embedded, including queueing and retries.")
     package let inFlightMax = Setting.int(
-        "embeddings.inFlightMax", 4, in: 1...256, "Requests in flight on this node; further texts wait.")
+        "embeddings.inFlightMax", Parts.embeddings.inFlightMax, in: 1...256,
+        "Requests in flight on this node; further texts wait.")
     package let waitersMax = Setting.int(
-        "embeddings.waitersMax", 256, in: 1...1_000_000,
+        "embeddings.waitersMax", Parts.embeddings.waitersMax, in: 1...1_000_000,
         "Requests and re-runs waiting for vectors; more are refused. Less than api.requestsInFlightMax.")
     package let waitingTextsMax = Setting.int(
-        "embeddings.waitingTextsMax", 10_000, in: 1...1_000_000, "Texts waiting on this node; more are refused.")
+        "embeddings.waitingTextsMax", Parts.embeddings.waitingTextsMax, in: 1...1_000_000,
+        "Texts waiting on this node; more are refused.")
     package let waitingBytesMax = Setting.bytes(
-        "embeddings.waitingBytesMax", 16 * mib, in: 2 * mib...4096 * mib, "Total size of those texts.")
+        "embeddings.waitingBytesMax", Parts.embeddings.waitingBytesMax, in: 2 * mib...4096 * mib,
+        "Total size of those texts.")
     package let answerBytesMax = Setting.bytes(
-        "embeddings.answerBytesMax", 16 * mib, in: kib...64 * mib, "Size of one response.")
+        "embeddings.answerBytesMax", Parts.embeddings.answerBytesMax, in: kib...64 * mib, "Size of one response.")
     package let textsPerRequestMax = Setting.int(
-        "embeddings.textsPerRequestMax", 16, in: 1...2048, "Texts of one request.")
-    package let textBytesMax = Setting.bytes("embeddings.textBytesMax", 32 * kib, in: 1...mib, "Size of one text.")
+        "embeddings.textsPerRequestMax", Parts.embeddings.textsPerRequestMax, in: 1...2048, "Texts of one request.")
+    package let textBytesMax = Setting.bytes(
+        "embeddings.textBytesMax", Parts.embeddings.textBytesMax, in: 1...mib, "Size of one text.")
     package let cacheEntriesMax = Setting.int(
-        "embeddings.cacheEntriesMax", 10_000, in: 0...1_000_000,
+        "embeddings.cacheEntriesMax", Parts.embeddings.cacheEntriesMax, in: 0...1_000_000,
         "Most recently used vectors that a node keeps; should exceed the number of texts in its live queries.")
     package let cacheBytesMax = Setting.bytes(
-        "embeddings.cacheBytesMax", 64 * mib, in: 0...65_536 * mib,
+        "embeddings.cacheBytesMax", Parts.embeddings.cacheBytesMax, in: 0...65_536 * mib,
         "Total size of those and their texts; 768 numbers take about 10 KB.")
 }
 

@@ -1,3 +1,5 @@
+import RoleMachines
+
 package struct PostgresSection: SettingSection {
     package static let doc = "The database. Connection counts are per node."
     package static let declared = PostgresSection()
@@ -93,11 +95,13 @@ package struct RedisSection: SettingSection {
     package let eventsLengthMax = Setting.int(
         "redis.eventsLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's mutation events.")
     package let eventsAgeMaxMs = Setting.duration(
-        "redis.eventsAgeMaxMs", hour, in: 1000...168 * hour, "Age up to which mutation events are kept.")
+        "redis.eventsAgeMaxMs", Parts.worker.eventsAgeMaxMs, in: 1000...168 * hour,
+        "Age up to which mutation events are kept.")
     package let controlLengthMax = Setting.int(
         "redis.controlLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's control stream.")
     package let inboxLengthMax = Setting.int(
-        "redis.inboxLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a gateway's inbox.")
+        "redis.inboxLengthMax", Parts.worker.inboxLengthMax, in: 100...100_000_000,
+        "Entries kept of a gateway's inbox.")
 }
 
 package struct OutboxSection: SettingSection {
@@ -105,18 +109,23 @@ package struct OutboxSection: SettingSection {
     package static let declared = OutboxSection()
 
     package let sweepMs = Setting.duration(
-        "outbox.sweepMs", 1000, in: 10...10 * minute, "Interval at which left-over rows are looked for.")
+        "outbox.sweepMs", Parts.sweeper.sweepMs, in: 10...10 * minute,
+        "Interval at which left-over rows are looked for.")
     package let sweepAgeMs = Setting.duration(
-        "outbox.sweepAgeMs", 2000, in: 10...10 * minute, "Age from which a row counts as left over.")
+        "outbox.sweepAgeMs", Parts.sweeper.sweepAgeMs, in: 10...10 * minute,
+        "Age from which a row counts as left over.")
     package let batchMax = Setting.int(
-        "outbox.batchMax", 500, in: 1...100_000, "Rows published or deleted in one statement.")
+        "outbox.batchMax", Parts.sweeper.batchMax, in: 1...100_000, "Rows published or deleted in one statement.")
     package let deleteBatchMs = Setting.duration(
-        "outbox.deleteBatchMs", 50, in: 0...minute, "How long published rows are gathered before deletion.")
+        "outbox.deleteBatchMs", Parts.publisher.deleteBatchMs, in: 0...minute,
+        "How long published rows are gathered before deletion.")
     package let rowsMax = Setting.int(
-        "outbox.rowsMax", 1_000_000, in: 100...1_000_000_000,
+        "outbox.rowsMax", Parts.sweeper.rowsMax, in: 100...1_000_000_000,
         "Rows past which the oldest are folded into one that refreshes everything.")
     package let alarmRows = Setting.int(
-        "outbox.alarmRows", 10_000, in: 1...1_000_000_000, "Waiting rows from which an error is logged.")
+        "outbox.alarmRows", Parts.sweeper.alarmRows, in: 1...1_000_000_000,
+        "Waiting rows from which an error is logged.")
     package let alarmAgeMs = Setting.duration(
-        "outbox.alarmAgeMs", 30_000, in: 100...hour, "Age of a waiting row from which an error is logged.")
+        "outbox.alarmAgeMs", Parts.sweeper.alarmAgeMs, in: 100...hour,
+        "Age of a waiting row from which an error is logged.")
 }

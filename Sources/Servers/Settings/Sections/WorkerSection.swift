@@ -1,34 +1,44 @@
+import Operations
+import Refresh
+import RoleMachines
+
 package struct WorkerSection: SettingSection {
     package static let doc = "Re-runs of live queries."
     package static let declared = WorkerSection()
 
     package let coalesceGapMs = Setting.duration(
-        "worker.coalesceGapMs", 20, in: 0...minute, "Minimum gap between two runs of one live query.")
+        "worker.coalesceGapMs", Parts.refresh.coalesceGapMs, in: 0...minute,
+        "Minimum gap between two runs of one live query.")
     package let runsMax = Setting.int(
-        "worker.runsMax", 8, in: 1...1024, "Statements in flight for re-runs, not counting those on slow connections.")
+        "worker.runsMax", Parts.refresh.runsMax, in: 1...1024,
+        "Statements in flight for re-runs, not counting those on slow connections.")
     package let remoteRunsMax = Setting.int(
-        "worker.remoteRunsMax", 4, in: 1...1024,
+        "worker.remoteRunsMax", Parts.refresh.remoteRunsMax, in: 1...1024,
         "Additional runs in flight for queries that wait for custom resolvers or the embedding server; half for each.")
     package let batchMax = Setting.int(
-        "worker.batchMax", 256, in: 1...10_000, "Live queries in one multiplexed statement.")
+        "worker.batchMax", Parts.refresh.batchMax, in: 1...10_000, "Live queries in one multiplexed statement.")
     package let liveQueriesMax = Setting.int(
-        "worker.liveQueriesMax", 1_000_000, in: 1...100_000_000, "Live queries on this node; more are refused.")
+        "worker.liveQueriesMax", Parts.refresh.liveQueriesMax, in: 1...100_000_000,
+        "Live queries on this node; more are refused.")
     package let checkpointMs = Setting.duration(
-        "worker.checkpointMs", 1000, in: 10...10 * minute, "Time between two checkpoints of a shard.")
+        "worker.checkpointMs", Parts.worker.checkpointMs, in: 10...10 * minute,
+        "Time between two checkpoints of a shard.")
     package let everyMinimumMs = Setting.duration(
-        "worker.everyMinimumMs", 10_000, dev: 1000, in: 10...hour, "Shortest interval of an `every` rule.")
+        "worker.everyMinimumMs", Parts.catalog.everyMinimumMs, dev: 1000, in: 10...hour,
+        "Shortest interval of an `every` rule.")
     package let pacedRunsPerSecond = Setting.int(
-        "worker.pacedRunsPerSecond", 5000, in: 1...10_000_000,
+        "worker.pacedRunsPerSecond", Parts.refresh.pacedRunsPerSecond, in: 1...10_000_000,
         "Re-runs per second without an event of their own: after a take-over, a move or a loss of events.")
     package let pacedStatementsMax = Setting.int(
-        "worker.pacedStatementsMax", 2, in: 1...1024,
+        "worker.pacedStatementsMax", Parts.refresh.pacedStatementsMax, in: 1...1024,
         "Statements in flight for such re-runs, not counting those limited by remoteRunsMax.")
     package let historyMax = Setting.int(
-        "worker.historyMax", 1024, in: 1...100_000,
+        "worker.historyMax", Parts.refresh.historyMax, in: 1...100_000,
         "Events remembered per shard to decide whether a result that a gateway holds is still current.")
     package let historyBytesMax = Setting.bytes(
-        "worker.historyBytesMax", 4 * mib, in: kib...4096 * mib, "Their total size per shard, as in the stream.")
+        "worker.historyBytesMax", Parts.refresh.historyBytesMax, in: kib...4096 * mib,
+        "Their total size per shard, as in the stream.")
     package let replayMax = Setting.int(
-        "worker.replayMax", 8192, in: 0...10_000_000,
+        "worker.replayMax", Parts.refresh.replayMax, in: 0...10_000_000,
         "Older events read from a shard's stream to validate results held from before; past it, they are re-run.")
 }

@@ -31,12 +31,12 @@ extension Setting where Value == Int {
 
     /// A duration in milliseconds.
     static func duration(
-        _ path: String, _ standard: Int, dev: Int? = nil, in range: ClosedRange<Int>, _ doc: String
+        _ path: String, _ standard: some BinaryInteger, dev: Int? = nil, in range: ClosedRange<Int>, _ doc: String
     ) -> Setting {
         number(
             SettingKey(
-                path, kind: .duration, unit: .milliseconds, standard: .int(standard), devStandard: dev.map { .int($0) },
-                allowed: .ints(range), doc: doc))
+                path, kind: .duration, unit: .milliseconds, standard: .int(Int(standard)),
+                devStandard: dev.map { .int($0) }, allowed: .ints(range), doc: doc))
     }
 
     private static func number(_ key: SettingKey) -> Setting {

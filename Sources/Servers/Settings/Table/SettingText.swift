@@ -54,7 +54,7 @@ extension SettingKey {
         throw ValueError(message: "is \"\(value)\", allowed is \(allowedText)\(hint)")
     }
 
-    /// Does not repeat the text of a secret.
+    /// The error for a text that is not `expected`. It leaves the text of a secret out.
     private func notA(_ expected: String, _ text: String) -> ValueError {
         ValueError(message: secret ? "must be \(expected)" : "must be \(expected), not \"\(text.prefix(80))\"")
     }

@@ -122,15 +122,14 @@ struct Deploy: AsyncParsableCommand {
     }
 
     private func rolloutSettings(_ settings: Settings) -> Rollout.Settings {
-        var rollout = Rollout.Settings()
-        rollout.schedule.keepMs = Int64(settings.deploy.keepMs)
-        rollout.schedule.moveMs = Int64(settings.deploy.moveMs)
-        rollout.versionsMax = settings.deploy.versionsMax
-        rollout.historyMax = settings.deploy.historyMax
-        rollout.timeoutMs = Int64(timeout) * 1_000
-        rollout.heartbeatMs = Int64(settings.cluster.heartbeatMs)
-        rollout.nodeTtlMs = Int64(settings.cluster.nodeTtlMs)
-        rollout.allowsBreaking = allowBreaking
+        var rollout = Rollout.Settings(historyMax: settings.deploy.historyMax)
+        rollout.machine.schedule.keepMs = Int64(settings.deploy.keepMs)
+        rollout.machine.schedule.moveMs = Int64(settings.deploy.moveMs)
+        rollout.machine.versionsMax = settings.deploy.versionsMax
+        rollout.machine.timeoutMs = Int64(timeout) * 1_000
+        rollout.machine.heartbeatMs = Int64(settings.cluster.heartbeatMs)
+        rollout.machine.nodeTtlMs = Int64(settings.cluster.nodeTtlMs)
+        rollout.machine.allowsBreaking = allowBreaking
         rollout.options = CatalogOptions(everyMinimumMs: settings.worker.everyMinimumMs)
         rollout.lockRetries = .deploying(settings.deploy, settings.migrate)
         return rollout

@@ -1,5 +1,5 @@
+import Failover
 import LiveModel
-import Pacing
 import RoleMachines
 
 /// The process of a node. It can be killed, restarted, suspended for a while (as by SIGSTOP), and cut off from Redis or

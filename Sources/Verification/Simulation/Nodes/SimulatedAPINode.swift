@@ -82,36 +82,36 @@ final class SimulatedAPINode: Process {
         let targets = RefreshTargets(
             of: mutation, rules: rules, overrides: overrideList.overrides, shardCount: Workload.shardCount,
             nowMs: Workload.noGraceMs)
-        let course = MutationCourse(of: mutation, targets: targets, begunUnder: loadedDeployment)
+        let lifecycle = MutationLifecycle(of: mutation, targets: targets, begunUnder: loadedDeployment)
         let row = OutboxRow(event, shards: targets.shards)
         // A transaction may begin long before it commits: rows do not appear in the order of their times.
         let begunMs = timeline.nowMs - (timeline.chance(15) ? timeline.pick(0...6_000) : 0)
-        if delayMs == 0 { return commit(row, of: course, entity, begunMs: begunMs, acknowledged) }
-        later(delayMs) { [self] in commit(row, of: course, entity, begunMs: begunMs, acknowledged) }
+        if delayMs == 0 { return commit(row, of: lifecycle, entity, begunMs: begunMs, acknowledged) }
+        later(delayMs) { [self] in commit(row, of: lifecycle, entity, begunMs: begunMs, acknowledged) }
     }
 
     private func commit(
-        _ row: OutboxRow, of course: MutationCourse, _ entity: String, begunMs: Int64,
+        _ row: OutboxRow, of lifecycle: MutationLifecycle, _ entity: String, begunMs: Int64,
         _ acknowledged: @escaping (String) -> Void
     ) {
         let isForgotten = world.sabotage == .laterDeploymentsForgotten
         if world.sabotage == .publishBeforeCommit {
-            perform(publisher.committed(.init(row: row, mutation: course.mutation, targets: course.targets)))
+            perform(publisher.committed(.init(row: row, mutation: lifecycle.mutation, targets: lifecycle.targets)))
         }
         if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
         statement {
             $0.commit(
                 entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs),
-                loadedDeployment: isForgotten ? .max : course.targets.loadedDeployment)
+                loadedDeployment: isForgotten ? .max : lifecycle.targets.loadedDeployment)
         } then: { [self] outcome in
-            guard case .done = outcome else { return perform(course.ended(committed: nil)) }
+            guard case .done = outcome else { return perform(lifecycle.ended(committed: nil)) }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
-            perform(course.ended(committed: row))
+            perform(lifecycle.ended(committed: row))
             if world.sabotage != .acknowledgeBeforeCommit { acknowledged(row.id) }
         }
     }
 
-    private func perform(_ steps: [MutationCourse.Step]) {
+    private func perform(_ steps: [MutationLifecycle.Step]) {
         for step in steps {
             switch step {
             case .publish(let event):

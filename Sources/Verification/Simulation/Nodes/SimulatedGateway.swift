@@ -120,7 +120,8 @@ final class SimulatedGateway: Process {
 
     func close(_ connection: Connection) {
         connection.end()
-        connections[ObjectIdentifier(connection)] = nil
+        // A connection of a former process has ended with it, and its handle may be another one's now.
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         guard let handle = connection.handle, hubs[connection.hub].unsubscribed(handle) else { return }
         subscribers[connection.hub][handle] = nil
         perform(machine.unsubscribed(hub: connection.hub, handle.key, nowMs: nowMs))

@@ -241,9 +241,9 @@ final class SimulatedWorker: Process {
     /// Some statements take longer than they may; more often those of live queries that were slow before.
     private func isCutShort(_ batch: RunBatch) -> Bool {
         guard world.hasFaults else { return false }
-        // Not of the timeline, so that other faults stay where they are.
+        // The timeline is not asked, so that other faults stay where they are.
         let percent = batch.id &* 79 % 100
-        return switch batch.course {
+        return switch batch.mode {
         case .open, .apart(limitMs: nil): false
         case .shared: percent < 4
         case .apart: percent < 30

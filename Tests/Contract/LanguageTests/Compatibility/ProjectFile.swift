@@ -11,7 +11,7 @@ enum ProjectFile {
     struct Malformed: Error { let file: String }
 
     static let rows = rows(below: "Tests/Contract/LanguageTests/Projects")
-    /// Those that need pgvector.
+    /// The projects that need pgvector.
     static let vectorRows = rows(below: "Tests/Contract/LanguageTests/VectorProjects")
 
     private static func rows(below folder: String) -> [SchemaRow] {

@@ -5,7 +5,7 @@ import Postgres
 import SchemaMigration
 import SchemaModel
 
-/// What a database lacks of a schema's types.
+/// Migrations of a database to a schema's types.
 enum MigrationOf {
     static func schema(_ types: String) throws -> Schema {
         try Catalog.compile(

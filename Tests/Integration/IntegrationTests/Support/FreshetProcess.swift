@@ -135,7 +135,7 @@ final class FreshetProcess: Sendable {
 
     var output: String { state.withLock { ($0.lines + [$0.partial]).joined(separator: "\n") } }
 
-    /// What `waitForExit` returns when its task was cancelled before the end.
+    /// The result of `waitForExit` when its task was cancelled before the end.
     static let notWaitedFor: Int32 = .min
 
     func waitForExit() async -> Int32 {
@@ -168,7 +168,7 @@ final class FreshetProcess: Sendable {
     /// SIGKILL, as a crash.
     func crash() async {
         signal(SIGKILL)
-        // Nothing may be left, even when the test's time limit ends it.
+        // No process may be left, even when the test's time limit ends it.
         _ = await exitCode(nextID(), isCancellable: false)
     }
 

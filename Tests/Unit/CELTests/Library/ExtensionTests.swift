@@ -1,7 +1,7 @@
 import CEL
 import Testing
 
-/// What the vectors do not say of the extension libraries: lists, and the bounds.
+/// Parts of the extension libraries that the vectors leave out: lists, and the bounds.
 @Suite struct ExtensionTests {
     @Test(arguments: [
         "lists.range(3) == [0, 1, 2]", "lists.range(0) == []", "[1, 2, 3, 4].slice(1, 3) == [2, 3]",

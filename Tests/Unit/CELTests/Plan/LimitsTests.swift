@@ -6,7 +6,7 @@ import Testing
 
     @Test func nestedLoopsEnd() throws {
         #expect(try errorCode("x.all(a, x.all(b, x.all(c, a + b + c >= 0)))", x: thousand) == .costExceeded)
-        // What is spent stays spent: a later operand does not decide after all.
+        // Spent cost stays spent: a later operand does not decide after all.
         #expect(try errorCode("x.all(a, x.all(b, x.all(c, true))) || true", x: thousand) == .costExceeded)
         #expect(try errorCode("x.exists(d, x.all(a, x.all(b, a >= 0)) && false)", x: thousand) == .costExceeded)
         #expect(try errorCode("x.all(a, a in x) || [1, 2].all(b, b in x)", x: thousand) == .costExceeded)

@@ -81,7 +81,7 @@ struct ProjectArchiveTests {
         #expect(archive.project.schemaFiles.map(\.path) == ["schema/s.gql"])
     }
 
-    /// What stands in `connector.yaml` and changes results.
+    /// A setting of `connector.yaml` that changes results is part of the version.
     @Test func entityIDsAreKept() throws {
         var cached = project(in: "x/")
         cached.connectors[0].includesEntityIDs = true

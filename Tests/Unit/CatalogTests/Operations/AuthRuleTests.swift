@@ -76,7 +76,7 @@ import Testing
         #expect(operation.auth.readsRequestTime)
         #expect(operation.auth.insecureReason == "why not")
         #expect(operation.auth.level == nil)
-        // What @auth reads is decided for each subscriber and no part of the live query.
+        // Reads of @auth are decided for each subscriber and are no part of the live query.
         let reads = try CatalogHarness.operation("query Q @auth(expr: \"auth.token.role == 'x'\") { users { id } }")
             .authReads
         #expect(reads == .nothing)

@@ -1,7 +1,7 @@
 import SchemaModel
 import Testing
 
-/// Where problems of expressions and filters are shown, and with which hint.
+/// Problems of expressions and filters are shown in the right place and with a hint.
 @Suite struct ExpressionHintTests {
     @Test(arguments: [
         (

@@ -168,6 +168,7 @@ import Testing
                         + " [@refresh(onMutationExecuted: …) could name \"M\"]"
                 ])
         #expect(try lints("query Q($id: UUID!) @auth(level: USER) { novel(id: $id) { title } }") == [])
+        #expect(try lints("query Q @auth(level: NO_ACCESS) { remarks { text } }") == [], "nobody may subscribe")
     }
 
     @Test func aTriggerThatHasNothingToDoWithTheQuery() throws {

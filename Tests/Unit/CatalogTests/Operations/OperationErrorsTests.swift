@@ -389,7 +389,7 @@ import Testing
         #expect(CatalogHarness.errors(text).contains { $0.contains("operation-too-large") })
     }
 
-    /// What the schema's own problems explain is not said again of every operation; anything else is.
+    /// An operation's errors that follow from the schema's own problems are not repeated; all others are reported.
     @Test func aRefusedFieldOrTypeIsReportedOnce() {
         let operations = """
             query Q($t: String) { novels(where: {title: {eq: $t}}, orderBy: [{title: ASC}]) { title ...F rating } }

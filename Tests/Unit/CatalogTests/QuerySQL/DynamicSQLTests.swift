@@ -96,7 +96,7 @@ import Testing
         #expect(Set(first.keysWritten).count == 3)
     }
 
-    /// Whatever tables they are of, and however many columns these have.
+    /// Keys are unique whatever the tables, and however many columns these have.
     @Test func everyRowHasItsOwnGeneratedKey() throws {
         let operation = try CatalogHarness.operation(
             """
@@ -171,7 +171,7 @@ import Testing
         #expect(first.parameters.prefix(3) == ["a", "2026-01-01", "2026-01-02"])
         let other = try step(#"{"id": "a", "event_date_date": {"on": "2026-01-01", "add": {"days": 1}}}"#)
         #expect(other.sql.contains(#"("id", "event_date") VALUES"#) && other.parameters == ["a", "2026-01-02"])
-        // What such a column holds is a parameter, whatever its form.
+        // The value of such a column is a parameter, whatever its form.
         let plain = try step(#"{"id": "a", "based_on_x": {"y": 1}, "tags_update": ["a"]}"#)
         let longer = try step(#"{"id": "a", "based_on_x": [{"y": 1, "z": [{}]}, {}], "tags_update": ["b", "c"]}"#)
         #expect(plain.statement === longer.statement)

@@ -7,7 +7,7 @@ import Testing
 
 /// The exact text of the main forms. Each was run against Postgres 15; a change here should be run again.
 @Suite struct QuerySQLTests {
-    /// What stands between the fixed frame of a single statement.
+    /// The text between the fixed beginning and end of a single statement.
     private func body(_ operation: String, _ variables: String = "{}", auth: Auth? = nil) throws -> String {
         let sql = try CatalogHarness.operation(operation).query(variables, auth: auth).statement.single
         let start =

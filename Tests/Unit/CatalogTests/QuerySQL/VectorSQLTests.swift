@@ -64,7 +64,7 @@ import Testing
         #expect(available.steps.contains { $0.summary == "create search index doc_search_idx" })
     }
 
-    /// Nothing of a view, a search or a group is looked up by key; nested rows are written by theirs.
+    /// Views, searches and groups are not looked up by key; nested rows are written by theirs.
     @Test func onlyLookupsByKeyHaveImplicitRules() throws {
         let catalog = try CatalogHarness.compile(
             """

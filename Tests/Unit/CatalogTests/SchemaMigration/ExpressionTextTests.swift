@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Texts of expressions of indexes")
 struct ExpressionTextTests {
-    /// What this service writes, and what Postgres 15 to 18 make of it.
+    /// Expressions as this service writes them, and as Postgres 15 to 18 print them.
     @Test(arguments: [
         (
             #"to_tsvector('english'::regconfig, coalesce("title", ''))"#,

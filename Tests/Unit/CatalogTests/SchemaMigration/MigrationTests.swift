@@ -165,7 +165,7 @@ struct MigrationPlanTests {
     @Test func changesThatCouldLoseDataAreRefused() {
         func refused(_ novel: String, rest: String = "type Binder @table") -> [String] {
             let plan = plan(novel, rest: rest)
-            // Nothing may be built on a refused column.
+            // A refused column is not built on.
             #expect(plan.steps.allSatisfy { !$0.sql.contains("\"need\"") && !$0.sql.contains("(\"title\")") })
             return plan.refused.map { "\($0.part ?? "-"): \($0.message)" }
         }
@@ -268,7 +268,7 @@ struct MigrationPlanTests {
         #expect(plan.refused.map(\.part) == ["n"] && plan.steps.isEmpty)
     }
 
-    /// What stands in a table's place has its own indexes, or none.
+    /// A view in a table's place has its own indexes, or none.
     @Test func indexesOfViewsAreNotCompared() {
         let schema = compileSchema(
             """

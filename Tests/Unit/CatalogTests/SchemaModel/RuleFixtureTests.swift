@@ -193,7 +193,7 @@ import Testing
                 schema: [Self.schema, "type Film @table { name: String"]) == ["syntax schema1.gql"])
     }
 
-    /// What is used only below an unknown field is not reported as unused, because that field was not resolved.
+    /// A fragment used only below an unknown field is not reported as unused, because that field was not resolved.
     @Test func fragmentsBelowAnUnknownFieldAreNotReportedAsUnused() {
         let found = diagnostics(
             "query Q($t: String) { novles(where: {title: {eq: $t}}) { ...F } } fragment F on Novel { id }")

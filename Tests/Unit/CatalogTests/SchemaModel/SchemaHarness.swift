@@ -10,7 +10,7 @@ func compileSchema(_ sdl: String, sourceLocation: SourceLocation = #_sourceLocat
     return schema
 }
 
-/// What compiling reports.
+/// The diagnostics of compiling the schema.
 func schemaDiagnostics(_ sdl: String) -> [Diagnostic] {
     var sink = DiagnosticSink()
     _ = SchemaCompiler.compile(files: [SourceFile(path: "schema.gql", text: sdl)], sink: &sink)

@@ -9,7 +9,7 @@ import Testing
     private let group = DueQueue.Group(
         operation: RefreshFixture.operation("Slow"), version: RefreshFixture.version, kind: .alone)
 
-    private func client(_ number: UInt64) -> RunClaim.Client { .known(ClientID(number: number)) }
+    private func client(_ number: UInt64) -> RunPriority.Client { .known(ClientID(number: number)) }
 
     /// Appends live queries of one client.
     private func append(
@@ -17,7 +17,7 @@ import Testing
         to queue: inout ClientQueue
     ) {
         for slot in slots {
-            queue.append(slot, to: group ?? self.group, RunClaim(client: client(number), isFirst: isFirst))
+            queue.append(slot, to: group ?? self.group, RunPriority(client: client(number), isFirst: isFirst))
         }
     }
 

@@ -126,7 +126,7 @@ import Testing
         #expect((bench.machine.nextDeadlineMs ?? 0) > bench.nowMs)
     }
 
-    /// Whatever the order of events, ends of runs and time: the last run starts after the last event.
+    /// The last run starts after the last event, whatever the order of events, ends of runs and time.
     @Test(arguments: 1...30)
     func theFinalStateIsNeverDropped(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)

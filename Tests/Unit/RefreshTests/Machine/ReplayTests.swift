@@ -4,7 +4,7 @@ import Refresh
 import SeededRandom
 import Testing
 
-/// What gateways hold from before the remembered events is judged by what the stream still has.
+/// Results that a gateway holds from before the remembered events are judged by the events that the stream still has.
 @Suite struct ReplayTests {
     private static let names = (0..<8).map { "Q\($0)" }
     private static let other = RefreshFixture.event("Other")
@@ -36,7 +36,7 @@ import Testing
         bench.announce(RefreshFixture.query(names[number]), from: gateway, known: known(id))
     }
 
-    /// What the page would find in a stream that has the ids `first...`, those of `events` and others.
+    /// The entries of the page in a stream that has the ids `first...`, those of `events` and others.
     private static func read(
         _ page: ReplayPage, first: UInt64, events: [UInt64: MutationEvent?] = [:]
     ) -> [EventEntry] {
@@ -213,7 +213,7 @@ import Testing
         for number in 2..<4 { _ = bench.announce(RefreshFixture.query(Self.names[number]), from: "h") }
         let asked = Asked(bench.machine.replayRead(page, Self.read(page, first: 1), nowMs: bench.nowMs))
         #expect(asked.pages.isEmpty)
-        // Who comes and goes while a page is read leaves nothing behind that counts.
+        // A subscriber that comes and goes while a page is read does not count afterwards.
         var few = Self.owner { $0.replayPerRun = 2 }
         for number in 0..<8 {
             _ = Self.announce(number, at: 60, to: &few)

@@ -3,7 +3,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// What a gateway or client already holds: no run when nothing relevant happened since, a run at any doubt.
+/// Results that a gateway or client already holds: no run if no relevant event happened since, a run at any doubt.
 @Suite struct ResumeTests {
     private static let other = RefreshFixture.event("Other")
 
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// What a former owner read later, of a commit whose event was yet to come, must stay newer.
+    /// A result that a former owner read later, of a commit whose event was yet to come, stays newer.
     @Test func aFreshAnswerDoesNotOutrankLaterReads() throws {
         var bench = try owner()
         let asked = bench.announce(known: known(position(RefreshFixture.id(95), run: 4)))

@@ -3,7 +3,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// How far what a gateway holds is fresh although nothing touched it.
+/// Settled messages: the event up to which untouched results of a gateway are fresh.
 @Suite struct SettledTests {
     private static let other = RefreshFixture.event("Other")
     private static let gateway = NodeID("g")

@@ -31,7 +31,7 @@ import Testing
         var (waiting, slow) = (runs, [RunBatch]())
         while !waiting.isEmpty {
             let batch = waiting.removeFirst()
-            if batch.course == .apart(limitMs: nil) {
+            if batch.mode == .apart(limitMs: nil) {
                 slow.append(batch)
             } else {
                 waiting += bench.finish(batch, .cutShort).runs
@@ -57,7 +57,7 @@ import Testing
         var order: [Int64] = []
         while let batch = running.popLast() {
             order += numbers([batch])
-            running += bench.finish(batch, RefreshFixture.result(1)).runs.filter { $0.course == .apart(limitMs: nil) }
+            running += bench.finish(batch, RefreshFixture.result(1)).runs.filter { $0.mode == .apart(limitMs: nil) }
         }
         #expect(order.prefix(5).filter { $0 >= 10 } == [10, 11], "\(order)")
     }
@@ -85,7 +85,7 @@ import Testing
         _ = bench.announce(query(0), from: "h", announcement: AnnouncementID(client: ClientID(number: 2)))
         bench.nowMs += 2_000
         let slow = bench.finish(stuck[0], RefreshFixture.result(1)).runs + bench.advance(60_000).runs
-        #expect(slow.map(\.course) == [.apart(limitMs: nil)])
+        #expect(slow.map(\.mode) == [.apart(limitMs: nil)])
         let own = cutShort(announce(1, by: 1, to: &bench), in: &bench)
         #expect(numbers(own) == [1], "the run of the shared one is not the client's")
     }

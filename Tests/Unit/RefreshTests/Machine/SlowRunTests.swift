@@ -32,7 +32,7 @@ import Testing
         return done
     }
 
-    /// Announces so many live queries and runs them once.
+    /// Announces this many live queries and runs them once.
     private func announceAll(_ bench: inout Bench, _ count: Int) {
         let runs = (0..<count).flatMap { bench.announce(query($0)).runs }
         _ = finishAll(&bench, runs)
@@ -51,9 +51,9 @@ import Testing
         for _ in 0..<(10 * count) {
             guard !stuck.isEmpty else { break }
             let batch = stuck.removeFirst()
-            if batch.course == .apart(limitMs: nil) {
+            if batch.mode == .apart(limitMs: nil) {
                 stuck.append(batch)
-                if stuck.allSatisfy({ $0.course == .apart(limitMs: nil) }) { break }
+                if stuck.allSatisfy({ $0.mode == .apart(limitMs: nil) }) { break }
                 continue
             }
             bench.nowMs += 120
@@ -74,9 +74,9 @@ import Testing
         let isSlow = { (batch: RunBatch) in batch.items.contains { $0.query.key == slow } }
         let first = bench.event(RefreshFixture.event(trace: "one")).runs
         #expect(first.map(\.items.count) == [40])
-        #expect(first[0].course == .shared(limitMs: 356))
+        #expect(first[0].mode == .shared(limitMs: 356))
         let done = finishAll(&bench, first) { batch in
-            isSlow(batch) && batch.course != .apart(limitMs: nil) ? .cutShort : RefreshFixture.result(2)
+            isSlow(batch) && batch.mode != .apart(limitMs: nil) ? .cutShort : RefreshFixture.result(2)
         }
         let served = done.filter { !isSlow($0) }.flatMap(\.items)
         #expect(served.count == 39 && served.allSatisfy { $0.traceID == "one" })
@@ -85,7 +85,7 @@ import Testing
         // The next event: the slow one apart, the others together in smaller batches for a while.
         _ = bench.advance(1_000)
         let next = bench.event().runs
-        #expect(next.filter(isSlow).map(\.course) == [.apart(limitMs: 1_000)], "it was fast in the end")
+        #expect(next.filter(isSlow).map(\.mode) == [.apart(limitMs: 1_000)], "it was fast in the end")
         #expect(next.filter { !isSlow($0) }.map(\.items.count) == [16, 16, 7])
         for batch in next { _ = bench.finish(batch, .unchanged) }
         _ = bench.advance(60_000)
@@ -98,7 +98,7 @@ import Testing
         // Each takes 30 ms: more than the limit of a batch allows for each.
         let cost = { (batch: RunBatch) -> RunOutcome in
             let limitMs: Int64 =
-                switch batch.course {
+                switch batch.mode {
                 case .open, .apart(limitMs: nil): .max
                 case .shared(let limitMs), .apart(.some(let limitMs)): limitMs
                 }
@@ -108,7 +108,7 @@ import Testing
         for _ in 0..<4 {
             let done = finishAll(&bench, bench.event().runs, cost)
             largest.append(done.first?.items.count ?? 0)
-            #expect(done.allSatisfy { $0.course != .apart(limitMs: nil) }, "none is slow by itself")
+            #expect(done.allSatisfy { $0.mode != .apart(limitMs: nil) }, "none is slow by itself")
             _ = bench.advance(1_000)
         }
         #expect(largest == [16, 8, 8, 8])
@@ -117,21 +117,21 @@ import Testing
     @Test func newcomersOfAnOperationWithSlowOnesProveTheirSpeedApart() throws {
         var bench = try bench()
         let first = bench.announce(query(0)).runs[0]
-        #expect(first.course == .shared(limitMs: 120))
+        #expect(first.mode == .shared(limitMs: 120))
         let slow = bench.finish(first, .cutShort).runs
-        #expect(slow.map(\.course) == [.apart(limitMs: nil)])
+        #expect(slow.map(\.mode) == [.apart(limitMs: nil)])
         let trial = bench.announce(query(1)).runs
-        #expect(trial.map(\.course) == [.apart(limitMs: 120)])
+        #expect(trial.map(\.mode) == [.apart(limitMs: 120)])
         #expect(bench.announce(query(2)).isNothing, "one at a time")
         let next = bench.finish(trial[0], RefreshFixture.result(1)).runs
         #expect(next.map { $0.items.map(\.query) } == [[query(2)]])
         _ = bench.finish(next[0], RefreshFixture.result(1))
         // Both have proved it: the slow one does not delay them.
         _ = bench.advance(1_000)
-        #expect(bench.event().runs.map(\.course) == [.shared(limitMs: 140)])
+        #expect(bench.event().runs.map(\.mode) == [.shared(limitMs: 140)])
         // After a while newcomers are trusted again.
         _ = bench.advance(60_000)
-        #expect(bench.announce(query(3)).runs.map(\.course) == [.shared(limitMs: 120)])
+        #expect(bench.announce(query(3)).runs.map(\.mode) == [.shared(limitMs: 120)])
     }
 
     @Test func runThatIsCutShortKeepsItsCauseAndIsNoFailure() throws {
@@ -149,24 +149,24 @@ import Testing
 
     @Test func slowLiveQueryIsOrdinaryAgainAfterFastRuns() throws {
         var bench = Bench.settled(RefreshFixture.rules([try RefreshFixture.trigger(nil)]))
-        func course(ms: Int64, _ outcome: RunOutcome) throws -> RunBatch.Course {
+        func mode(ms: Int64, _ outcome: RunOutcome) throws -> RunBatch.Mode {
             let batch = try #require(bench.event().runs.first)
             bench.nowMs += ms
             let more = bench.finish(batch, outcome).runs
             if let next = more.first { _ = bench.finish(next, .unchanged) }
             _ = bench.advance(1_000)
-            return batch.course
+            return batch.mode
         }
-        let (ordinary, moderate) = (RunBatch.Course.shared(limitMs: 120), RunBatch.Course.apart(limitMs: 1_000))
-        #expect(try course(ms: 120, .cutShort) == ordinary)
+        let (ordinary, moderate) = (RunBatch.Mode.shared(limitMs: 120), RunBatch.Mode.apart(limitMs: 1_000))
+        #expect(try mode(ms: 120, .cutShort) == ordinary)
         // The repeated run was one of the two fast ones that are wanted.
-        #expect(try course(ms: 60, .unchanged) == moderate, "half of the limit is not fast")
-        #expect(try course(ms: 1, .unchanged) == moderate)
-        #expect(try course(ms: 1, .unchanged) == moderate)
+        #expect(try mode(ms: 60, .unchanged) == moderate, "half of the limit is not fast")
+        #expect(try mode(ms: 1, .unchanged) == moderate)
+        #expect(try mode(ms: 1, .unchanged) == moderate)
         // Each time that it becomes slow, twice as many are wanted.
-        #expect(try course(ms: 120, .cutShort) == ordinary)
-        for _ in 0..<3 { #expect(try course(ms: 1, .unchanged) == moderate) }
-        #expect(try course(ms: 1, .unchanged) == ordinary)
+        #expect(try mode(ms: 120, .cutShort) == ordinary)
+        for _ in 0..<3 { #expect(try mode(ms: 1, .unchanged) == moderate) }
+        #expect(try mode(ms: 1, .unchanged) == ordinary)
     }
 
     @Test func moderateLiveQueryThatTakesLongerRunsWithTheSlowOnes() throws {
@@ -175,9 +175,9 @@ import Testing
         bench.nowMs += 500
         _ = bench.finish(slow, .unchanged)
         let moderate = try #require(bench.event().runs.first)
-        #expect(moderate.course == .apart(limitMs: 1_000))
+        #expect(moderate.mode == .apart(limitMs: 1_000))
         bench.nowMs += 1_000
-        #expect(bench.finish(moderate, .cutShort).runs.map(\.course) == [.apart(limitMs: nil)])
+        #expect(bench.finish(moderate, .cutShort).runs.map(\.mode) == [.apart(limitMs: nil)])
     }
 
     @Test func slowLiveQueryThatTimesOutRestsAsLongAsItRan() throws {
@@ -186,12 +186,12 @@ import Testing
         bench.nowMs += 15_000
         #expect(bench.finish(slow, .failed(RequestError(.timeout, "slow"))).isNothing)
         #expect(bench.advance(14_999).isNothing)
-        #expect(bench.advance(1).runs.map(\.course) == [.apart(limitMs: nil)])
+        #expect(bench.advance(1).runs.map(\.mode) == [.apart(limitMs: nil)])
     }
 
     @Test func withoutConnectionsForSlowStatementsNothingIsCutShort() throws {
         var bench = try bench { $0.slowRunMs = nil }
-        #expect(bench.announce().runs.map(\.course) == [.open])
+        #expect(bench.announce().runs.map(\.mode) == [.open])
     }
 
     @Test func operationsWithSlowOnesAreBounded() {

@@ -213,7 +213,7 @@ import Testing
         let batch = StreamBatch(stream: "inbox", signal: .trimmed(firstID: nil), entries: entries + [damaged])
         var facts: [InboxFact] = []
         batch.forEachInboxFact { facts.append($0) }
-        // What is unreadable needs no further announcements.
+        // After the signal, the unreadable entry needs no further announcements.
         #expect(facts == [.lost(.signal(.trimmed(firstID: nil))), .message(message)])
         facts = []
         StreamBatch(stream: "inbox", signal: nil, entries: [damaged] + entries + [damaged]).forEachInboxFact {

@@ -4,7 +4,7 @@ import Sharding
 import Streams
 import Testing
 
-/// What membership frees when the process of another node has ended.
+/// Membership frees the entries of another node whose process has ended.
 @Suite struct EndedNodesTests {
     private typealias Effect = MembershipMachine.Effect
 

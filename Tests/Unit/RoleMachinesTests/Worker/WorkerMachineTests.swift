@@ -5,7 +5,7 @@ import Sharding
 import Streams
 import Testing
 
-/// What a worker does with the shards that it serves, and how it gives them up.
+/// A worker and the shards that it serves: its work on them, and how it gives them up.
 @Suite struct WorkerMachineTests {
     private static let nine = StreamID(ms: 9, sequence: 0)
 

@@ -7,7 +7,7 @@ import Testing
     private let ann = QuotaSubject.user("ann")
     private let bob = QuotaSubject.user("bob")
     private let home = QuotaSubject.address("192.0.2.1")
-    private let subscription = QuotaClaim.subscription(of: LiveQueryKey(digest: Digest(of: [])))
+    private let subscription = QuotaUse.subscription(of: LiveQueryKey(digest: Digest(of: [])))
 
     private func ledger(_ change: (inout QuotaLimits) -> Void) -> QuotaLedger {
         var limits = QuotaLimits()
@@ -16,9 +16,9 @@ import Testing
         return QuotaLedger(limits)
     }
 
-    private func isTaken(_ ledger: inout QuotaLedger, _ claim: QuotaClaim, _ subjects: [QuotaSubject]) -> Bool {
+    private func isTaken(_ ledger: inout QuotaLedger, _ use: QuotaUse, _ subjects: [QuotaSubject]) -> Bool {
         do throws(RequestError) {
-            try ledger.acquire(claim, for: subjects)
+            try ledger.acquire(use, for: subjects)
             return true
         } catch {
             #expect(error.code == .limitExceeded)
@@ -74,7 +74,7 @@ import Testing
         #expect(ledger.subjectCount == 0)
     }
 
-    /// Who follows ever new live queries and cuts the connections would otherwise fill the gateway.
+    /// A client that follows ever new live queries and cuts its connections would otherwise fill the gateway.
     @Test func onlySoManyLiveQueriesLingerForAnAddress() throws {
         var ledger = ledger {
             $0.lingeringPerAddress = 10
@@ -86,8 +86,8 @@ import Testing
             for number in numbers { try ledger.acquire(.subscription(of: key(number)), for: subjects) }
             var count = 0
             for number in numbers {
-                let claim = QuotaClaim.subscription(of: key(number))
-                if ledger.release(claim, for: subjects, lingersFrom: nowMs) { count += 1 }
+                let use = QuotaUse.subscription(of: key(number))
+                if ledger.release(use, for: subjects, lingersFrom: nowMs) { count += 1 }
             }
             return count
         }
@@ -95,10 +95,10 @@ import Testing
             try cut(0..<8, [home, ann], nowMs: 0),
             // The others end at once.
             try cut(100..<110, [home, ann], nowMs: 10),
-            // Those that linger already may do so again.
+            // Live queries that linger already may do so again.
             try cut(0..<8, [home], nowMs: 500),
             try cut(100..<110, [.address("192.0.2.2")], nowMs: 500),
-            // Not counted.
+            // This address is not counted.
             try cut(200..<210, [.address("127.0.0.1"), ann], nowMs: 500),
         ]
         #expect(counts == [8, 2, 8, 10, 10])
@@ -134,7 +134,7 @@ import Testing
         #expect(errors.map { $0?.code } == [.limitExceeded, .limitExceeded, .limitExceeded])
         #expect(errors.map { $0?.retryAfterMs } == [1_000, 1_000, 2_000], "spread, in whole seconds")
         #expect(ledger.liveQueryCount(of: home) == 3, "what is refused is not followed")
-        // Those that it follows, other addresses and those that are not counted.
+        // Live queries that the address follows already, other addresses, and addresses that are not counted.
         for number in 0..<3 { #expect(refusal(number, [home], nowMs: 0) == nil) }
         #expect(refusal(3, [.address("192.0.2.2"), ann], nowMs: 0) == nil)
         for number in 10..<20 { #expect(refusal(number, [.address("127.0.0.1"), ann], nowMs: 0) == nil) }
@@ -144,6 +144,47 @@ import Testing
         #expect(ledger.lingeringCount == 1)
         #expect(refusal(0, [home], nowMs: 10) == nil && refusal(1, [home], nowMs: 10) != nil)
         #expect(refusal(1, [home], nowMs: 500) == nil, "a new one every 500 ms")
+    }
+
+    /// A live query stops lingering when its address follows it again or ends it: it takes no place and costs nothing.
+    @Test func onlyWhatNobodyFollowsTakesAPlace() throws {
+        var ledger = ledger {
+            $0.lingeringPerAddress = 2
+            $0.lingerMs = 1_000
+            $0.liveQueryStartsPerAddress = .init(perSecond: 1, burst: 3)
+        }
+        func use(_ number: Int) -> QuotaUse {
+            .subscription(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8)))
+        }
+        for number in 0..<3 { try ledger.acquire(use(number), for: [home], nowMs: 0) }
+        let cut = (0..<3).map { ledger.release(use($0), for: [home], lingersFrom: 0) }
+        #expect(cut == [true, true, false])
+        try ledger.acquire(use(0), for: [home], nowMs: 10)
+        // Its client ends it: beginning it again costs a run.
+        ledger.release(use(0), for: [home])
+        #expect(throws: RequestError.self) { try ledger.acquire(use(0), for: [home], nowMs: 20) }
+        try ledger.acquire(use(1), for: [home], nowMs: 30)
+        #expect(ledger.lingeringCount == 2, "entries last until they lapse")
+        // Both places are free.
+        try ledger.acquire(use(2), for: [home], nowMs: 2_000)
+        let again = [1, 2].map { ledger.release(use($0), for: [home], lingersFrom: 2_100) }
+        #expect(again == [true, true] && ledger.lingeringCount == 2)
+        ledger.release(.session, for: [bob], lingersFrom: 5_000)
+        #expect(ledger.subjectCount == 0 && ledger.lingeringCount == 0, "nothing is left")
+    }
+
+    @Test func liveQueriesOfAnsweredPollsCountAsFollowed() throws {
+        var ledger = ledger {
+            $0.lingeringPerAddress = 1
+            $0.liveQueriesPerAddress = 5
+        }
+        func use(_ number: Int) -> QuotaUse { .stream(of: LiveQueryKey(digest: Digest(of: "\(number)".utf8))) }
+        for number in 0..<5 { try ledger.acquire(use(number), for: [home], nowMs: 0) }
+        let answered = (0..<5).map { ledger.release(use($0), for: [home], lingersFrom: 0, isAnswered: true) }
+        #expect(answered == [true, true, true, true, true])
+        try ledger.acquire(use(9), for: [home], nowMs: 0)
+        let sixth = ledger.release(use(9), for: [home], lingersFrom: 0, isAnswered: true)
+        #expect(!sixth)
     }
 
     @Test func onlySoManyLiveQueriesLingerInAll() throws {

@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-/// What clients of `/graphql` are answered with. Headers as the clients send them.
+/// The media type of answers on `/graphql`. The headers are those that clients send.
 @Suite struct AcceptedAnswerTests {
     @Test(arguments: [nil, "", " ", "*/*", "application/json", "application/*", "application/json; charset=utf-8"])
     func plainJSONByDefault(header: String?) {

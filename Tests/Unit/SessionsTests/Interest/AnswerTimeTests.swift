@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sessions
 
-/// What subscribers get while the owner of a shard does not answer, or only with what cannot count.
+/// Answers to subscribers while the owner of a shard is silent, or sends only what cannot count.
 @Suite struct AnswerTimeTests {
     private let key = SessionFixture.query().key
 
@@ -85,13 +85,13 @@ import Testing
         _ = table.take(.result(SessionFixture.live(1, 2)), key: key)
         _ = table.insert(key, known: SessionFixture.known(1, SessionFixture.position(1)))
         _ = table.take(.unchanged(digest: SessionFixture.digest(1), position: SessionFixture.position(3)), key: key)
-        let waiting = table.insert(key, known: nil, claimUntil: 7)
+        let waiting = table.insert(key, known: nil, fencedUntil: 7)
         #expect(table.take(error, key: key) == [waiting])
         #expect(table.take(error, key: key).isEmpty, "once")
         #expect(table.take(.result(SessionFixture.live(1, 4)), key: key) == [waiting])
     }
 
-    @Test func afterTheErrorTheClientGetsTheResultThatItClaimedToHave() throws {
+    @Test func afterTheErrorTheClientGetsTheResultThatItReported() throws {
         var machine = machine()
         let known = SessionFixture.known(1, SessionFixture.position(1))
         var table = SubscriptionTable()
@@ -101,11 +101,11 @@ import Testing
         let error = InterestMachine.Delivery.unanswered(RequestError(.unavailable, "no"))
         #expect(table.take(error, key: key).count == 1)
         #expect(!table.isServed(handle), "a run for this client is still to come")
-        // The next announcement claims nothing, so the owner cannot answer that nothing has changed.
-        let claims = machine.timeReached(nowMs: 60_000).compactMap { action -> Bool? in
-            if case .tell(_, .announce(_, _, let claim, _)) = action { claim != nil } else { nil }
+        // The next announcement reports no result, so the owner cannot answer that nothing has changed.
+        let reports = machine.timeReached(nowMs: 60_000).compactMap { action -> Bool? in
+            if case .tell(_, .announce(_, _, let known, _)) = action { known != nil } else { nil }
         }
-        #expect(claims == [false])
+        #expect(reports == [false])
         #expect(table.take(.result(SessionFixture.live(1, 1)), key: key) == [handle])
     }
 

@@ -29,14 +29,14 @@ import Testing
         return InterestMachine(gateway: NodeID("g"), settings: settings)
     }
 
-    private func told(_ actions: [InterestMachine.Action]) -> [(shard: Int, message: ControlMessage)] {
+    private func messages(_ actions: [InterestMachine.Action]) -> [(shard: Int, message: ControlMessage)] {
         actions.compactMap { if case .tell(let shard, let message) = $0 { (shard.number, message) } else { nil } }
     }
 
     private func announced(_ actions: [InterestMachine.Action]) throws -> (
         shard: Int, known: KnownResult?, announcement: AnnouncementID
     ) {
-        for (shard, message) in told(actions) {
+        for (shard, message) in messages(actions) {
             if case .announce(_, _, let known, let announcement) = message { return (shard, known, announcement) }
         }
         throw Missing()
@@ -66,7 +66,7 @@ import Testing
             shard == next && shard != 0 && announcement.requiresFreshRun
                 && announcement.number > first.announcement.number)
         #expect(known == SessionFixture.known(1), "the digest travels, the position means nothing there")
-        guard case .withdraw(_, let key)? = told(actions).first(where: { $0.shard == 0 })?.message else {
+        guard case .withdraw(_, let key)? = messages(actions).first(where: { $0.shard == 0 })?.message else {
             throw Missing()
         }
         #expect(key == SessionFixture.query().key && machine.movedCount == 1)
@@ -133,7 +133,7 @@ import Testing
 
     @Test func interestIsCountedWhereItIs() throws {
         var (machine, _) = try moved()
-        let summaries = told(machine.timeReached(nowMs: 2_000_000_000)).compactMap { shard, message in
+        let summaries = messages(machine.timeReached(nowMs: 2_000_000_000)).compactMap { shard, message in
             if case .summary(_, let count, _, _) = message { "\(shard):\(count)" } else { nil }
         }
         #expect(summaries == ["0:0", "\(next):1"])
@@ -161,7 +161,7 @@ import Testing
         #expect(started.announcement.requiresFreshRun && started.known == SessionFixture.known(2))
     }
 
-    /// What is held comes from the former place, and so does what the client saw at a gateway that was ahead.
+    /// The held result comes from the former placement, as does the one that the client saw at a gateway further ahead.
     @Test func aNewerKnownPositionOfAFormerPlacementRequiresAFreshRun() throws {
         var (machine, announcement) = try moved()
         let ahead = SessionFixture.known(2, SessionFixture.position(51, epoch: 9))

@@ -4,7 +4,7 @@ import SeededRandom
 import Sessions
 import Testing
 
-/// What is kept with every change beside a plain model that is walked whole each time.
+/// Fingerprints kept up to date with every change, compared with a plain model that is walked whole each time.
 @Suite struct InterestFingerprintsTests {
     private struct Model {
         struct Entry {

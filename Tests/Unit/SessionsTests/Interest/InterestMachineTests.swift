@@ -12,7 +12,7 @@ import Testing
         return InterestMachine(gateway: gateway, settings: settings)
     }
 
-    /// What actions say, in short.
+    /// The actions in short.
     private func texts(_ actions: [InterestMachine.Action]) -> [String] {
         actions.map { action in
             switch action {
@@ -172,7 +172,7 @@ import Testing
 
     // MARK: What clients say they hold
 
-    @Test func aClaimTravelsAndIsConfirmed() throws {
+    @Test func aReportedResultTravelsAndIsConfirmed() throws {
         var machine = machine()
         let known = SessionFixture.known(1, SessionFixture.position(4))
         #expect(
@@ -187,14 +187,14 @@ import Testing
         #expect(other.immediate == nil && texts(other.actions) == ["announce"])
     }
 
-    @Test func aForgedClaimDoesNotStopDelivery() throws {
+    @Test func aForgedReportDoesNotStopDelivery() throws {
         var machine = machine()
         let forged = SessionFixture.known(1, Position(epoch: .max, run: .max, id: .max))
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: forged, nowMs: 0)
         #expect(texts(machine.inboxArrived(SessionFixture.result(2, 1), nowMs: 1)) == ["deliver [0] result 2"])
     }
 
-    @Test func aClaimThatWasAnsweredWithAFailureIsNotConfirmed() throws {
+    @Test func aReportedResultThatWasAnsweredWithAFailureIsNotConfirmed() throws {
         var machine = machine()
         let known = SessionFixture.known(1, SessionFixture.position(4))
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: known, nowMs: 0)

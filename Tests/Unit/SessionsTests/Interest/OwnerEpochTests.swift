@@ -152,17 +152,17 @@ import Testing
             "the answer to an earlier question")
     }
 
-    // MARK: Claims of clients
+    // MARK: Results that clients report
 
-    /// The deliveries that reach a subscription with this claim.
+    /// The deliveries that reach a subscription that reports this result.
     private func reaches(
-        _ machine: inout InterestMachine, _ claim: KnownResult, _ messages: [(UInt64) -> InboxMessage]
+        _ machine: inout InterestMachine, _ reported: KnownResult, _ messages: [(UInt64) -> InboxMessage]
     ) throws -> [Int] {
-        let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: claim, nowMs: Self.nowMs)
+        let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: reported, nowMs: Self.nowMs)
         var table = SubscriptionTable()
         let handle = table.insert(
-            SessionFixture.query().key, known: claim, fromAnnouncement: start.fromAnnouncement,
-            claimUntil: start.claimUntil)
+            SessionFixture.query().key, known: reported, fromAnnouncement: start.fromAnnouncement,
+            fencedUntil: start.fencedUntil)
         if let immediate = start.immediate { _ = table.deliver(immediate, to: handle) }
         let number = announcements(start.actions).last?.number ?? 0
         return messages.enumerated().filter { _, message in
@@ -181,39 +181,39 @@ import Testing
         }
     }
 
-    private static let claims = [
+    private static let reported = [
         SessionFixture.position(1, epoch: .max), SessionFixture.position(.max, epoch: epoch),
         SessionFixture.position(1, epoch: epoch + 1_000_000),
     ]
 
-    @Test(arguments: claims)
-    func aClaimAheadOfAnyPositionDoesNotSilenceAFirstSubscription(claim: Position) throws {
+    @Test(arguments: reported)
+    func aReportAheadOfAnyPositionDoesNotSilenceAFirstSubscription(reported: Position) throws {
         var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
-        #expect(
-            try reaches(&machine, SessionFixture.known(9, claim), [answer(1, 1), answer(1, 1), answer(2, 2)]) == [0, 2])
+        let known = SessionFixture.known(9, reported)
+        #expect(try reaches(&machine, known, [answer(1, 1), answer(1, 1), answer(2, 2)]) == [0, 2])
     }
 
-    @Test(arguments: claims)
-    func aClaimAheadOfTheHeldResultIsAnsweredByARun(claim: Position) throws {
+    @Test(arguments: reported)
+    func aReportAheadOfTheHeldResultIsAnsweredByARun(reported: Position) throws {
         var machine = try following()
-        // A message from before the announcement does not count against the claim.
+        // A message from before the announcement does not count against the report.
         let late = { (_: UInt64) in self.answer(2, 6)(0) }
         #expect(
-            try reaches(&machine, SessionFixture.known(9, claim), [late, answer(3, 7), answer(4, 8)]) == [1, 2])
+            try reaches(&machine, SessionFixture.known(9, reported), [late, answer(3, 7), answer(4, 8)]) == [1, 2])
     }
 
-    @Test(arguments: claims)
-    func theSameContentUnderSuchAClaimIsFollowed(claim: Position) throws {
+    @Test(arguments: reported)
+    func theSameContentUnderSuchAReportIsFollowed(reported: Position) throws {
         var machine = try following()
-        #expect(try reaches(&machine, SessionFixture.known(1, claim), [answer(1, 6), answer(2, 7)]) == [1])
+        #expect(try reaches(&machine, SessionFixture.known(1, reported), [answer(1, 6), answer(2, 7)]) == [1])
     }
 
-    @Test(arguments: claims)
-    func aClaimBesideAnother(claim: Position) throws {
+    @Test(arguments: reported)
+    func aReportBesideAnother(reported: Position) throws {
         var machine = InterestMachine(gateway: NodeID("g"), settings: .init())
         let real = SessionFixture.known(1, SessionFixture.position(5, epoch: Self.epoch))
         _ = try machine.subscribed(hub: 0, SessionFixture.query(), known: real, nowMs: Self.nowMs)
         _ = machine.inboxArrived(SessionFixture.unchanged(1, 5, epoch: Self.epoch), nowMs: Self.nowMs)
-        #expect(try reaches(&machine, SessionFixture.known(1, claim), [answer(2, 6)]) == [0])
+        #expect(try reaches(&machine, SessionFixture.known(1, reported), [answer(2, 6)]) == [0])
     }
 }

@@ -38,7 +38,7 @@ import Testing
         let (announcement, actions) = try #require(rerun)
         #expect(announcements(actions) == [AnnouncementID(number: announcement, requiresFreshRun: true)])
         #expect(machine.awaitingCount == 1)
-        // What answers an earlier announcement does not count.
+        // An answer to an earlier announcement does not count.
         _ = machine.inboxArrived(unchanged(2, answers: announcement - 1), nowMs: 3)
         #expect(machine.awaitingCount == 1)
         _ = machine.inboxArrived(unchanged(3, answers: announcement), nowMs: 4)

@@ -48,16 +48,16 @@ import Testing
 
     @Test func theNextSummarySaysHowFarItBelieved() throws {
         var machine = try holding([(1, 1), (2, 2)])
-        func told(atMs nowMs: Int64) -> [StreamID?] {
+        func settledSummaries(atMs nowMs: Int64) -> [StreamID?] {
             machine.timeReached(nowMs: nowMs).compactMap {
                 if case .tell(_, .summary(_, _, _, let settled)) = $0 { settled } else { nil }
             }
         }
-        #expect(told(atMs: 20_000) == [.zero])
+        #expect(settledSummaries(atMs: 20_000) == [.zero])
         _ = machine.inboxArrived(settled([(1, 1)]), nowMs: 2)
-        #expect(told(atMs: 40_000) == [.zero])
+        #expect(settledSummaries(atMs: 40_000) == [.zero])
         _ = machine.inboxArrived(settled([(1, 1), (2, 2)]), nowMs: 2)
-        #expect(told(atMs: 60_000) == [through])
+        #expect(settledSummaries(atMs: 60_000) == [through])
     }
 
     @Test func exceptionsKeepTheirFreshness() throws {
@@ -67,12 +67,12 @@ import Testing
     }
 
     @Test func aSettledMessageForOtherResultsIsIgnored() throws {
-        for claimed in [[(1, 1), (2, 3)], [(1, 2), (2, 1)], [(1, 1)], [(1, 1), (2, 2), (3, 3)], []] {
+        for reported in [[(1, 1), (2, 3)], [(1, 2), (2, 1)], [(1, 1)], [(1, 1), (2, 2), (3, 3)], []] {
             var machine = try holding([(1, 1), (2, 2)])
-            _ = machine.inboxArrived(settled(claimed.map { (query: $0.0, result: $0.1) }), nowMs: 2)
+            _ = machine.inboxArrived(settled(reported.map { (query: $0.0, result: $0.1) }), nowMs: 2)
             #expect(
                 freshness(&machine) == [1: SessionFixture.position(5).id, 2: SessionFixture.position(5).id],
-                "\(claimed)")
+                "\(reported)")
         }
     }
 
@@ -84,7 +84,7 @@ import Testing
         #expect(freshness(&machine) == [1: through, 2: SessionFixture.position(5).id])
     }
 
-    @Test func aConfirmedClaimMovesOnToo() throws {
+    @Test func aConfirmedReportMovesOnToo() throws {
         var machine = try holding([])
         _ = try machine.subscribed(
             hub: 0, SessionFixture.query(), known: SessionFixture.known(1, SessionFixture.position(5)), nowMs: 1)

@@ -3,7 +3,7 @@ import LiveModel
 import Sessions
 import Testing
 
-/// Where each protocol carries a token and an API key.
+/// Tokens and API keys are found where each protocol carries them.
 @Suite struct CredentialsTests {
     private static let payloads: [(JSONObject, Credentials)] = [
         (["Authorization": "Bearer t"], .bearer("t")),

@@ -203,7 +203,7 @@ import Testing
         #expect(machine.isActive("live"))
         let failed = actionTexts(machine.failed(id: "live", [RequestError(.operationNotFound, "no such operation")]))
         #expect(failed == [error("live", "no such operation", "NOT_FOUND", "OPERATION_NOT_FOUND")])
-        // What is no message at all has no id to answer under.
+        // Text that is no message has no id to answer under.
         #expect(receive(&machine, "nonsense").first?.hasPrefix("close 1007") == true)
     }
 
@@ -236,7 +236,7 @@ import Testing
                 &machine,
                 #"{"requestId":"2","execute":{"operationName":"A"},"headers":{"X-FIREBASE-AUTH-TOKEN":"t2"}}"#)
                 == ["authenticate t2"])
-        // What comes meanwhile waits for the verdict, in order.
+        // Messages that arrive meanwhile wait for the verdict, in order.
         #expect(receive(&machine, subscribe("3")) == [])
         #expect(receive(&machine, #"{"requestId":"before","cancel":{}}"#) == [])
         #expect(

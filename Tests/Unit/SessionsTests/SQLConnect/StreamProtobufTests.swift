@@ -2,7 +2,7 @@ import LiveModel
 import Sessions
 import Testing
 
-/// What `ConnectorStreamMachine` does otherwise over gRPC: a token that is refused or expires ends the stream.
+/// `ConnectorStreamMachine` over gRPC, where it differs: a token that is refused or expires ends the stream.
 @Suite struct StreamProtobufTests {
     private static let name = "projects/p/locations/l/services/s/connectors/c"
 

@@ -5,7 +5,7 @@ import Sessions
 import TestSupport
 import Testing
 
-/// What holds for every protocol over WebSocket: bounds, slow clients, expiry, drain, bad frames, and no word about an
+/// Rules for every protocol over WebSocket: bounds, slow clients, expiry, drain, bad frames, and no message about an
 /// operation that is over.
 @Suite struct EveryMachineTests {
     private static let answer = OperationAnswer(body: Array(#"{"a":1}"#.utf8))

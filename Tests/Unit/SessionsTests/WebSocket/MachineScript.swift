@@ -21,9 +21,9 @@ func actionTexts(_ actions: [SessionAction]) -> [String] {
     }
 }
 
-/// What the suite for all machines has to know of one protocol.
+/// A protocol as the suite for all machines needs to know it.
 struct MachineScript: Sendable, CustomTestStringConvertible {
-    /// What a text of the server says about an operation.
+    /// The meaning of a server's text for an operation.
     enum Reading: Hashable {
         case result(String)
         /// The last word on it.

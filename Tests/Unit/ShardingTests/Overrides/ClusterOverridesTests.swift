@@ -5,7 +5,7 @@ import Testing
 @Suite struct ClusterOverridesTests {
     private let operation = OperationReference(connector: "c", operation: "Hot")
 
-    /// What the broker does with changes.
+    /// The overrides after the broker stored these changes.
     private func stored(_ changes: [OverrideChange], generation: UInt64 = 5) -> ClusterOverrides {
         var fields: [String: (version: UInt64, value: String)] = [:]
         for change in changes { fields[change.field] = change.value.map { (generation, $0) } }

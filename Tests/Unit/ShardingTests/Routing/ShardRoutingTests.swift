@@ -67,15 +67,15 @@ import Testing
     }
 
     @Test func eventsGoToEveryShardInUseAndForAWhileToThoseThatWere() {
-        func heard(_ overrides: ClusterOverrides, _ nowMs: Int64) -> Set<ShardID> {
+        func receivers(_ overrides: ClusterOverrides, _ nowMs: Int64) -> Set<ShardID> {
             Set(ShardRouting.shards(of: [operation], shardCount: 16, overrides: overrides, nowMs: nowMs))
         }
         let four = Set(ShardRouting.shards(of: operation, splits: 4, shardCount: 16))
-        #expect(heard(ClusterOverrides(), 0).count == 1)
-        #expect(heard(overrides(4), 0) == four)
+        #expect(receivers(ClusterOverrides(), 0).count == 1)
+        #expect(receivers(overrides(4), 0) == four)
         let fewer = overrides(2, former: 4, untilMs: 100)
-        #expect(heard(fewer, 99) == four)
-        #expect(heard(fewer, 100).count == 2)
-        #expect(heard(overrides(8, former: 4, untilMs: 100), 99).count == 8)
+        #expect(receivers(fewer, 99) == four)
+        #expect(receivers(fewer, 100).count == 2)
+        #expect(receivers(overrides(8, former: 4, untilMs: 100), 99).count == 8)
     }
 }

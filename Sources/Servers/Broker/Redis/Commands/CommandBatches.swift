@@ -1,4 +1,5 @@
 import Clocks
+import Failover
 import Pacing
 import Streams
 import Logging

@@ -3,11 +3,11 @@ import Testing
 
 @testable import RoleMachines
 
-@Suite struct MutationCourseTests {
+@Suite struct MutationLifecycleTests {
     private let targets = PublisherFixture.targets(of: PublisherFixture.mutation, rules: .init(loadedDeployment: 2))
 
-    private var course: MutationCourse {
-        MutationCourse(of: PublisherFixture.mutation, targets: targets, begunUnder: 2)
+    private var lifecycle: MutationLifecycle {
+        MutationLifecycle(of: PublisherFixture.mutation, targets: targets, begunUnder: 2)
     }
 
     private func row(_ shards: [ShardID]) -> OutboxRow { OutboxRow(id: "e", shards: shards, event: []) }
@@ -15,17 +15,17 @@ import Testing
     @Test func committedMutationEndsAfterThePublisherHasItsEvent() {
         let row = row(targets.shards)
         #expect(
-            course.ended(committed: row) == [
+            lifecycle.ended(committed: row) == [
                 .publish(.init(row: row, mutation: PublisherFixture.mutation, targets: targets)),
                 .end(loadedDeployment: 2),
             ])
     }
 
     @Test func rowForLaterDeploymentsIsLeftToTheSweepers() {
-        #expect(course.ended(committed: row([])) == [.end(loadedDeployment: 2)])
+        #expect(lifecycle.ended(committed: row([])) == [.end(loadedDeployment: 2)])
     }
 
     @Test func mutationThatMayNotHaveCommittedEnds() {
-        #expect(course.ended(committed: nil) == [.end(loadedDeployment: 2)])
+        #expect(lifecycle.ended(committed: nil) == [.end(loadedDeployment: 2)])
     }
 }

@@ -1,11 +1,11 @@
 package import LiveModel
 
-/// The course of one mutation on an API node, which says what follows its transaction, and in which order.
+/// The lifecycle of one mutation on an API node: what follows its transaction, and in which order.
 ///
 /// A mutation counts as begun under the deployment that is loaded when its targets are chosen, and as ended only once
 /// the publisher has its event: a deployment that a node reports as reached applies to every event that the publisher
 /// gets from then on (`LoadedDeployments`).
-package struct MutationCourse: Sendable {
+package struct MutationLifecycle: Sendable {
     package enum Step: Sendable, Hashable {
         /// Hand the event to the publisher.
         case publish(PublisherMachine.Committed)

@@ -1,7 +1,7 @@
 import LiveModel
 
 /// The priority of a due live query among slow ones.
-struct RunClaim: Hashable, Sendable {
+struct RunPriority: Hashable, Sendable {
     /// The client whose turn a run takes.
     enum Client: Hashable, Sendable {
         case known(ClientID)

@@ -1,4 +1,4 @@
-import Pacing
+import Failover
 import Testing
 
 @Suite struct ServerIdentityTests {

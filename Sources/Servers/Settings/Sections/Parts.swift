@@ -1,0 +1,25 @@
+import DeploymentPlan
+import Embeddings
+import Operations
+import Refresh
+import RoleMachines
+import Sessions
+import Sharding
+
+/// The default settings of the pure parts, which state them; the sections take them from here.
+enum Parts {
+    static let refresh = RefreshSettings()
+    static let worker = WorkerMachine.Settings()
+    static let lease = LeaseMachine.Settings()
+    static let membership = MembershipMachine.Settings()
+    static let publisher = PublisherMachine.Settings()
+    static let sweeper = SweeperMachine.Settings()
+    static let interest = InterestMachine.Settings()
+    static let session = SessionLimits()
+    static let quotas = QuotaLimits()
+    static let admission = SessionAdmission()
+    static let addresses = ClientAddresses()
+    static let rollout = RolloutMachine.Settings()
+    static let catalog = CatalogOptions()
+    static let embeddings = EmbeddingSettings()
+}
