@@ -180,8 +180,9 @@ let package = Package(
         module(
             .servers, "Settings",
             [
-                "DeploymentPlan", "Embeddings", "LiveModel", "Operations", "Refresh", "RoleMachines", "Sessions",
-                "Sharding", .product(name: "Configuration", package: "swift-configuration"), yams,
+                "Broker", "DeploymentPlan", "Embeddings", "GRPC", "HTTPServer", "LiveModel", "Operations", "Postgres",
+                "Refresh", "RoleMachines", "Sessions", "Sharding",
+                .product(name: "Configuration", package: "swift-configuration"), yams,
             ]),
         module(
             .servers, "Tokens",
@@ -286,11 +287,12 @@ let package = Package(
             ]),
         program(.verification, "freshet-bench", ["Benchmarks", "freshet", arguments]),
         // Simulation: `make simulate`
+        module(.verification, "RedisModel", ["LiveModel", "Streams"]),
         module(
             .verification, "Simulation",
             [
-                "CEL", "DeploymentPlan", "Failover", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom",
-                "Sessions", "Sharding", "Streams", heap,
+                "CEL", "DeploymentPlan", "Failover", "JSON", "LiveModel", "RedisModel", "Refresh", "RoleMachines",
+                "SeededRandom", "Sessions", "Sharding", "Streams", heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),
@@ -307,8 +309,8 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         // A broker without a server, for tests of the parts that use one
         .target(
-            name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "Streams"], path: "Tests/InMemoryBroker",
-            swiftSettings: settings),
+            name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "RedisModel", "Streams"],
+            path: "Tests/InMemoryBroker", swiftSettings: settings),
         // The domain that the tests of catalog and language share
         .target(
             name: "LibrarySchema", dependencies: ["Catalog", "SchemaModel"], path: "Tests/LibrarySchema",
@@ -376,11 +378,11 @@ let package = Package(
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests(.unit, "PostgresMachinesTests", ["Clocks", "Postgres", "SeededRandom", deque]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
-        tests(.unit, "StreamsTests", ["LiveModel", "SeededRandom", "Streams"]),
+        tests(.unit, "StreamsTests", ["LiveModel", "RedisModel", "SeededRandom", "Streams"]),
         tests(.unit, "BrokerMachinesTests", ["Broker", "LiveModel", "Streams"]),
         tests(
             .contract, "BrokerTests",
-            ["Broker", "InMemoryBroker", "Streams", "LiveModel", "SeededRandom", "TestSupport", logging]),
+            ["Broker", "InMemoryBroker", "LiveModel", "RedisModel", "SeededRandom", "Streams", "TestSupport", logging]),
         tests(
             .unit, "ClusterTests",
             [
@@ -430,9 +432,10 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Catalog", "Deployments", "Embeddings", "FanoutWorker", "LiveModel", "Node", "Observability",
-                "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
-                "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
+                "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer", "LiveModel",
+                "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "RemoteServices",
+                "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
+                nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -1,6 +1,7 @@
 package import Broker
 package import Streams
 package import LiveModel
+import RedisModel
 
 /// An in-process `Broker` for tests; the simulation uses its store (`MemoryStore`). Deterministic: one lock guards all
 /// state, time comes only from `now`, and waiting readers continue in the order in which they were made. It can

@@ -1,6 +1,7 @@
 import Broker
 import Streams
 import LiveModel
+import RedisModel
 import Synchronization
 
 /// A `next` of an in-memory reader that waits for entries or signals.

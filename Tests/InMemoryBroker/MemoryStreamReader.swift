@@ -1,6 +1,7 @@
 import Broker
 import Streams
 import LiveModel
+import RedisModel
 
 /// A reader of the in-memory broker. The store keeps the streams that it follows under its number.
 final class MemoryStreamReader: StreamReader {

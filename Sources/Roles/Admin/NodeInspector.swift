@@ -147,8 +147,7 @@ package struct NodeInspector: Sendable {
     /// - Throws: `BrokerError` if the broker is unavailable.
     package func shards() async throws(BrokerError) -> JSONValue {
         let mine = Dictionary(uniqueKeysWithValues: (await worker?.shardReports ?? []).map { ($0.shard, $0) })
-        let nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
-        let workers = nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id)
+        let live = try await parts.cluster.membership.liveNodes()
         try await overrideList.refresh()
         let nowMs = clock.nowMs()
         let overrides = overrideList.overrides
@@ -159,11 +158,11 @@ package struct NodeInspector: Sendable {
             let lease = try await broker.lease(broker.keys.lease(shard: shard.number))
             let info = try await broker.info(of: stream)
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
-            let status = nodes.first { $0.id.name == lease?.owner }?.shards
+            let status = live.nodes.first { $0.id.name == lease?.owner }?.shards
                 .first { $0.shard == shard && $0.epoch == lease?.epoch }
             let view = ShardView(
                 shard: shard, owner: lease.map { NodeID($0.owner) },
-                wanted: ShardAssignment.owner(of: shard, among: workers, movedTo: movedShards[shard]),
+                wanted: ShardAssignment.owner(of: shard, among: live.workers, movedTo: movedShards[shard]),
                 movedTo: movedShards[shard],
                 status: status, lastID: info?.lastID, checkpoint: checkpoint)
             var row = view.row(nowMs: nowMs)

@@ -7,6 +7,7 @@ import JSON
 package import LiveModel
 import Observability
 import Operations
+import RoleMachines
 import Sharding
 import Streams
 
@@ -134,7 +135,7 @@ package struct NodeOperator: Sendable {
     private func roles(of node: NodeID) async throws(RequestError) -> Set<Role> {
         let nodes: [NodeRecordPayload]
         do {
-            nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
+            nodes = try await parts.cluster.membership.liveNodes().nodes
         } catch {
             throw RequestError(.unavailable, "the broker is unavailable: \(error)")
         }

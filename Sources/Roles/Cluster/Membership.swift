@@ -3,7 +3,7 @@ package import LiveModel
 package import Logging
 package import RoleMachines
 package import Sharding
-import Streams
+package import Streams
 import Synchronization
 
 /// The parts of a node that membership reads and changes.
@@ -45,6 +45,7 @@ package final class Membership: Sendable {
     private let node: NodeID
     private let broker: any Broker
     private let overrideList: OverrideList
+    private let livingAtMostMs: Int
     private let logger: Logger
     private let processHasEnded: @Sendable (ProcessIdentity) -> Bool
     private let state: Mutex<State>
@@ -61,6 +62,7 @@ package final class Membership: Sendable {
         self.broker = broker
         self.overrideList = overrideList
         self.logger = logger
+        livingAtMostMs = Int(settings.livingAtMostMs)
         overridesLog = StoredDefectLog(of: "overrides", logger)
         nodesLog = StoredDefectLog(of: "nodes", logger)
         self.processHasEnded = processHasEnded
@@ -121,6 +123,14 @@ package final class Membership: Sendable {
             state.effects += effects
             return round
         }
+    }
+
+    /// Reads the nodes that live now, by the rules of the machine.
+    package func liveNodes() async throws(BrokerError) -> LiveNodes {
+        let nodes = try await broker.nodes(livingAtMost: livingAtMostMs)
+            .compactMap { NodeRecordPayload(payload: $0.payload) }
+        let ended = Set(nodes.filter { $0.id != node }.compactMap(\.process).filter(processHasEnded))
+        return LiveNodes(nodes, ended: ended, askedBy: node)
     }
 
     private func wait(_ round: (inout State) -> UInt64) async {

@@ -79,9 +79,10 @@ package final class MutationExecutor: Sendable {
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
-        if call.steps.isEmpty { return Outcome(body: Array("{}".utf8), errors: [], event: nil) }
-        // A key that Postgres generates is known too late for an outbox row in the same round trip.
-        if call.isTransaction || call.steps.count == 1, !call.steps.contains(where: \.returnsKey) {
+        // Where every field is left out there is an event nevertheless: the mutation was executed, and some refresh
+        // rules ask for no more. A key that Postgres generates is known too late for an outbox row in the same round
+        // trip.
+        if call.isTransaction || call.steps.count <= 1, !call.steps.contains(where: \.returnsKey) {
             return try await runAtOnce(operation, call, draft, caller)
         }
         return try await runInSequence(operation, call, draft, caller)

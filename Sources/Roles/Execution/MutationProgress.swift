@@ -49,7 +49,7 @@ struct MutationProgress: Sendable {
         return overCount < responseKeys.count ? .field(overCount) : .commit
     }
 
-    /// Whether the mutation has an event: some field took effect, or there is none that could fail.
+    /// Whether the mutation has an event: some field took effect, or all were left out, so that none could fail.
     var isKept: Bool { rollback == nil && (succeededCount > 0 || responseKeys.isEmpty) }
 
     // MARK: What came of the field that `step` named

@@ -44,7 +44,7 @@ package final class QueryExecutor: Sendable {
         /// The result's digest is the known one.
         case unchanged
         case result(Result)
-        /// The statement took longer than its course permits, because of this item or another one.
+        /// The statement took longer than its mode permits, because of this item or another one.
         case cutShort
         case failed(RequestError)
     }
@@ -184,7 +184,7 @@ package final class QueryExecutor: Sendable {
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items,
     /// and a failed item does not affect the others.
     package func run(
-        _ operation: StoredOperation, items: [Item], course: PostgresPool.RefreshCourse = .open
+        _ operation: StoredOperation, items: [Item], mode: PostgresPool.RefreshMode = .open
     ) async -> [Outcome] {
         let embeddings = await embeddings.embeddings(for: operation, items)
         let nowMs = clock.nowMs()
@@ -202,7 +202,7 @@ package final class QueryExecutor: Sendable {
             let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
             for batch in batches {
                 var run = BatchRun(count: batch.members.count)
-                await finish(&run, operation, batch, sent, course)
+                await finish(&run, operation, batch, sent, mode)
                 Self.place(run, batch, into: &outcomes)
             }
         } catch {
@@ -219,7 +219,7 @@ package final class QueryExecutor: Sendable {
     /// Runs items without suspending, for hot paths. `completion` is called exactly once, usually on a connection's
     /// thread: it must be short and must not block.
     package func run(
-        _ operation: StoredOperation, items: [Item], course: PostgresPool.RefreshCourse = .open,
+        _ operation: StoredOperation, items: [Item], mode: PostgresPool.RefreshMode = .open,
         completion: @escaping @Sendable ([Outcome]) -> Void
     ) {
         let nowMs = clock.nowMs()
@@ -229,7 +229,7 @@ package final class QueryExecutor: Sendable {
                 count: items.count, nowMs: nowMs, item: { (items[$0].variables, items[$0].auth) }),
             failures.isEmpty, batches.count == 1, let batch = batches.first
         else {
-            Task { completion(await run(operation, items: items, course: course)) }
+            Task { completion(await run(operation, items: items, mode: mode)) }
             return
         }
         let all = batch.members.indices
@@ -241,7 +241,7 @@ package final class QueryExecutor: Sendable {
             completion(Self.finish(outcomes, operation, items, nowMs))
         }
         let parameters = BatchStatement.parameters(of: batch, all, sent)
-        pool.query(statement, parameters, for: .refresh(count: items.count, course)) { answer in
+        pool.query(statement, parameters, for: .refresh(count: items.count, mode)) { answer in
             var run = BatchRun(count: all.count)
             _ = run.next()
             switch answer {
@@ -252,7 +252,7 @@ package final class QueryExecutor: Sendable {
             let started = run
             Task {
                 var run = started
-                await self.finish(&run, operation, batch, sent, course)
+                await self.finish(&run, operation, batch, sent, mode)
                 complete(run)
             }
         }
@@ -274,16 +274,16 @@ package final class QueryExecutor: Sendable {
     /// Runs the remaining statements of a batch.
     private func finish(
         _ run: inout BatchRun, _ operation: StoredOperation, _ batch: QueryBatch, _ items: [Item],
-        _ course: PostgresPool.RefreshCourse
+        _ mode: PostgresPool.RefreshMode
     ) async {
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
         while let members = run.next() {
             let parameters = BatchStatement.parameters(of: batch, members, items)
             do {
-                let onReplica = try await replicas?.query(statement, parameters, course)
+                let onReplica = try await replicas?.query(statement, parameters, mode)
                 let rows =
                     if let onReplica { onReplica } else {
-                        try await pool.query(statement, parameters, for: .refresh(count: members.count, course))
+                        try await pool.query(statement, parameters, for: .refresh(count: members.count, mode))
                     }
                 run.answered(members, rows.rows.lazy.compactMap(\.ofBatch))
             } catch {

@@ -21,7 +21,7 @@ extension FanoutWorker {
             QueryExecutor.Item(
                 variables: item.query.variables, auth: item.query.projectedAuth, knownDigest: item.knownDigest)
         }
-        queries.run(operation, items: items, course: batch.mode.course) { outcomes in
+        queries.run(operation, items: items, mode: batch.mode.refreshMode) { outcomes in
             Task.immediate { await self.ended(id, batch, outcomes, startNs) }
         }
     }
@@ -45,7 +45,7 @@ extension FanoutWorker {
 }
 
 extension RunBatch.Mode {
-    fileprivate var course: PostgresPool.RefreshCourse {
+    fileprivate var refreshMode: PostgresPool.RefreshMode {
         switch self {
         case .open: .open
         case .shared(let limitMs): .shared(limitMs: Int(limitMs))

@@ -63,14 +63,14 @@ package protocol GRPCStream: AnyObject {
 /// The limits of a `GRPCServer`.
 package struct GRPCConfiguration: Sendable {
     /// The longest message of a client; a longer one ends its call with RESOURCE_EXHAUSTED.
-    package var messageBytesMax = 1 << 20
+    package var messageBytesMax = 4 << 20
     /// Concurrent calls of one connection (SETTINGS_MAX_CONCURRENT_STREAMS).
     package var callsMax = 128
-    package var headerBytesMax = 16 << 10
+    package var headerBytesMax = 32 << 10
     /// Time between pings on a connection with calls; mobile networks forget silent connections.
     package var pingIntervalMs: Int64 = 25_000
     /// Time after a ping at which a peer that sent nothing is cut off.
-    package var pingTimeoutMs: Int64 = 20_000
+    package var pingTimeoutMs: Int64 = 10_000
     /// Time after which a connection without calls gets a GOAWAY.
     package var idleTimeoutMs: Int64 = 300_000
     /// While more than this is pending for a call's client, the call's input is not read.
@@ -81,12 +81,12 @@ package struct GRPCConfiguration: Sendable {
     package var lingerBytesMax = 256 << 10
     /// Messages per second of one streaming call, and those that it may send at once; beyond that the call's input is
     /// not read for a while. 0: no limit.
-    package var messagesPerSecond = 0
-    package var messagesBurst = 1
+    package var messagesPerSecond = 200
+    package var messagesBurst = 2_000
     /// PING, SETTINGS and PRIORITY frames per second of one peer, and twice as many at once. Beyond that nothing is
     /// read from it for a while; a read with far more ends the connection with ENHANCE_YOUR_CALM. 0: 200 in 30 s,
     /// without slowing first.
-    package var controlFramesPerSecond = 0
+    package var controlFramesPerSecond = 100
     /// Calls that a peer may cancel within 2 s; more end the connection with ENHANCE_YOUR_CALM. A proxy's connection
     /// carries the calls of many clients: all may be cancelled, and as many again.
     package var cancellationsMax: Int { max(200, 2 * callsMax) }

@@ -8,9 +8,9 @@ package struct HTTPServerConfiguration: Sendable {
     package var eventLoops = 1
     package var backlog: Int32 = 1024
     /// Open connections of any kind; more are answered 503 and closed.
-    package var connectionsMax = 16_384
+    package var connectionsMax = 20_000
     /// Connections of one address; more are answered 503 and closed. 0: no limit.
-    package var connectionsPerAddressMax = 0
+    package var connectionsPerAddressMax = 6_000
 
     /// Compression of results for clients that accept it; nil: none.
     package var compression: CompressionConfiguration?
@@ -20,14 +20,14 @@ package struct HTTPServerConfiguration: Sendable {
     /// Request target alone: 414.
     package var targetBytesMax = 8 * 1024
     /// Request target and all header fields: 431.
-    package var headerBytesMax = 16 * 1024
+    package var headerBytesMax = 32 * 1024
     package var headerFieldsMax = 100
     /// Pipelined requests waiting on one connection; more close it.
     package var pipelinedMax = 256
     /// Requests that each event loop keeps to recognize when they are repeated; 0: none.
     package var repeatedRequestsMax = 512
     /// Request body, checked while it streams in: 413.
-    package var bodyBytesMax = 1024 * 1024
+    package var bodyBytesMax = 4 * 1024 * 1024
     /// Bodies of all connections together until they are answered: 503. Includes incomplete WebSocket messages: 1013.
     package var bodiesBytesMax = 256 * 1024 * 1024
     /// Time from the first byte of a request (or from accept) to the end of its header: 408.
@@ -52,10 +52,10 @@ package struct HTTPServerConfiguration: Sendable {
     // MARK: WebSocket
 
     /// One message with all its fragments: 1009.
-    package var webSocketFrameBytesMax = 256 * 1024
+    package var webSocketFrameBytesMax = 1024 * 1024
     package var webSocketPingIntervalMs: Int64 = 25_000
     /// Time from a ping to any input; a peer that sends none is cut off.
-    package var webSocketPongTimeoutMs: Int64 = 20_000
+    package var webSocketPongTimeoutMs: Int64 = 10_000
     /// Time from our close frame to the peer's.
     package var webSocketCloseTimeoutMs: Int64 = 5_000
     /// Bytes queued for a peer above which nothing is read from it, so a ping flood cannot grow our responses.
@@ -63,8 +63,8 @@ package struct HTTPServerConfiguration: Sendable {
 
     /// Frames per second of one peer, and those that it may send at once. Beyond that nothing is read from it for a
     /// while; 1008 if a single read holds twice as many. 0: no limit.
-    package var webSocketFramesPerSecond = 0
-    package var webSocketFramesBurst = 1
+    package var webSocketFramesPerSecond = 200
+    package var webSocketFramesBurst = 2_000
 
     /// Bounds of input that is read and dropped. The connection closes at the first that is reached.
     package struct Discard: Sendable {

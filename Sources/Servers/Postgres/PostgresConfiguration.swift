@@ -1,4 +1,5 @@
-/// A pool's connection settings, time-outs and bounds.
+/// A pool's connection settings, timeouts and bounds. The counts of connections are those of a small pool of a tool;
+/// a node has its own for each role.
 package struct PostgresConfiguration: Sendable {
     /// The address in libpq's format, `key=value …` or `postgresql://…`; libpq also handles TLS, several hosts and
     /// password files.
@@ -31,7 +32,7 @@ package struct PostgresConfiguration: Sendable {
     package var sessionConnections = 4
 
     /// Calls queued and in flight on one connection, and callers waiting for a session. Beyond that: `queueFull`.
-    package var queueMax = 16_384
+    package var queueMax = 4_096
     /// Bytes of SQL and parameters queued and in flight on one connection; a single call may exceed it. Beyond that:
     /// `queueFull`.
     package var queueBytesMax = 256 << 20
@@ -46,9 +47,9 @@ package struct PostgresConfiguration: Sendable {
     package var requestBytesMax = 256 << 20
 
     /// The time limit for each attempt to connect, and per host for `start()` as a whole.
-    package var connectTimeoutMs = 10_000
+    package var connectTimeoutMs = 5_000
     /// Bounds the wait for the turn and, separately, the execution; also set as the server's `statement_timeout`.
-    package var statementTimeoutMs = 30_000
+    package var statementTimeoutMs = 15_000
     /// The time limit for `script`, because migrations take longer than statements.
     package var scriptTimeoutMs = 600_000
     /// The server ends a session that idles in an open transaction for longer than this.
@@ -59,8 +60,8 @@ package struct PostgresConfiguration: Sendable {
     package var stopTimeoutMs = 5_000
     /// The pause before the second attempt to reconnect; doubles up to the maximum, each jittered between half and
     /// whole.
-    package var reconnectBackoffMinMs = 50
-    package var reconnectBackoffMaxMs = 2_000
+    package var reconnectBackoffMinMs = 100
+    package var reconnectBackoffMaxMs = 5_000
 
     /// Settings applied to every connection, and again after each session, together with `statement_timeout` and the
     /// like.

@@ -80,7 +80,8 @@ import Testing
     }
 
     private static func isPure(_ file: SourceTree.File) -> Bool {
-        ["Languages", "Core"].contains(file.folder) || ["Explanation", "Simulation"].contains(file.module)
+        ["Languages", "Core"].contains(file.folder)
+            || ["Explanation", "RedisModel", "Simulation"].contains(file.module)
             || pureFiles.keys.contains { matches(file.path, $0) }
     }
 

@@ -1,5 +1,6 @@
 import InMemoryBroker
 import LiveModel
+import RedisModel
 import Testing
 
 @testable import Broker

@@ -117,6 +117,17 @@ struct MembershipTests {
             broker.keys.lease(shard: 1), owner: owner, ttlMs: 3_600_000, basis: "", epoch: epoch)
     }
 
+    @Test func operatorsAreShownTheNodesThatTheAssignmentUses() async throws {
+        let ended = ProcessIdentity(machine: "m", processID: 7, startTicks: 1)
+        try await announce("former", epoch: 3, ended)
+        try await announce("other", epoch: 3, ProcessIdentity(machine: "m", processID: 8, startTicks: 1))
+        let live = try await membership(one, ended: [ended]).liveNodes()
+        #expect(live.nodes.map(\.id) == [NodeID("other")] && live.workers == [NodeID("other")] && live.gateways.isEmpty)
+        // A node does not count itself as ended, whatever is known of the process that its entry names.
+        let own = try await membership(NodeID("former"), ended: [ended]).liveNodes()
+        #expect(Set(own.workers.map(\.name)) == ["former", "other"])
+    }
+
     @Test func theShardsOfAnEndedProcessAreFree() async throws {
         let ended = ProcessIdentity(machine: "m", processID: 7, startTicks: 1)
         try await announce("former", epoch: 3, ended)

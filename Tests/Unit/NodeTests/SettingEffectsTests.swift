@@ -1,13 +1,17 @@
+import Broker
 import Catalog
 import Deployments
 import Embeddings
 import FanoutWorker
 import Foundation
+import GRPC
+import HTTPServer
 import Logging
 import NIOPosix
 import Observability
 import Operations
 import OutboundHTTP
+import Postgres
 import PublicAPI
 import RemoteServices
 import RoleMachines
@@ -134,11 +138,25 @@ import Testing
     }
 
     /// The defaults of settings are those that the parts state (`Parts`), so each reaches its own part unchanged. Left
-    /// out are the configurations of libraries that serve other callers as well: HTTP server, gRPC, Postgres, Redis.
+    /// out is what names a node or an address, and the numbers of connections to Postgres, which depend on the roles.
     @Test func partsHaveTheDefaultsOfTheSettings() throws {
         var settings = Settings()
         settings.cluster.nodeId = "node"
+        settings.redis.url = "redis://localhost"
         let node = try Self.node(settings, isDevelopment: false)
+        var http = HTTPServerConfiguration()
+        http.port = settings.http.port
+        http.compression = CompressionConfiguration()
+        http.pendingBytesMax = node.httpConfiguration.pendingBytesMax
+        let configured = node.postgresConfiguration("")
+        var postgres = PostgresConfiguration(connectionString: "")
+        postgres.readConnections = configured.readConnections
+        postgres.refreshConnections = configured.refreshConnections
+        postgres.moderateReadConnections = configured.moderateReadConnections
+        postgres.slowReadConnections = configured.slowReadConnections
+        postgres.slowRefreshConnections = configured.slowRefreshConnections
+        postgres.slowWriteConnections = configured.slowWriteConnections
+        postgres.applicationName = configured.applicationName
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
             (node.embeddingSettings, EmbeddingSettings()),
@@ -147,6 +165,8 @@ import Testing
             (node.publicAPISettings.session, SessionLimits()),
             (node.membershipSettings, MembershipMachine.Settings()),
             (node.quotaLimits, QuotaLimits()), (node.sessionAdmission, SessionAdmission()),
+            (node.httpConfiguration, http), (node.grpcConfiguration, GRPCConfiguration()), (configured, postgres),
+            (try ServiceNode.redisConfiguration(settings), try RedisConfiguration(url: "redis://localhost")),
         ]
         for (configured, standard) in parts {
             #expect(Self.text(configured) == Self.text(standard), "\(type(of: standard))")

@@ -12,8 +12,7 @@ import Testing
     private typealias Machine = ConnectMachine<Longest>
 
     private func machine(_ change: (inout Machine.Limits) -> Void = { _ in }) -> Machine {
-        var limits = Machine.Limits()
-        (limits.connectTimeoutMs, limits.backoffMinMs, limits.backoffMaxMs) = (1000, 50, 400)
+        var limits = Machine.Limits(connectTimeoutMs: 1000, backoffMinMs: 50, backoffMaxMs: 400)
         change(&limits)
         return Machine(limits: limits, random: Longest())
     }

@@ -36,7 +36,9 @@ struct PipelineHarness {
         _ role: ConnectionRole = .read, isConnected: Bool = true, commitsAlone: Bool = true,
         _ change: (inout PipelineMachine<TestJob>.Limits) -> Void = { _ in }
     ) {
-        var limits = PipelineMachine<TestJob>.Limits()
+        var limits = PipelineMachine<TestJob>.Limits(
+            inFlightMax: 256, preparedStatementsMax: 256, statementTimeoutMs: 30_000, cancelGraceMs: 2_000,
+            stopTimeoutMs: 5_000)
         change(&limits)
         machine = PipelineMachine(role: role, limits: limits)
         if isConnected { machine.connected(generation: 1, commitsAlone: commitsAlone) }

@@ -128,7 +128,9 @@ private struct RandomRun {
     init(_ role: ConnectionRole, seed: UInt64) {
         self.role = role
         random = SplitMix(state: seed)
-        var limits = PipelineMachine<TestJob>.Limits()
+        var limits = PipelineMachine<TestJob>.Limits(
+            inFlightMax: 256, preparedStatementsMax: 256, statementTimeoutMs: 30_000, cancelGraceMs: 2_000,
+            stopTimeoutMs: 5_000)
         (limits.inFlightMax, limits.preparedStatementsMax) = (role == .session ? 1 : 5, 3)
         (limits.cancelGraceMs, limits.statementTimeoutMs) = (100, 200)
         machine = PipelineMachine(role: role, limits: limits)

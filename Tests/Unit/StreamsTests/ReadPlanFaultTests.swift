@@ -1,4 +1,5 @@
 import LiveModel
+import RedisModel
 import SeededRandom
 import Streams
 import Testing

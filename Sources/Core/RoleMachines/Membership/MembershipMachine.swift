@@ -28,6 +28,8 @@ package struct MembershipMachine: Sendable {
         package var expiryMarginMs: Int64 = 2
         /// Whether this node is a worker and takes part in the shard assignment.
         package var isWorker = true
+        /// The longest lifetime of a node entry.
+        package var livingAtMostMs: Int64 { ttlFactorMax * nodeTtlMs }
 
         package init() {}
     }
@@ -214,7 +216,7 @@ package struct MembershipMachine: Sendable {
             let call = newCall()
             state = .listing(call)
             return (isNew && !wasDraining ? [.wakeWorkers] : [])
-                + [.listNodes(call, livingAtMostMs: settings.ttlFactorMax * settings.nodeTtlMs)]
+                + [.listNodes(call, livingAtMostMs: settings.livingAtMostMs)]
         }
     }
 
@@ -254,11 +256,9 @@ package struct MembershipMachine: Sendable {
         let gone = listed.filter { $0.node.id != node && $0.node.process.map(processes.contains) ?? false }
         let freeing = ended.free(gone)
         guard settings.isWorker else { return freeing + endRound(nextMs: settings.heartbeatMs) }
-        let nodes = listed.filter { !gone.contains($0) }.map(\.node)
+        let live = LiveNodes(listed.map(\.node), ended: processes, askedBy: node)
         let update = Effect.updateWorker(
-            workers: nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id),
-            gateways: Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)),
-            movedShards: overrides.movedShards(nowMs: nowMs))
+            workers: live.workers, gateways: live.gateways, movedShards: overrides.movedShards(nowMs: nowMs))
         let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
         let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs
         return freeing + [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))

@@ -54,7 +54,8 @@ final class HTTP1Handler: ChannelInboundHandler, RemovableChannelHandler, Connec
     /// The parser of requests; nil while a response takes long, because it would be a quarter of the connection's
     /// memory.
     private(set) var decoder: ByteToMessageHandler<HTTPRequestDecoder>?
-    /// Input that came while the parser was being removed.
+    /// Input that came while the parser was being removed. Bound: what one turn of the event loop reads, a few receive
+    /// buffers of `BurstAllocator.burstBytesMax`.
     private var held: [ByteBuffer] = []
     private var isParserLeaving = false
     private var currentTakesLong = false

@@ -4,11 +4,11 @@ import Pacing
 struct ConnectMachine<Random: RandomNumberGenerator> {
     struct Limits {
         /// The time limit for one attempt, from resolving the host's name to the end of the set-up.
-        var connectTimeoutMs = 10_000
+        var connectTimeoutMs: Int
         /// The pause after a failure: doubles with each attempt up to the maximum, each jittered between half and
         /// whole.
-        var backoffMinMs = 50
-        var backoffMaxMs = 2_000
+        var backoffMinMs: Int
+        var backoffMaxMs: Int
         var hostCount = 1
     }
 

@@ -106,21 +106,14 @@ extension ConnectionDriver {
 
 extension PostgresConfiguration {
     func pipelineLimits(_ role: ConnectionRole) -> ConnectionDriver.Machine.Limits {
-        var limits = ConnectionDriver.Machine.Limits()
-        limits.inFlightMax = inFlightMax(role)
-        limits.preparedStatementsMax = preparedStatementsMax
-        limits.statementTimeoutMs = statementTimeoutMs
-        limits.cancelGraceMs = cancelGraceMs
-        limits.stopTimeoutMs = stopTimeoutMs
-        return limits
+        ConnectionDriver.Machine.Limits(
+            inFlightMax: inFlightMax(role), preparedStatementsMax: preparedStatementsMax,
+            statementTimeoutMs: statementTimeoutMs, cancelGraceMs: cancelGraceMs, stopTimeoutMs: stopTimeoutMs)
     }
 
     func connectLimits(hostCount: Int) -> ConnectionDriver.Connector.Limits {
-        var limits = ConnectionDriver.Connector.Limits()
-        limits.connectTimeoutMs = connectTimeoutMs
-        limits.backoffMinMs = reconnectBackoffMinMs
-        limits.backoffMaxMs = reconnectBackoffMaxMs
-        limits.hostCount = hostCount
-        return limits
+        ConnectionDriver.Connector.Limits(
+            connectTimeoutMs: connectTimeoutMs, backoffMinMs: reconnectBackoffMinMs,
+            backoffMaxMs: reconnectBackoffMaxMs, hostCount: hostCount)
     }
 }

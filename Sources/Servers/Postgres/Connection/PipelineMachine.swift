@@ -21,16 +21,16 @@ struct PipelineMachine<Job: PipelineJob> {
 
     struct Limits {
         /// Jobs sent and not yet answered.
-        var inFlightMax = 256
+        var inFlightMax: Int
         /// Groups of reads sent and not yet answered. One that holds up the others is in a group with few of them; more
         /// groups would not keep the server busier.
         var readGroupsMax = 4
-        var preparedStatementsMax = 256
-        var statementTimeoutMs = 30_000
+        var preparedStatementsMax: Int
+        var statementTimeoutMs: Int
         /// Time in which the server must confirm a cancellation; after it the connection is dropped.
-        var cancelGraceMs = 2_000
+        var cancelGraceMs: Int
         /// Time for which a stop waits for jobs in flight.
-        var stopTimeoutMs = 5_000
+        var stopTimeoutMs: Int
         /// The number of times that one job is sent again after errors.
         var repeatsMax = 4
         /// The number of times that one read is sent again after a lost connection.

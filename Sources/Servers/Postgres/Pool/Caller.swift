@@ -9,6 +9,10 @@ package struct Caller: Hashable, Sendable, ExpressibleByIntegerLiteral {
     /// The service itself, and callers of whom nothing is known.
     package static let unknown = Caller(0)
 
+    /// The re-runs on slow connections with a time limit, and those without.
+    static let limitedRuns = Caller(1)
+    static let unlimitedRuns = Caller(2)
+
     package init(_ number: UInt64, address: UInt64? = nil) {
         self.number = number
         self.address = address

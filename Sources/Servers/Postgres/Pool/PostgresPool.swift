@@ -20,14 +20,14 @@ package final class PostgresPool: Sendable {
         /// A caller's own query; a slow one is charged to the caller.
         case caller(Caller)
         /// A re-run of that many live queries.
-        case refresh(count: Int, RefreshCourse = .open)
+        case refresh(count: Int, RefreshMode = .open)
         /// A read of the service itself.
         case service
     }
 
     /// The connections on which a re-run goes, and the time that it may take from its turn; after it the run fails with
     /// `ranTooLong`.
-    package enum RefreshCourse: Sendable, Hashable {
+    package enum RefreshMode: Sendable, Hashable {
         /// Runs on a shared connection; moved to a slow one if it is slow while others wait, charged to its statement.
         case open
         case shared(limitMs: Int)
@@ -202,30 +202,30 @@ package final class PostgresPool: Sendable {
         case .caller(let caller):
             (lane, source) = (requests, caller)
             isGraded = lane.hasModerate
-        case .refresh(let count, let course):
+        case .refresh(let count, let mode):
             lane = refreshes
-            source = Self.source(of: statement, course)
+            source = Self.source(of: statement, mode)
             allowanceMs = count
         case .service: (lane, source) = (refreshes, .unknown)
         }
         let job = lane.job(
             .read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs,
             slowAfterMs: configuration.slowAfterMs + allowanceMs, source: source, isGraded: isGraded)
-        if case .refresh(_, let course) = use { take(course, job) }
+        if case .refresh(_, let mode) = use { take(mode, job) }
         return (lane, job)
     }
 
-    /// Returns the caller that is charged if a re-run is slow: without a course, its statement.
-    private static func source(of statement: Statement, _ course: RefreshCourse) -> Caller {
-        switch course {
+    /// Returns the caller that is charged if a re-run is slow: on a shared connection, its statement.
+    private static func source(of statement: Statement, _ mode: RefreshMode) -> Caller {
+        switch mode {
         case .open, .shared: Caller(UInt64(truncatingIfNeeded: statement.hashValue))
-        case .apart(limitMs: .some): 1
-        case .apart(limitMs: nil): 2
+        case .apart(limitMs: .some): .limitedRuns
+        case .apart(limitMs: nil): .unlimitedRuns
         }
     }
 
-    private func take(_ course: RefreshCourse, _ job: Job) {
-        switch course {
+    private func take(_ mode: RefreshMode, _ job: Job) {
+        switch mode {
         case .open: break
         case .shared(let limitMs):
             job.runTimeoutMs = min(limitMs, configuration.statementTimeoutMs)
@@ -259,11 +259,11 @@ package final class PostgresPool: Sendable {
     }
 
     /// Re-runs live queries as a transaction of a check and the statement, in the last step.
-    func refresh(_ steps: [PostgresStep], _ course: RefreshCourse) async throws(PostgresError) -> [ResultSet] {
+    func refresh(_ steps: [PostgresStep], _ mode: RefreshMode) async throws(PostgresError) -> [ResultSet] {
         guard let statement = steps.last?.statement else { return [] }
-        let job = job(steps, timeoutMs: nil, Self.source(of: statement, course))
+        let job = job(steps, timeoutMs: nil, Self.source(of: statement, mode))
         job.measuredStep = 1
-        take(course, job)
+        take(mode, job)
         return try await transactions.run(job, requestBytesMax: configuration.requestBytesMax)
     }
 

@@ -60,9 +60,9 @@ package final class PostgresReplicas: Sendable {
     /// - Returns: nil when the primary must run it.
     /// - Throws: only an error with `ranTooLong`, because the primary would take as long.
     package func query(
-        _ statement: Statement, _ parameters: [Parameter], _ course: PostgresPool.RefreshCourse = .open
+        _ statement: Statement, _ parameters: [Parameter], _ mode: PostgresPool.RefreshMode = .open
     ) async throws(PostgresError) -> ResultSet? {
-        let result = try await answer(statement, parameters, course)
+        let result = try await answer(statement, parameters, mode)
         state.withLock { state in
             if result == nil { state.counts.missed += 1 } else { state.counts.answered += 1 }
         }
@@ -70,7 +70,7 @@ package final class PostgresReplicas: Sendable {
     }
 
     private func answer(
-        _ statement: Statement, _ parameters: [Parameter], _ course: PostgresPool.RefreshCourse
+        _ statement: Statement, _ parameters: [Parameter], _ mode: PostgresPool.RefreshMode
     ) async throws(PostgresError) -> ResultSet? {
         guard let pool = choose(), let target = await replayTarget() else { return nil }
         let check: PostgresStep = (Self.hasReplayed, [.text(target.lsn), .text(String(target.timeline))])
@@ -90,7 +90,7 @@ package final class PostgresReplicas: Sendable {
             case .fail(let error): throw error
             }
             do throws(PostgresError) {
-                results = try await pool.refresh(steps, course)
+                results = try await pool.refresh(steps, mode)
                 step = attempt.checked(
                     hasReplayed: results.first?.rows.first.map { $0.string(0) == "t" }, hasRun: results.count > 1,
                     isOver: deadline.isReached || Task.isCancelled)

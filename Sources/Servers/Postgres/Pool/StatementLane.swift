@@ -6,7 +6,7 @@ import Synchronization
 /// A pipelined connection answers in order, so a statement that takes long delays all behind it. One that has run for
 /// `slowAfterMs` while others wait is cancelled and repeated on a slow connection. Statements with its text then start
 /// there until they have been fast again for a while; those that still wait for their turn on a fast connection move,
-/// too. Callers that know how long a job may take say so (`PostgresPool.RefreshCourse`).
+/// too. Callers that know how long a job may take say so (`PostgresPool.RefreshMode`).
 ///
 /// Callers' own jobs are graded by what executions of their statements took (`StatementPace`). Where there are moderate
 /// connections, only short statements are pipelined, as far as a connection is expected to answer all of them soon;

@@ -1,3 +1,4 @@
+import HTTPServer
 import RoleMachines
 import Sessions
 
@@ -29,10 +30,10 @@ package struct GatewaySection: SettingSection {
         "gateway.executesWaitingMax", Parts.session.executesWaitingMax, in: 0...100_000,
         "One-shot operations of one session that wait; more are refused.")
     package let messagesPerSecond = Setting.int(
-        "gateway.messagesPerSecond", 200, in: 0...1_000_000,
+        "gateway.messagesPerSecond", Parts.http.webSocketFramesPerSecond, in: 0...1_000_000,
         "Messages per second of one session, pings included; a faster client is read more slowly. 0: no limit.")
     package let messagesBurst = Setting.int(
-        "gateway.messagesBurst", 2000, in: 1...1_000_000,
+        "gateway.messagesBurst", Parts.http.webSocketFramesBurst, in: 1...1_000_000,
         "Messages that a session may send at once before that rate applies; with twice as many a WebSocket is closed.")
     package let messagesPerAddressPerSecond = Setting.int(
         "gateway.messagesPerAddressPerSecond", Parts.quotas.messagesPerAddress.perSecond, in: 0...1_000_000,
@@ -73,14 +74,17 @@ package struct GatewaySection: SettingSection {
     package let resultBytesMax = Setting.bytes(
         "gateway.resultBytesMax", Parts.worker.resultBytesMax, in: kib...256 * mib, "Size of one result.")
     package let webSocketFrameBytesMax = Setting.bytes(
-        "gateway.webSocketFrameBytesMax", mib, in: kib...64 * mib, "Size of a WebSocket message from a client.")
+        "gateway.webSocketFrameBytesMax", Parts.http.webSocketFrameBytesMax, in: kib...64 * mib,
+        "Size of a WebSocket message from a client.")
     package let initTimeoutMs = Setting.duration(
         "gateway.initTimeoutMs", Parts.session.initTimeoutMs, in: 10...10 * minute,
         "Time in which a session must be initialised.")
     package let pingIntervalMs = Setting.duration(
-        "gateway.pingIntervalMs", 25_000, in: 100...hour, "Interval of pings to an open session.")
+        "gateway.pingIntervalMs", Parts.http.webSocketPingIntervalMs, in: 100...hour,
+        "Interval of pings to an open session.")
     package let pongTimeoutMs = Setting.duration(
-        "gateway.pongTimeoutMs", 10_000, in: 100...hour, "Time in which a ping must be answered.")
+        "gateway.pongTimeoutMs", Parts.http.webSocketPongTimeoutMs, in: 100...hour,
+        "Time in which a ping must be answered.")
     package let keepAliveMs = Setting.duration(
         "gateway.keepAliveMs", Parts.session.keepAliveMs, in: 100...4 * minute,
         "Interval of a protocol's own keep-alives: ka messages, event-stream comments, empty multipart parts.")

@@ -1,12 +1,16 @@
+import Broker
 import DeploymentPlan
 import Embeddings
+import GRPC
+import HTTPServer
 import Operations
+import Postgres
 import Refresh
 import RoleMachines
 import Sessions
 import Sharding
 
-/// The default settings of the pure parts, which state them; the sections take them from here.
+/// The default settings of the parts, which state them; the sections take them from here.
 enum Parts {
     static let refresh = RefreshSettings()
     static let worker = WorkerMachine.Settings()
@@ -22,4 +26,9 @@ enum Parts {
     static let rollout = RolloutMachine.Settings()
     static let catalog = CatalogOptions()
     static let embeddings = EmbeddingSettings()
+    static let postgres = PostgresConfiguration(connectionString: "")
+    static let redis = RedisConfiguration(endpoint: .unixSocket(path: ""))
+    static let http = HTTPServerConfiguration()
+    static let compression = CompressionConfiguration()
+    static let grpc = GRPCConfiguration()
 }

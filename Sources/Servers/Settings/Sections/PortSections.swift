@@ -1,3 +1,5 @@
+import GRPC
+import HTTPServer
 import Sessions
 
 package struct HTTPSection: SettingSection {
@@ -9,29 +11,32 @@ package struct HTTPSection: SettingSection {
     package let eventLoops = Setting.int(
         "http.eventLoops", 0, in: 0...256, "Threads for connections; 0: one per core.")
     package let connectionsMax = Setting.int(
-        "http.connectionsMax", 20_000, in: 1...1_000_000, "Open connections; further ones are refused.")
+        "http.connectionsMax", Parts.http.connectionsMax, in: 1...1_000_000,
+        "Open connections; further ones are refused.")
     package let connectionsPerAddressMax = Setting.int(
-        "http.connectionsPerAddressMax", 6000, in: 0...1_000_000,
+        "http.connectionsPerAddressMax", Parts.http.connectionsPerAddressMax, in: 0...1_000_000,
         "Open connections of one address; trustedProxies and uncountedAddresses have no limit. 0: no limit.")
     package let bodyBytesMax = Setting.bytes(
-        "http.bodyBytesMax", 4 * mib, in: kib...256 * mib, "Size of a request's body.")
+        "http.bodyBytesMax", Parts.http.bodyBytesMax, in: kib...256 * mib, "Size of a request's body.")
     package let bodiesBytesMax = Setting.bytes(
-        "http.bodiesBytesMax", 256 * mib, in: mib...1024 * 1024 * mib,
+        "http.bodiesBytesMax", Parts.http.bodiesBytesMax, in: mib...1024 * 1024 * mib,
         "Unanswered bodies and incomplete messages; an address gets half of what is free, further ones a Retry-After.")
     package let headerBytesMax = Setting.bytes(
-        "http.headerBytesMax", 32 * kib, in: kib...mib, "Size of a request's head.")
+        "http.headerBytesMax", Parts.http.headerBytesMax, in: kib...mib, "Size of a request's head.")
     package let repeatedRequestsMax = Setting.int(
-        "http.repeatedRequestsMax", 512, in: 0...100_000,
+        "http.repeatedRequestsMax", Parts.http.repeatedRequestsMax, in: 0...100_000,
         "Repeated GET requests that each event loop recognizes by their bytes.")
     package let pipelinedMax = Setting.int(
-        "http.pipelinedMax", 256, in: 1...100_000,
+        "http.pipelinedMax", Parts.http.pipelinedMax, in: 1...100_000,
         "Pipelined requests waiting on an HTTP/1.1 connection; one more closes it.")
     package let idleTimeoutMs = Setting.duration(
-        "http.idleTimeoutMs", 75_000, in: 100...hour, "Time after which an idle kept-alive connection is closed.")
+        "http.idleTimeoutMs", Parts.http.idleTimeoutMs, in: 100...hour,
+        "Time after which an idle kept-alive connection is closed.")
     package let headerTimeoutMs = Setting.duration(
-        "http.headerTimeoutMs", 10_000, in: 100...10 * minute, "Time in which a request's head must arrive.")
+        "http.headerTimeoutMs", Parts.http.headerTimeoutMs, in: 100...10 * minute,
+        "Time in which a request's head must arrive.")
     package let writeStallTimeoutMs = Setting.duration(
-        "http.writeStallTimeoutMs", 30_000, in: 100...hour,
+        "http.writeStallTimeoutMs", Parts.http.writeStallTimeoutMs, in: 100...hour,
         "Time after which a client that reads none of its pending output is cut off; with gRPC, only that call.")
     package let corsOrigins = Setting.list(
         "http.corsOrigins", standard: ["*"], "Origins of web pages that may call; * for all, empty for none.")
@@ -45,25 +50,26 @@ package struct HTTPSection: SettingSection {
         "http.ipv6PrefixBits", Parts.addresses.ipv6PrefixBits, in: 1...128,
         "Leading bits of an IPv6 address that limits per address count as one address.")
     package let grpcCallsMax = Setting.int(
-        "http.grpc.callsMax", 128, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")
+        "http.grpc.callsMax", Parts.grpc.callsMax, in: 1...1_000_000, "Concurrent calls of one gRPC connection.")
     package let grpcControlFramesPerSecond = Setting.int(
-        "http.grpc.controlFramesPerSecond", 100, in: 10...100_000,
+        "http.grpc.controlFramesPerSecond", Parts.grpc.controlFramesPerSecond, in: 10...100_000,
         "PING, SETTINGS and PRIORITY frames per second of one gRPC connection; a faster one is read more slowly.")
     package let grpcIdleTimeoutMs = Setting.duration(
-        "http.grpc.idleTimeoutMs", 5 * minute, in: 100...24 * hour,
+        "http.grpc.idleTimeoutMs", Parts.grpc.idleTimeoutMs, in: 100...24 * hour,
         "Time after which a gRPC connection without calls is closed with GOAWAY.")
     package let compressionOn = Setting.bool(
         "http.compression.on", true,
         "Compresses results for clients that accept it: permessage-deflate for WebSockets, gzip for HTTP.")
     package let compressionBodyBytesMin = Setting.bytes(
-        "http.compression.bodyBytesMin", kib, in: 64...mib, "Size of a result below which it is sent as it is.")
+        "http.compression.bodyBytesMin", Parts.compression.bodyBytesMin, in: 64...mib,
+        "Size of a result below which it is sent as it is.")
     package let compressionBodyBytesMax = Setting.bytes(
-        "http.compression.bodyBytesMax", 2 * mib, in: mib...64 * mib,
+        "http.compression.bodyBytesMax", Parts.compression.bodyBytesMax, in: mib...64 * mib,
         "Size of a result past which it is sent as it is; compressing it would delay others.")
     package let compressionLevel = Setting.int(
-        "http.compression.level", 1, in: 1...9, "zlib's level; 1 is the fastest.")
+        "http.compression.level", Parts.compression.level, in: 1...9, "zlib's level; 1 is the fastest.")
     package let compressionBytesPerSecond = Setting.bytes(
-        "http.compression.bytesPerSecond", 16 * mib, in: 64 * kib...kib * mib,
+        "http.compression.bytesPerSecond", Parts.compression.bytesPerSecond, in: 64 * kib...kib * mib,
         "Bytes of results that each event loop compresses per second; results beyond that are sent as they are.")
     package let tlsCertificateFile = Setting.optional(
         "http.tls.certificateFile",

@@ -1,3 +1,5 @@
+import Broker
+import Postgres
 import RoleMachines
 
 package struct PostgresSection: SettingSection {
@@ -28,32 +30,37 @@ package struct PostgresSection: SettingSection {
         "postgres.slowConnections", 2, in: 0...64,
         "Connections for slow queries, as many for slow re-runs and for slow mutations, by the node's roles; 0: none.")
     package let slowAfterMs = Setting.duration(
-        "postgres.slowAfterMs", 100, in: 1...hour,
+        "postgres.slowAfterMs", Parts.postgres.slowAfterMs, in: 1...hour,
         "Running time after which a query that others wait for, or a re-run, moves to a slow connection.")
     package let slowMutationAfterMs = Setting.duration(
-        "postgres.slowMutationAfterMs", 1_000, in: 1...hour,
+        "postgres.slowMutationAfterMs", Parts.postgres.slowTransactionAfterMs, in: 1...hour,
         "Running time after which a mutation that others wait for moves; longer, because it may wait for a lock.")
     package let slowQueueMax = Setting.int(
-        "postgres.slowQueueMax", 256, in: 1...100_000, "Slow statements waiting, per kind; more are refused.")
+        "postgres.slowQueueMax", Parts.postgres.slowQueueMax, in: 1...100_000,
+        "Slow statements waiting, per kind; more are refused.")
     package let slowQueuePerCallerMax = Setting.int(
-        "postgres.slowQueuePerCallerMax", 64, in: 1...100_000,
+        "postgres.slowQueuePerCallerMax", Parts.postgres.slowQueuePerSourceMax, in: 1...100_000,
         "Slow statements of one user waiting, twice as many of one address; more are refused.")
     package let writeConnections = Setting.int(
-        "postgres.writeConnections", 12, in: 1...256,
+        "postgres.writeConnections", Parts.postgres.writeConnections, in: 1...256,
         "Connections for mutations, one transaction each at a time. A node without the api role has one.")
     package let sessionConnections = Setting.int(
-        "postgres.sessionConnections", 4, in: 1...64, "Connections for mutations in steps, and for migrations.")
+        "postgres.sessionConnections", Parts.postgres.sessionConnections, in: 1...64,
+        "Connections for mutations in steps, and for migrations.")
     package let queueMax = Setting.int(
-        "postgres.queueMax", 4096, in: 1...1_000_000, "Statements waiting per pool; more are refused.")
+        "postgres.queueMax", Parts.postgres.queueMax, in: 1...1_000_000,
+        "Statements waiting per pool; more are refused.")
     package let statementTimeoutMs = Setting.duration(
-        "postgres.statementTimeoutMs", 15_000, in: 10...hour,
+        "postgres.statementTimeoutMs", Parts.postgres.statementTimeoutMs, in: 10...hour,
         "Timeout of one statement; bounds the wait for its turn and, separately, its execution.")
     package let connectTimeoutMs = Setting.duration(
-        "postgres.connectTimeoutMs", 5000, in: 100...10 * minute, "Timeout of connecting.")
+        "postgres.connectTimeoutMs", Parts.postgres.connectTimeoutMs, in: 100...10 * minute, "Timeout of connecting.")
     package let reconnectMinMs = Setting.duration(
-        "postgres.reconnectMinMs", 100, in: 1...minute, "First pause before reconnecting; doubles each time.")
+        "postgres.reconnectMinMs", Parts.postgres.reconnectBackoffMinMs, in: 1...minute,
+        "First pause before reconnecting; doubles each time.")
     package let reconnectMaxMs = Setting.duration(
-        "postgres.reconnectMaxMs", 5000, in: 10...10 * minute, "Longest pause before reconnecting.")
+        "postgres.reconnectMaxMs", Parts.postgres.reconnectBackoffMaxMs, in: 10...10 * minute,
+        "Longest pause before reconnecting.")
 }
 
 package struct RedisSection: SettingSection {
@@ -85,13 +92,13 @@ package struct RedisSection: SettingSection {
     package let tlsVerify = Setting.bool(
         "redis.tls.verify", true, "false: the server's certificate is not verified; never in production.")
     package let connectTimeoutMs = Setting.duration(
-        "redis.connectTimeoutMs", 1000, in: 10...minute, "Timeout of connecting to one server.")
+        "redis.connectTimeoutMs", Parts.redis.connectTimeoutMs, in: 10...minute, "Timeout of connecting to one server.")
     package let reconnectMaxMs = Setting.duration(
-        "redis.reconnectMaxMs", 1000, in: 20...minute, "Longest pause before reconnecting.")
+        "redis.reconnectMaxMs", Parts.redis.reconnectMaxMs, in: 20...minute, "Longest pause before reconnecting.")
     package let commandTimeoutMs = Setting.duration(
-        "redis.commandTimeoutMs", 2000, in: 10...10 * minute, "Timeout of one command.")
+        "redis.commandTimeoutMs", Parts.redis.commandTimeoutMs, in: 10...10 * minute, "Timeout of one command.")
     package let queueMax = Setting.int(
-        "redis.queueMax", 65_536, in: 1...10_000_000, "Commands waiting; more are refused.")
+        "redis.queueMax", Parts.redis.queueRequestsMax, in: 1...10_000_000, "Commands waiting; more are refused.")
     package let eventsLengthMax = Setting.int(
         "redis.eventsLengthMax", 100_000, in: 100...100_000_000, "Entries kept of a shard's mutation events.")
     package let eventsAgeMaxMs = Setting.duration(

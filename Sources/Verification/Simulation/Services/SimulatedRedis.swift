@@ -1,4 +1,5 @@
 import LiveModel
+import RedisModel
 import Sharding
 import Streams
 

@@ -28,14 +28,14 @@ package struct RedisConfiguration: Sendable, Hashable {
     /// Limits one attempt to connect. Resolving a slow name can take longer.
     package var connectTimeoutMs = 1000
     /// Limits a call from acceptance to answer. A server that is silent for longer counts as dead.
-    package var commandTimeoutMs = 5000
+    package var commandTimeoutMs = 2000
     /// Back-off between attempts to connect: doubles between these, each pause shortened at random by up to half.
     package var reconnectMinMs = 20
-    package var reconnectMaxMs = 2000
+    package var reconnectMaxMs = 1000
     /// How long one `XREAD` blocks on the server.
     package var readBlockMs = 5000
     /// Requests waiting or in flight; further ones fail with `.overloaded`.
-    package var queueRequestsMax = 16_384
+    package var queueRequestsMax = 65_536
     /// Encoded bytes waiting or in flight.
     package var queueBytesMax = 64 << 20
     /// Requests and bytes of one batch, which is written as a whole before its replies are read.

@@ -23,7 +23,8 @@ final class ClusterReader: OwnedReader {
         /// Exactly the readers of `slots`.
         var children: [SlotReaders.ID: Child] = [:]
         var waiting: Waiting?
-        /// Closed readers whose threads may still run.
+        /// Closed readers whose threads still run, each until its read returns: within `readBlockMs` and
+        /// `commandTimeoutMs`. Bound: the slots left within that time.
         var ending: [RedisStreamReader] = []
     }
 

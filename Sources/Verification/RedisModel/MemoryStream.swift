@@ -1,4 +1,5 @@
 package import LiveModel
+package import Streams
 
 /// A stream of the in-memory broker, with the counters that a Redis stream keeps.
 package struct MemoryStream: Sendable {

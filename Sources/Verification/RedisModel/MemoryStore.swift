@@ -1,10 +1,10 @@
 package import LiveModel
+package import Streams
 
 /// The state of a Redis server as one value: streams, leases, nodes, overrides, and readers with their cursors.
 /// `nowMs` is the server's clock at the time of the call.
 ///
-/// No node uses it. It is part of the product because the simulator is, which runs nodes on it (`SimulatedRedis`); the
-/// in-memory broker of the tests keeps it under a lock.
+/// The simulator runs nodes on it (`SimulatedRedis`); the in-memory broker of the tests keeps it under a lock.
 package struct MemoryStore: Sendable {
     struct Lease {
         var owner: String?
