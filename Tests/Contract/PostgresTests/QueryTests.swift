@@ -114,7 +114,7 @@ extension OneServer {
         }
 
         @Test func tenThousandCallersGetTheirOwnAnswers() async throws {
-            try await withPool { (pool) async throws in
+            try await withPool({ $0.queueMax = 10_000 }) { (pool) async throws in
                 let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 0..<10_000 {
                         group.addTask {

@@ -29,8 +29,18 @@ final class GRPCPair {
     /// Whether what comes is read at once, so that windows open again.
     var isReading = true
 
+    /// Small headers, and neither rates nor a short time for pongs, which the tests that need them set.
+    static let unhurried: GRPCConfiguration = {
+        var configuration = GRPCConfiguration()
+        configuration.headerBytesMax = 16 << 10
+        configuration.pingTimeoutMs = 20_000
+        configuration.messagesPerSecond = 0
+        configuration.controlFramesPerSecond = 0
+        return configuration
+    }()
+
     init(
-        _ application: any GRPCHandler, bodiesBytesMax: Int = 1 << 20, _ configuration: GRPCConfiguration = .init(),
+        _ application: any GRPCHandler, bodiesBytesMax: Int = 1 << 20, _ configuration: GRPCConfiguration = unhurried,
         addressRates: AddressRates? = nil
     ) throws {
         server = EmbeddedChannel(handler: socket)

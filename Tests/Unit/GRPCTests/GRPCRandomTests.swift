@@ -20,7 +20,7 @@ import Testing
 
     @Test(arguments: 0..<40 * FuzzLength.factor) func everyMessageArrivesOnceAndInItsPlace(_ seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
-        var configuration = GRPCConfiguration()
+        var configuration = GRPCPair.unhurried
         configuration.callsMax = 150
         let calls = TestCalls()
         let pair = try GRPCPair(calls, configuration)

@@ -9,7 +9,7 @@ import Testing
 /// Clients that send faster than their rates.
 @Suite struct GRPCRateTests {
     @Test func aCallThatSendsTooFastIsReadMoreSlowlyAndNothingIsLost() throws {
-        var configuration = GRPCConfiguration()
+        var configuration = GRPCPair.unhurried
         configuration.messagesPerSecond = 10
         configuration.messagesBurst = 5
         let calls = TestCalls()
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func aFloodOfPingsEndsTheConnection() throws {
-        var configuration = GRPCConfiguration()
+        var configuration = GRPCPair.unhurried
         configuration.controlFramesPerSecond = 40
         let pair = try GRPCPair(TestCalls(), configuration)
         let ping = GRPCPair.bytes(GRPCPair.ping, on: .rootStream, Array(repeating: 7, count: 8))
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func pingsAtTheirRateAreAnsweredForEver() throws {
-        var configuration = GRPCConfiguration()
+        var configuration = GRPCPair.unhurried
         configuration.controlFramesPerSecond = 40
         let pair = try GRPCPair(TestCalls(), configuration)
         let ping = GRPCPair.bytes(GRPCPair.ping, on: .rootStream, Array(repeating: 7, count: 8))

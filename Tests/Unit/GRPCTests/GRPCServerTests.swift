@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func tooLongAMessageEndsTheCall() throws {
-        var configuration = GRPCConfiguration()
+        var configuration = GRPCPair.unhurried
         configuration.messageBytesMax = 10
         let pair = try GRPCPair(TestCalls(), configuration)
         let id = try pair.call("/echo")
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func callsOfAConnectionAreBounded() throws {
-        var configuration = GRPCConfiguration()
+        var configuration = GRPCPair.unhurried
         configuration.callsMax = 2
         let calls = TestCalls()
         let pair = try GRPCPair(calls, configuration)

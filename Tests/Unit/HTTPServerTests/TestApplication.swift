@@ -278,6 +278,11 @@ func withServer(
     _ body: (Int, TestApplication, HTTPServer) throws -> Void
 ) async throws {
     var configuration = HTTPServerConfiguration()
+    // Limits that are soon reached, and no rate of frames, which the tests that need one set.
+    configuration.headerBytesMax = 16 * 1024
+    configuration.bodyBytesMax = 1024 * 1024
+    configuration.webSocketFrameBytesMax = 256 * 1024
+    configuration.webSocketFramesPerSecond = 0
     configure(&configuration)
     let application = TestApplication()
     let server = HTTPServer(
