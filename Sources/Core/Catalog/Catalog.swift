@@ -50,9 +50,11 @@ package struct Catalog: Sendable {
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
                 + project.resolvers.flatMap(\.identity),
             options: options)
+        let parsed = project.connectors.map { compiler.parse($0, sink: &sink) }
         var connectors: [String: Connector] = [:]
-        for source in project.connectors {
-            connectors[source.id] = compiler.compile(source, sink: &sink)
+        for connector in parsed {
+            let others = parsed.filter { $0.id != connector.id }
+            connectors[connector.id] = compiler.compile(connector, besides: others, sink: &sink)
         }
         if !options.omitsInvalidOperations || connectors.values.contains(where: \.hasInvalidSources) {
             try sink.throwIfErrors()
