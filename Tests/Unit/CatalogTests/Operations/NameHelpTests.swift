@@ -45,4 +45,50 @@ import Testing
         let found = errors(text)
         #expect(found.count == 1 && found.first?.contains(message) == true, "\(found)")
     }
+
+    // MARK: Below the fields of a mutation
+
+    private func below(_ selection: String, of field: String = "lot_delete", _ arguments: String? = nil) -> [String] {
+        let id = "id: \"\(CatalogHarness.uuidA)\""
+        return errors("mutation M { \(field)(\(arguments ?? id)) { \(selection) } }").map { error in
+            String(error[(error.firstIndex(of: " ") ?? error.startIndex)...].dropFirst())
+        }
+    }
+
+    @Test func columnsAreReturned() {
+        #expect(below("id sellerUid price: startPrice @check(expr: \"this > 0\") title @redact __typename") == [])
+    }
+
+    @Test(arguments: [
+        ("seller { name }", "seller", #"select "sellerUid", or read the row in a query"#),
+        ("seller", "seller", #"select "sellerUid", or read the row in a query"#),
+        ("bids_on_lot { amount }", "bids_on_lot", "read the row in a query"),
+        ("users_via_Watch { name }", "users_via_Watch", "read the row in a query"),
+        ("_id", "_id", "read the row in a query"), ("_count", "_count", "read the row in a query"),
+        ("startPrice_sum", "startPrice_sum", "read the row in a query"),
+    ])
+    func fieldsOfTheRowThatAreNoColumnsAreToldFromUnknownOnes(selection: String, name: String, help: String) {
+        #expect(
+            below(selection) == [
+                "unknown-field: \"lot_delete\" returns columns of the row only, not \"\(name)\" [\(help)]"
+            ])
+    }
+
+    @Test func otherFieldsAreUnknown() {
+        #expect(below("titel") == [#"unknown-field: "Lot" has no field "titel" [did you mean "title"?]"#])
+        #expect(below("nope { deeper }") == [#"unknown-field: "Lot" has no field "nope""#])
+    }
+
+    @Test(arguments: [
+        ("lot_deleteMany", "all: true", "Int!, the number of rows"),
+        ("lot_updateMany", "all: true, data: {title: \"a\"}", "Int!, the number of rows"),
+        ("_execute", "sql: \"DELETE FROM lot\"", "Int, the number of rows"),
+        ("_executeReturning", "sql: \"DELETE FROM lot RETURNING id\"", "JSON of any form"),
+    ])
+    func numbersHaveNoFields(field: String, arguments: String, result: String) {
+        #expect(
+            below("id", of: field, arguments) == [
+                "unexpected-selection: \"\(field)\" returns \(result), which has no fields to select"
+            ])
+    }
 }
