@@ -20,10 +20,11 @@ extension Catalog {
         }
         let named = try Self.named(text, name)
         var sink = DiagnosticSink()
-        let connector = ConnectorCompiler(
-            api: GeneratedAPI(schema: schema), schemaText: [], options: CatalogOptions()
-        ).compile(
-            ConnectorSource(id: Self.adHocConnector, files: [SourceFile(path: "query", text: named.text)]), sink: &sink)
+        let compiler = ConnectorCompiler(
+            api: GeneratedAPI(schema: schema), schemaText: [], options: CatalogOptions())
+        let source = ConnectorSource(
+            id: Self.adHocConnector, files: [SourceFile(path: "query", text: named.text)])
+        let connector = compiler.compile(compiler.parse(source, sink: &sink), besides: [], sink: &sink)
         let errors = sink.diagnostics.filter { $0.severity == .error }
         guard errors.isEmpty, let operation = connector.operations[named.name] else {
             let lines = errors.prefix(10).map { "\($0.message) (\($0.line):\($0.column))" }

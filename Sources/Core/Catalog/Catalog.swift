@@ -50,9 +50,16 @@ package struct Catalog: Sendable {
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
                 + project.resolvers.flatMap(\.identity),
             options: options)
+        let isEmpty = schema.tables.isEmpty && schema.views.isEmpty && !sink.hasErrors
+        let parsed = project.connectors.map { compiler.parse($0, sink: &sink) }
         var connectors: [String: Connector] = [:]
-        for source in project.connectors {
-            connectors[source.id] = compiler.compile(source, sink: &sink)
+        for connector in parsed {
+            let others = parsed.filter { $0.id != connector.id }
+            connectors[connector.id] = compiler.compile(connector, besides: others, sink: &sink)
+        }
+        // Without tables, an operation that compiles is native SQL or calls a custom resolver.
+        if isEmpty, let file = project.schemaFiles.first, connectors.values.allSatisfy(\.operations.isEmpty) {
+            sink.report(.warning, rule: .emptySchema, in: file, "the schema has no tables")
         }
         if !options.omitsInvalidOperations || connectors.values.contains(where: \.hasInvalidSources) {
             try sink.throwIfErrors()

@@ -3,15 +3,40 @@ import LiveModel
 import Operations
 import SchemaModel
 
+/// A connector whose files are parsed.
+struct ParsedConnector {
+    let id: String
+    let sources: ConnectorSources
+    let files: [SourceFile]
+    let includesEntityIDs: Bool
+    /// Whether a file has errors outside its operations, or is not GraphQL.
+    let hasErrors: Bool
+
+    var mutations: [String] {
+        sources.operations.filter { $0.definition.kind == .mutation }.map(\.name.value)
+    }
+}
+
 /// Compiles a connector: parses its files, then resolves, checks and renders each operation.
 struct ConnectorCompiler {
     let api: GeneratedAPI
     let schemaText: [UInt8]
     let options: CatalogOptions
 
-    func compile(_ source: ConnectorSource, sink: inout DiagnosticSink) -> Connector {
+    func parse(_ source: ConnectorSource, sink: inout DiagnosticSink) -> ParsedConnector {
         let errorsBefore = sink.count(of: .error)
         let sources = ConnectorSources(files: source.files, api: api, sink: &sink)
+        return ParsedConnector(
+            id: source.id, sources: sources, files: source.files, includesEntityIDs: source.includesEntityIDs,
+            hasErrors: sink.count(of: .error) > errorsBefore)
+    }
+
+    /// - Parameter others: the other connectors of the project, whose mutations rules may name by mistake.
+    func compile(
+        _ source: ParsedConnector, besides others: [ParsedConnector], sink: inout DiagnosticSink
+    ) -> Connector {
+        let errorsBefore = sink.count(of: .error)
+        let sources = source.sources
         var operations: [String: StoredOperation] = [:]
         var known: [String: TriggerTargets.Known] = [:]
         var targets: [TriggerTargets.Target] = []
@@ -20,7 +45,6 @@ struct ConnectorCompiler {
         var subjects: [LintSubject] = []
         var unused: [(operation: ConnectorSources.Operation, variables: [Name])] = []
         var invalid: Set<String> = []
-        let hasInvalidSources = sink.count(of: .error) > errorsBefore
         let compiler = OperationCompiler(
             api: api, connector: source.id, sources: sources, options: options,
             includesEntityIDs: source.includesEntityIDs)
@@ -44,9 +68,12 @@ struct ConnectorCompiler {
                     triggerRanges: compilation.triggerTargets.map(\.range),
                     hasAuth: operation.definition.directives.first(named: "auth") != nil))
         }
+        let elsewhere = Dictionary(
+            others.flatMap { other in other.mutations.map { ($0, [other.id]) } }, uniquingKeysWith: +)
         for (name, targets) in targetsOf.sorted(by: { $0.key < $1.key }) {
             let errors = sink.count(of: .error)
-            TriggerTargets.check(targets, known, isComplete: !sources.isIncomplete, sink: &sink)
+            TriggerTargets.check(
+                targets, known, elsewhere: elsewhere, isComplete: !sources.isIncomplete, sink: &sink)
             guard sink.count(of: .error) > errors else { continue }
             operations[name] = nil
             invalid.insert(name)
@@ -60,7 +87,7 @@ struct ConnectorCompiler {
             }
         }
         // Operations with errors were not fully resolved, so their fragments may only seem unused.
-        if sink.count(of: .error) == errorsBefore {
+        if !source.hasErrors, sink.count(of: .error) == errorsBefore {
             warnAboutUnusedFragments(sources, usedFragments, &sink)
             if sources.operations.isEmpty, let file = source.files.first {
                 sink.report(
@@ -69,7 +96,7 @@ struct ConnectorCompiler {
         }
         let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
         return Connector(
-            id: source.id, operations: operations, invalidOperations: invalid, hasInvalidSources: hasInvalidSources,
+            id: source.id, operations: operations, invalidOperations: invalid, hasInvalidSources: source.hasErrors,
             lints: lints)
     }
 

@@ -8,11 +8,13 @@ enum ColumnSQL {
         wireForm("\(alias).\(SQLName.quoted(column.name))", column)
     }
 
-    /// Returns the wire form of an expression that has a column's type. A `char(n)` comes without its padding, as
-    /// comparisons and keys see it, so that the value just read finds its row.
+    /// Returns the wire form of an expression that has a column's type. A `char(n)` comes without its padding, and
+    /// a `bpchar` without blanks at its end, as comparisons and keys see them, so that the value just read finds its
+    /// row.
     static func wireForm(_ sql: String, _ column: Column) -> String {
-        let isPadded = column.dataType?.conversion == nil && column.dataType?.name.hasPrefix("character(") == true
-        guard isPadded else { return wireForm(standard(sql, column), type: column.type) }
+        guard let dataType = column.dataType, dataType.conversion == nil, dataType.ignoresTrailingBlanks else {
+            return wireForm(standard(sql, column), type: column.type)
+        }
         return column.type.isList ? "\(sql)::text[]" : "\(sql)::text"
     }
 

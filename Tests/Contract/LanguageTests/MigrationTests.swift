@@ -115,12 +115,13 @@ extension Language {
                 "bit(8)", "bit", "varbit(5)", "bit varying", "interval(3)", "interval(9)", "interval year to month",
                 "interval day to second(2)", "interval minute", "time(3)", "timetz(0)", "time(9) with time zone",
                 "varchar(4)", "national character varying(4)", "nchar(4)", "char", "numeric(10,2)", "dec(9)",
-                "float(24)", "float(25)", "timestamp(3)", "timestamptz(7)",
+                "float(24)", "float(25)", "timestamp(3)", "timestamptz(7)", "bpchar", "bpchar(4)",
             ]
             let natives = [
                 ("Float", "float(24)"), ("Float", "float(53)"), ("Float", "float"), ("Float", "numeric(3,1)"),
                 ("Int", "float(53)"), ("Timestamp", "timestamptz(3)"), ("Timestamp", "timestamp(0)"),
                 ("Timestamp", "timestamp(9) with time zone"), ("[Float!]", "float(53)"), ("[String!]", "bit(3)"),
+                ("[String!]", "bpchar"),
             ]
             let columns = (types.map { ("String", $0) } + natives).enumerated().map {
                 "c\($0.offset): \($0.element.0) @col(dataType: \"\($0.element.1)\")"

@@ -48,11 +48,21 @@ package struct Lint {
         sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    /// Returns the connector's mutations that write a table which the query reads, sorted by name.
+    /// Returns the connector's mutations that change what the query reads, sorted by name, those first that write rows
+    /// of its root fields.
     func writers(of query: OperationTree) -> [OperationTree] {
-        let tables = query.readWriteSet.tablesRead
-        return subjects.map(\.operation).filter {
-            $0.kind == .mutation && !$0.readWriteSet.tablesWritten.isDisjoint(with: tables)
-        }.sorted { $0.reference < $1.reference }
+        let reads = query.readWriteSet
+        var ofRoots: [OperationTree] = []
+        var others: [OperationTree] = []
+        for mutation in subjects.map(\.operation).sorted(by: { $0.reference < $1.reference })
+        where mutation.kind == .mutation {
+            let writes = mutation.readWriteSet.writes.filter { reads.isChanged(by: $0) }
+            if writes.contains(where: { !$0.isCascade && reads.rootTables.contains($0.table) }) {
+                ofRoots.append(mutation)
+            } else if !writes.isEmpty {
+                others.append(mutation)
+            }
+        }
+        return ofRoots + others
     }
 }

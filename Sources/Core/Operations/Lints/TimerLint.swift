@@ -13,7 +13,8 @@ extension Lint {
             !query.readWriteSet.readsTime
         else { return }
         let writers = writers(of: query)
-        let written = writers.reduce(into: Set<String>()) { $0.formUnion($1.readWriteSet.tablesWritten) }
+        let changes = writers.flatMap(\.readWriteSet.writes).filter { query.readWriteSet.isChanged(by: $0) }
+        let written = Set(changes.map(\.table))
         guard query.readWriteSet.tablesRead.isSubset(of: written) else { return }
         let named = Set(query.refresh.triggers.map(\.mutation))
         let unnamed = writers.map(\.reference).filter { !named.contains($0) }.map { "\"\($0.operation)\"" }

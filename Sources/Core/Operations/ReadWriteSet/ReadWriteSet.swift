@@ -29,13 +29,20 @@ package struct ReadWriteSet: Sendable {
         package let table: String
         /// Fields that have the same known value in all these rows, before and after, with its source.
         package let known: [String: String]
+        /// The fields that are set in existing rows; nil if rows come or go.
+        package let fields: Set<String>?
         /// Whether Postgres deletes the rows, or sets columns to null, because a referenced row is deleted.
         package let isCascade: Bool
     }
 
     package internal(set) var reads: [Read] = []
     package internal(set) var writes: [Write] = []
-    /// Whether the set is incomplete, because of native SQL, a view, a filter from a variable or a custom resolver.
+    /// The tables of a query's root fields.
+    package internal(set) var rootTables: Set<String> = []
+    /// The fields that a query selects, compares, orders by or joins by, by table.
+    package internal(set) var fieldsRead: [String: Set<String>] = [:]
+    /// Whether the set is incomplete, because of native SQL, a view, a filter or order from a variable or a custom
+    /// resolver.
     package internal(set) var isPartial = false
     /// Whether the result may change as time passes.
     package internal(set) var readsTime = false
@@ -44,6 +51,13 @@ package struct ReadWriteSet: Sendable {
 
     package var tablesRead: Set<String> { Set(reads.map(\.table)) }
     package var tablesWritten: Set<String> { Set(writes.map(\.table)) }
+
+    /// Returns whether a write may change what this query reads.
+    package func isChanged(by write: Write) -> Bool {
+        guard tablesRead.contains(write.table) else { return false }
+        guard !isPartial, let fields = write.fields else { return true }
+        return !fields.isDisjoint(with: fieldsRead[write.table] ?? [])
+    }
 
     /// Returns the only condition under which a mutation affects a query, `request.variables.id ==
     /// mutation.variables.novelId`; nil if there is none, or more than one.

@@ -14,28 +14,33 @@ extension ReadWriteSetBuilder {
             switch insert.rows {
             case .literal(let rows):
                 for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, enclosing: [:]) }
-            case .variable: write(insert.table, [:])
+            case .variable: write(insert.table, [:], fields: nil)
             }
         case .dynamic(let dynamic): add(dynamic.widest)
         case .update(let table, let target, let assignments, _):
-            write(table, unchanged(known(table, target), by: assignments))
+            write(table, unchanged(known(table, target), by: assignments), fields: fields(assignments))
         case .updateMany(let table, let filter, let assignments, _):
-            write(table, unchanged(equal(filter), by: assignments))
-            add(filter)
+            write(table, unchanged(equal(filter), by: assignments), fields: fields(assignments))
+            add(filter, of: table)
         case .delete(let table, let target, _):
             delete(table, known(table, target))
         case .deleteMany(let table, let filter, _):
             delete(table, equal(filter))
-            add(filter)
+            add(filter, of: table)
         case .native, .remote: result.isPartial = true
         case .read(let fields): add(fields)
         case .typeName: break
         }
     }
 
-    private mutating func write(_ table: Table, _ known: [String: String], isCascade: Bool = false) {
-        result.writes.append(ReadWriteSet.Write(table: table.name, known: known, isCascade: isCascade))
+    private mutating func write(
+        _ table: Table, _ known: [String: String], fields: Set<String>?, isCascade: Bool = false
+    ) {
+        result.writes.append(
+            ReadWriteSet.Write(table: table.name, known: known, fields: fields, isCascade: isCascade))
     }
+
+    private func fields(_ assignments: [Assignment]) -> Set<String> { Set(assignments.map(\.column.field)) }
 
     /// - Parameter enclosing: fields that the enclosing row of a nested one determines.
     private mutating func add(
@@ -48,7 +53,7 @@ extension ReadWriteSetBuilder {
             guard case .set(let operand) = assignment.value, let source = source(operand) else { continue }
             if isKnown(field) { known[field] = source }
         }
-        write(table, known)
+        write(table, known, fields: nil)
         for children in row.children {
             let reference = children.relation.reference
             var filled: [String: String] = [:]
@@ -69,13 +74,13 @@ extension ReadWriteSetBuilder {
     }
 
     private func unchanged(_ known: [String: String], by assignments: [Assignment]) -> [String: String] {
-        let changed = Set(assignments.map(\.column.field))
+        let changed = fields(assignments)
         return known.filter { !changed.contains($0.key) }
     }
 
     /// Records the deleted rows, and those that Postgres deletes or changes with them.
     private mutating func delete(_ table: Table, _ known: [String: String]) {
-        write(table, known)
+        write(table, known, fields: nil)
         var seen: Set<String> = [table.name]
         cascade(table, known, &seen)
     }
@@ -90,7 +95,8 @@ extension ReadWriteSetBuilder {
                         filled[local] = known[target]
                     }
                 }
-                write(child, filled, isCascade: true)
+                let fields = reference.deleteRule == .cascade ? nil : Set(reference.localFields)
+                write(child, filled, fields: fields, isCascade: true)
                 if reference.deleteRule == .cascade, seen.insert(child.name).inserted { cascade(child, filled, &seen) }
             }
         }

@@ -10,8 +10,12 @@ struct ReadWriteSetBuilder {
     mutating func add(_ fields: [RootField]) {
         for field in fields {
             switch field.kind {
-            case .lookup(let lookup): add(lookup)
-            case .list(let list): add(list, enclosing: [:])
+            case .lookup(let lookup):
+                result.rootTables.insert(lookup.table.name)
+                add(lookup)
+            case .list(let list):
+                result.rootTables.insert(list.source.table.name)
+                add(list, enclosing: [:])
             case .native, .remote: result.isPartial = true
             case .typeName: continue
             }
@@ -20,6 +24,7 @@ struct ReadWriteSetBuilder {
 
     private mutating func add(_ lookup: Lookup) {
         var equal: [String: String] = [:]
+        note(lookup.table.key, of: lookup.table)
         switch lookup.target {
         case .key(let operands):
             // A key with a missing value matches no row, so its variables may be optional.
@@ -30,8 +35,8 @@ struct ReadWriteSetBuilder {
         case .first(let filter, let order):
             equal = self.equal(filter)
             read(lookup.table, equal, searched(filter), .single)
-            add(filter)
-            add(order)
+            add(filter, of: lookup.table)
+            add(order, of: lookup.table)
         case .variable:
             read(lookup.table, [:], [], .single)
             result.isPartial = true
@@ -56,22 +61,33 @@ struct ReadWriteSetBuilder {
         case .manyToMany(let relation):
             read(relation.join, equal, relation.near.localFields, .list)
             read(relation.target, [:], [], .single)
+            note(relation.far, of: relation.join, to: relation.target)
         case .search(let table, let search):
             noteTime(search.query)
+            note(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table)
             read(table, equal, [], .list)
             known = equal
         case .similarity(let table, let similarity):
             noteTime(similarity.vector)
+            note([similarity.column.field], of: table)
             read(table, equal, [], .list)
             known = equal
         }
-        add(filter)
-        add(list.arguments.having)
-        add(list.arguments.order)
+        let table = list.source.argumentTable
+        // The rows of a list come by key unless it says otherwise.
+        note(table.key, of: table)
+        add(filter, of: table)
+        add(list.arguments.having, of: table)
+        add(list.arguments.order, of: table)
         switch list.content {
         case .rows(let object): add(object, known: known)
         case .groups(let fields):
-            for field in fields { if case .plain(let kind) = field.kind { add(kind, in: list.source.table, known) } }
+            for field in fields {
+                switch field.kind {
+                case .plain(let kind): add(kind, in: list.source.table, known)
+                case .aggregate(let aggregate): note(aggregate, of: list.source.table)
+                }
+            }
         }
     }
 
@@ -81,13 +97,18 @@ struct ReadWriteSetBuilder {
 
     private mutating func add(_ kind: ObjectField.Kind, in table: Table, _ known: [String: String]) {
         switch kind {
-        case .column, .typeName, .globalID, .metadata: break
+        case .column(let column): note([column.field], of: table)
+        case .globalID: note(table.key, of: table)
+        // What a search or comparison reads is known from its list.
+        case .typeName, .metadata: break
         case .reference(let reference, let object):
+            note(reference, of: table, to: object.table)
             let equal = Self.carried(known, from: reference.localFields, to: reference.targetFields)
             read(object.table, equal, [], .single)
             add(object, known: equal)
         case .single(let relation, let object):
             let reference = relation.reference
+            note(reference, of: relation.child, to: table)
             let equal = Self.carried(known, from: reference.targetFields, to: reference.localFields)
             read(relation.child, equal, [], .single)
             add(object, known: equal)
@@ -98,18 +119,19 @@ struct ReadWriteSetBuilder {
                 case .manyToMany(let relation): relation.near
                 case .table, .search, .similarity: nil
                 }
+            if let reference { note(reference, of: list.source.argumentTable, to: table) }
             let enclosing = reference.map { Self.carried(known, from: $0.targetFields, to: $0.localFields) } ?? [:]
             add(list, enclosing: enclosing)
         }
     }
 
-    private static func carried(_ known: [String: String], from: [String], to: [String]) -> [String: String] {
+    static func carried(_ known: [String: String], from: [String], to: [String]) -> [String: String] {
         var carried: [String: String] = [:]
         for (source, target) in zip(from, to) { carried[target] = known[source] }
         return carried
     }
 
-    private mutating func read(
+    mutating func read(
         _ table: Table, _ equal: [String: String], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind
     ) {
         if table.view != nil { result.isPartial = true }
@@ -117,108 +139,20 @@ struct ReadWriteSetBuilder {
             ReadWriteSet.Read(table: table.name, equal: equal, searchedBy: searchedBy, kind: kind))
     }
 
-    // MARK: Filters
+    // MARK: Fields
 
-    /// Returns the fields that a filter fixes to one value, whatever else it tests.
-    func equal(_ filter: Filter) -> [String: String] {
-        switch filter {
-        case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
-        case .column(let column, _) where !column.isIdentifiedByText: [:]
-        case .column(let column, let test): equal(test).map { [column.field: $0] } ?? [:]
-        case .referenced(let reference, _, let inner):
-            Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)
-        case .any, .not, .exists, .count, .aggregate, .variable: [:]
-        }
+    mutating func note(_ fields: [String], of table: Table) {
+        result.fieldsRead[table.name, default: []].formUnion(fields)
     }
 
-    /// Returns the only value that passes a test; nil if there may be others, or if it has no name.
-    private func equal(_ test: ColumnTest) -> String? {
-        switch test {
-        case .compare(.equal, let operand): source(operand)
-        case .compare, .isNull, .member, .match, .list, .null, .variable: nil
-        }
+    /// Records the columns that join two tables.
+    mutating func note(_ reference: Reference, of table: Table, to target: Table) {
+        note(reference.localFields, of: table)
+        note(reference.targetFields, of: target)
     }
 
-    /// Returns the fields by which a B-tree index could find the rows.
-    private func searched(_ filter: Filter) -> [String] {
-        switch filter {
-        case .all(let filters): filters.flatMap(searched)
-        case .column(let column, let test): isSearch(test) ? [column.field] : []
-        case .referenced(let reference, _, let inner):
-            searched(inner).compactMap { field in
-                reference.targetFields.firstIndex(of: field).map { reference.localFields[$0] }
-            }
-        case .any, .not, .exists, .count, .aggregate, .variable: []
-        }
-    }
-
-    private func isSearch(_ test: ColumnTest) -> Bool {
-        switch test {
-        case .compare(let comparison, _): comparison != .notEqual
-        case .member(_, let isNegated): !isNegated
-        case .isNull, .match, .list, .null, .variable: false
-        }
-    }
-
-    /// Records the tables that a filter reads, and whether it depends on the time.
-    mutating func add(_ filter: Filter) {
-        switch filter {
-        case .all(let filters), .any(let filters): for inner in filters { add(inner) }
-        case .not(let inner): add(inner)
-        case .column(_, let test), .aggregate(_, let test): noteTime(test)
-        case .referenced(_, let table, let inner):
-            read(table, [:], [], .filter)
-            add(inner)
-        case .exists(let rows, let inner):
-            readFiltered(rows)
-            add(inner)
-        case .count(let rows, let inner, let tests):
-            readFiltered(rows)
-            add(inner)
-            tests.forEach { noteTime($0) }
-        // The content of a variable is unknown until the request.
-        case .variable: result.isPartial = true
-        }
-    }
-
-    private mutating func readFiltered(_ rows: RelatedRows) {
-        switch rows {
-        case .inverse(let relation): read(relation.child, [:], relation.reference.localFields, .filter)
-        case .manyToMany(let relation):
-            read(relation.join, [:], relation.near.localFields, .filter)
-            read(relation.target, [:], [], .filter)
-        }
-    }
-
-    private mutating func add(_ order: [OrderTerm]) {
-        for term in order { if case .key(let key, _) = term { add(key) } }
-    }
-
-    private mutating func add(_ key: OrderKey) {
-        switch key {
-        case .column, .aggregate: break
-        case .referenced(_, let table, let inner):
-            read(table, [:], [], .single)
-            add(inner)
-        case .single(let relation, let inner):
-            read(relation.child, [:], [], .single)
-            add(inner)
-        }
-    }
-
-    private mutating func noteTime(_ test: ColumnTest) {
-        switch test {
-        case .isNull, .null: break
-        case .compare(_, let operand), .member(let operand, _), .match(_, let operand, _), .list(_, let operand, _):
-            noteTime(operand)
-        case .variable: result.isPartial = true
-        }
-    }
-
-    private mutating func noteTime(_ operand: Operand) {
-        if case .relative(let time) = operand.source, time.base == nil { result.readsTime = true }
-        if case .relativeVariable = operand.source { result.readsTime = true }
-        if operand.source.programs.contains(where: \.readsRequestTime) { result.readsTime = true }
+    mutating func note(_ aggregate: Aggregate, of table: Table) {
+        if case .function(_, let column, _) = aggregate { note([column.field], of: table) }
     }
 
     // MARK: Sources

@@ -34,7 +34,7 @@ extension OperationScope {
             let arguments = arguments(of: field, offered: ["where", "all", "data"])
             let filter = manyFilter(field, arguments, table)
             let row = data(of: field, arguments).flatMap { self.row($0, table, .update, in: field.file) }
-            refuseSelection(field, of: "Int!")
+            refuseSelection(field, of: "Int!, the number of rows")
             guard let filter, let row else { return nil }
             return Self.kind([row]) { .updateMany(table, filter.0, $0.first?.ordered(table) ?? [], filter.1) }
         case .delete(let table):
@@ -44,10 +44,10 @@ extension OperationScope {
             return target.map { .delete(table, $0, returning) }
         case .deleteMany(let table):
             let arguments = arguments(of: field, offered: ["where", "all"])
-            refuseSelection(field, of: "Int!")
+            refuseSelection(field, of: "Int!, the number of rows")
             return manyFilter(field, arguments, table).map { .deleteMany(table, $0.0, $0.1) }
         case .execute(let result):
-            refuseSelection(field, of: "JSON of any form")
+            refuseSelection(field, of: result == .affectedCount ? "Int, the number of rows" : "JSON of any form")
             return nativeSQL(field, result: result, isMutation: true).map(MutationField.Kind.native)
         case .query: return read(field)
         case .remote(let definition, let resolver): return remoteWrite(field, definition, resolver)
@@ -231,33 +231,6 @@ extension OperationScope {
         case (.some, .some):
             error(.everyRow, at: field.nameRange, "\"\(field.name.value)\" takes either where or all")
             return nil
-        }
-    }
-
-    /// Returns the key of the row, or the fields of a selection below the mutation.
-    private func returned(_ field: SelectedField, _ table: Table) -> [ReturnedField] {
-        guard !field.selections.isEmpty else {
-            return table.keyColumns.map {
-                ReturnedField(responseKey: $0.field, inclusion: .always, kind: .column($0))
-            }
-        }
-        return fields(of: field.selections, on: table.typeName).compactMap { item in
-            let name = item.name.value
-            let kind: ReturnedField.Kind
-            if name == "__typename" {
-                kind = .typeName(typeName(item, table.typeName) ?? table.typeName)
-            } else if let column = table.column(ofField: name) {
-                refuseArguments(item)
-                refuseSelection(item, of: InputType(column.type).text)
-                kind = .column(column)
-            } else {
-                unknownField(item, on: table.typeName, among: table.columns.map(\.field))
-                return nil
-            }
-            return item.inclusion.isNever
-                ? nil
-                : ReturnedField(
-                    responseKey: item.responseKey, inclusion: item.inclusion, kind: kind, policy: item.policy)
         }
     }
 }

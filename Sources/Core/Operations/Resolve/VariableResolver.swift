@@ -49,7 +49,7 @@ extension OperationScope {
             } else {
                 error(
                     .unknownType, at: range, "unknown type \"\(name)\"",
-                    help: ScalarType.help(name, among: schema.inputTypeNames), unknown: name)
+                    help: dataTypeHelp(name) ?? ScalarType.help(name, among: schema.inputTypeNames), unknown: name)
             }
             return nil
         }
@@ -58,6 +58,14 @@ extension OperationScope {
             return nil
         }
         return type
+    }
+
+    /// Returns `did you mean "Novel_Data"?` for names that the type has had: `Novel_Insert`, `Novel_Update`.
+    private func dataTypeHelp(_ name: String) -> String? {
+        let table = schema.tables.first { table in
+            ["Insert", "Update", "Upsert", "Input"].contains { name == "\(table.typeName)_\($0)" }
+        }
+        return table.map { "did you mean \"\($0.typeName)_Data\"?" }
     }
 
     /// Suffixes of generated input types that are only used inside others.

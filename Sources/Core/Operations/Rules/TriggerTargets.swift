@@ -31,10 +31,12 @@ package enum TriggerTargets {
         }
     }
 
-    /// - Parameter isComplete: false if a file of the connector failed to parse, so that a mutation may only seem
-    ///   unknown.
+    /// - Parameters:
+    ///   - elsewhere: for the names of mutations of other connectors, the ids of these connectors.
+    ///   - isComplete: false if a file of the connector failed to parse, so that a mutation may only seem unknown.
     package static func check(
-        _ targets: [Target], _ operations: [String: Known], isComplete: Bool, sink: inout DiagnosticSink
+        _ targets: [Target], _ operations: [String: Known], elsewhere: [String: [String]], isComplete: Bool,
+        sink: inout DiagnosticSink
     ) {
         let mutations = operations.filter { $0.value.kind == .mutation }
         for target in targets {
@@ -42,10 +44,16 @@ package enum TriggerTargets {
             let range = target.range
             guard let known = operations[name] else {
                 if !isComplete { continue }
+                let owners = (elsewhere[name] ?? []).sorted().map { "\"\($0)\"" }
                 sink.report(
                     .warning, rule: .unknownMutation, at: range.range, in: range.file,
-                    "the connector has no mutation \"\(name)\"",
-                    help: DidYouMean.help(name, among: mutations.keys.sorted()))
+                    owners.isEmpty
+                        ? "the connector has no mutation \"\(name)\""
+                        : "the mutation \"\(name)\" belongs to the connector\(owners.count == 1 ? "" : "s")"
+                            + " \(owners.joined(separator: " and "))",
+                    help: owners.isEmpty
+                        ? DidYouMean.help(name, among: mutations.keys.sorted())
+                        : "only mutations of the query's own connector refresh it: move one of them, or use every")
                 continue
             }
             guard known.kind == .mutation else {

@@ -1,8 +1,8 @@
 /// Suggests names similar to a misspelt one.
 ///
 /// The distance is the number of insertions, deletions, substitutions and transpositions of adjacent letters; names
-/// that differ only in letter case have distance 1. A name is suggested if its distance is at most two fifths of the
-/// longer length plus one.
+/// that differ only in letter case have distance 1, a relation's name and its stem, `photos_on_lot` and `photos`, 0. A
+/// name is suggested if its distance is at most two fifths of the longer length plus one.
 package enum DidYouMean {
     /// Longer names are not compared.
     static let nameLengthMax = 64
@@ -28,7 +28,9 @@ package enum DidYouMean {
             let scalars = Array(candidate.unicodeScalars)
             guard scalars.count <= nameLengthMax else { continue }
             let limit = max(typed.count, scalars.count) * 2 / 5 + 1
-            let distance = name.lowercased() == candidate.lowercased() ? 1 : distance(typed, scalars, limit: limit)
+            let differsInCase = name.lowercased() == candidate.lowercased()
+            let distance =
+                isStem(name, of: candidate) ? 0 : differsInCase ? 1 : distance(typed, scalars, limit: limit)
             if distance <= limit, distance < max(typed.count, scalars.count) { found.append((distance, candidate)) }
         }
         guard let best = found.map(\.distance).min() else { return [] }
@@ -36,6 +38,17 @@ package enum DidYouMean {
         return found.filter { $0.distance <= best + 1 }
             .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
             .prefix(suggestionsMax).map(\.name)
+    }
+
+    /// Returns whether a name, or its plural, is what stands before `_on_` or `_via_` in a relation's name, or its last
+    /// words: `photo` and `photos` are stems of `photos_on_lot` and `lotPhotos_on_lot`.
+    private static func isStem(_ name: String, of candidate: String) -> Bool {
+        let ends = ["_on_", "_via_"].compactMap { candidate.firstRange(of: $0)?.lowerBound }
+        guard let end = ends.min(), let initial = name.first else { return false }
+        let stem = candidate[..<end]
+        return [name, EnglishPlural.of(name)].contains { word in
+            stem.lowercased() == word.lowercased() || stem.hasSuffix(initial.uppercased() + word.dropFirst())
+        }
     }
 
     /// Computes the optimal string alignment distance; returns `limit + 1` if it exceeds `limit`.

@@ -43,6 +43,8 @@ package struct ColumnDataType: Sendable, Hashable {
     /// Whether values that Postgres takes for equal, or stores alike, may have different texts: `A` and `a` in
     /// `citext`, 1.24 and 1.2 in `numeric(2,1)`.
     package let hasEqualTexts: Bool
+    /// Whether blanks at the end of a text do not count, such as those that fill up a `char(n)`.
+    package let ignoresTrailingBlanks: Bool
 
     /// Returns nil if the text is not a type, or a known type that Postgres cannot cast to and from the column's. A
     /// list type may be written with or without `[]`; `json` and `jsonb` hold the whole list.
@@ -74,7 +76,8 @@ package struct ColumnDataType: Sendable, Hashable {
             let isRounded = !words.parameters.isEmpty && [.number, .moment].contains(known.family)
             hasEqualTexts =
                 (conversion != nil && known.family != .text) || isRounded
-                || ["character", "citext", "name", "real"].contains(known.name)
+                || ["character", "bpchar", "citext", "name", "real"].contains(known.name)
+            ignoresTrailingBlanks = ["character", "bpchar"].contains(known.name)
         } else {
             name = words.spelt(as: words.base)
             castName = words.base
@@ -83,6 +86,7 @@ package struct ColumnDataType: Sendable, Hashable {
             isKnown = false
             conversion = .cast(.standard, throughText: true)
             hasEqualTexts = true
+            ignoresTrailingBlanks = false
             isText = false
         }
     }

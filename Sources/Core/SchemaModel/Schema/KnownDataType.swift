@@ -23,7 +23,7 @@ struct KnownDataType {
     /// The name in casts: `character` and `bit` alone would mean one character.
     var castName: String {
         switch name {
-        case "character": "text"
+        case "character", "bpchar": "text"
         case "bit": "bit varying"
         default: name
         }
@@ -82,7 +82,7 @@ struct KnownDataType {
     static func usual(_ name: String, _ parameters: [Int]) -> (name: String, parameters: [Int]) {
         switch (name, parameters.count) {
         case ("dec", _): ("numeric", parameters)
-        case ("nchar", _), ("national char", _), ("national character", _): ("char", parameters)
+        case ("nchar", _), ("national char", _), ("national character", _), ("bpchar", 1): ("char", parameters)
         case ("char varying", _), ("nchar varying", _), ("national char varying", _), ("national character varying", _):
             ("varchar", parameters)
         // The number of binary digits.
@@ -103,6 +103,8 @@ struct KnownDataType {
         add(
             "char", "character",
             type: KnownDataType(name: "character", family: .text, native: .string, parameters: Parameters.length))
+        // Without a limit of the length, unlike `char`; blanks at the end do not count either.
+        add("bpchar", type: KnownDataType(name: "bpchar", family: .text, native: .string))
         add("citext", type: KnownDataType(name: "citext", family: .text, extensionName: "citext"))
         add("name", type: KnownDataType(name: "name", family: .text))
 

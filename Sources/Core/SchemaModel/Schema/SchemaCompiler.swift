@@ -22,9 +22,6 @@ package enum SchemaCompiler {
         }
         SchemaNames.check(schema, declared, sink: &sink)
         RequiredCycles.check(schema, declared, sink: &sink)
-        if schema.tables.isEmpty, schema.views.isEmpty, !sink.hasErrors, let file = files.first {
-            sink.report(.warning, rule: .emptySchema, in: file, "the schema has no tables")
-        }
         return schema
     }
 }

@@ -3,6 +3,7 @@ import CEL
 import JSON
 import LiveModel
 import Operations
+import SchemaModel
 import Testing
 
 @Suite struct RefreshRulesTests {
@@ -103,6 +104,28 @@ import Testing
             """
         )
         #expect(variable.count == 2 && variable.contains { $0.contains("did you mean \"name\"?") }, "\(variable)")
+    }
+
+    @Test func mutationsOfOtherConnectorsAreNamedWithTheirConnector() throws {
+        func unknown(_ others: [String: String]) throws -> [String] {
+            let query = #"query Q @refresh(onMutationExecuted: {operation: "AddUser"}) { users { id } }"#
+            let mutation = #"mutation AddUsers { user_delete(id: "x") }"#
+            let connectors = others.merging(["main": "\(query) \(mutation)"]) { $1 }
+            return try CatalogHarness.compile(connectors, schema: CatalogHarness.schema).warnings
+                .filter { $0.rule == .unknownMutation }.map { "\($0.message) [\($0.help ?? "")]" }
+        }
+        let add = #"mutation AddUser { user_delete(id: "x") }"#
+        let help = "[only mutations of the query's own connector refresh it: move one of them, or use every]"
+        #expect(
+            try unknown(["office": add]) == [#"the mutation "AddUser" belongs to the connector "office" \#(help)"#])
+        #expect(
+            try unknown(["a": add, "z": add]) == [
+                #"the mutation "AddUser" belongs to the connectors "a" and "z" \#(help)"#
+            ])
+        #expect(
+            try unknown(["office": "query AddUser { users { id } }"]) == [
+                #"the connector has no mutation "AddUser" [did you mean "AddUsers"?]"#
+            ])
     }
 
     @Test func refreshesAndTheAttributesTheyRead() throws {

@@ -20,6 +20,7 @@ import Testing
             ("numeric(1001)", nil), ("varchar(0)", nil), ("varchar(10485761)", nil),
             ("varchar(99999999999999999999)", nil), ("national character varying(4)", "character varying(4)"),
             ("nchar(4)", "character(4)"), ("national char", "character(1)"), ("date(3)", nil),
+            ("bpchar", "bpchar"), ("BPCHAR (4)", "character(4)"), ("bpchar(0)", nil), ("bpchar(4,1)", nil),
         ] as [(String, String?)])
     func dataTypesTakeTheParametersOfPostgres(_ text: String, name: String?) {
         let type = ColumnDataType(text, for: ColumnType(.string))

@@ -160,6 +160,10 @@ struct DiagnosticsDidYouMeanTests {
         #expect(DidYouMean.help("PRINTEDYEAR", among: names) == "did you mean \"printedYear\"?")
         #expect(DidYouMean.help("unrelated", among: names) == nil)
         #expect(DidYouMean.help("x", among: ["y"]) == nil)
+        let relations = ["lotPhotos_on_lot", "users_via_Watch", "photograph"]
+        #expect(DidYouMean.help("photos", among: relations) == "did you mean \"lotPhotos_on_lot\"?")
+        #expect(DidYouMean.help("Users", among: relations) == "did you mean \"users_via_Watch\"?")
+        #expect(DidYouMean.help("hotos", among: ["lotPhotos_on_lot"]) == nil)
         #expect(DidYouMean.help(String(repeating: "a", count: 65), among: [String(repeating: "a", count: 64)]) == nil)
     }
 }

@@ -119,6 +119,17 @@ import Testing
             "at \(diagnostic.line):\(diagnostic.column), expected \(place)")
     }
 
+    @Test func aSchemaWithoutTablesIsAWarningUnlessOperationsUseNone() {
+        func rules(_ operations: String) -> [Diagnostic.Rule] {
+            diagnostics(operations, schema: "# nothing yet").map(\.rule)
+        }
+        #expect(rules("# nothing yet") == [.noOperations, .emptySchema])
+        #expect(rules("query Q { lots { id } }") == [.unknownField, .emptySchema])
+        #expect(rules(#"query Q { _select(sql: "SELECT name FROM lot") }"#) == [])
+        #expect(rules(#"mutation M { _execute(sql: "DELETE FROM lot") }"#) == [])
+        #expect(rules(#"query Q { _selectFirst(sql: "SELECT 1") } query R { lots { id } }"#) == [.unknownField])
+    }
+
     @Test func requiredFieldsOfAViewAreAWarning() {
         let sdl =
             "type Novel @table { title: String! }\ntype V @view(sql: \"SELECT title FROM novel\") { title: String! }"

@@ -352,10 +352,6 @@ struct SchemaRefusalTests {
         #expect(schemaDiagnostics("type A @table {\n\(fields)\n}").map(\.rule) == [.tooManyColumns])
     }
 
-    @Test func emptySchemaIsAWarning() {
-        #expect(schemaDiagnostics("# nothing yet\n").map(\.rule) == [.emptySchema])
-    }
-
     @Test func cyclesThroughReferencesAreFine() {
         let schema = compileSchema("type A @table { b: B! }\ntype B @table { a: A, self: B }")
         #expect(schema.table(ofType: "B")?.columns.map(\.field) == ["id", "aId", "selfId"])

@@ -1,0 +1,127 @@
+import SchemaModel
+
+extension ReadWriteSetBuilder {
+    /// Returns the fields that a filter fixes to one value, whatever else it tests.
+    func equal(_ filter: Filter) -> [String: String] {
+        switch filter {
+        case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
+        case .column(let column, _) where !column.isIdentifiedByText: [:]
+        case .column(let column, let test): equal(test).map { [column.field: $0] } ?? [:]
+        case .referenced(let reference, _, let inner):
+            Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)
+        case .any, .not, .exists, .count, .aggregate, .variable: [:]
+        }
+    }
+
+    /// Returns the only value that passes a test; nil if there may be others, or if it has no name.
+    private func equal(_ test: ColumnTest) -> String? {
+        switch test {
+        case .compare(.equal, let operand): source(operand)
+        case .compare, .isNull, .member, .match, .list, .null, .variable: nil
+        }
+    }
+
+    /// Returns the fields by which a B-tree index could find the rows.
+    func searched(_ filter: Filter) -> [String] {
+        switch filter {
+        case .all(let filters): filters.flatMap(searched)
+        case .column(let column, let test): isSearch(test) ? [column.field] : []
+        case .referenced(let reference, _, let inner):
+            searched(inner).compactMap { field in
+                reference.targetFields.firstIndex(of: field).map { reference.localFields[$0] }
+            }
+        case .any, .not, .exists, .count, .aggregate, .variable: []
+        }
+    }
+
+    private func isSearch(_ test: ColumnTest) -> Bool {
+        switch test {
+        case .compare(let comparison, _): comparison != .notEqual
+        case .member(_, let isNegated): !isNegated
+        case .isNull, .match, .list, .null, .variable: false
+        }
+    }
+
+    /// Records the tables and fields that a filter reads, and whether it depends on the time.
+    mutating func add(_ filter: Filter, of table: Table) {
+        switch filter {
+        case .all(let filters), .any(let filters): for inner in filters { add(inner, of: table) }
+        case .not(let inner): add(inner, of: table)
+        case .column(let column, let test):
+            note([column.field], of: table)
+            noteTime(test)
+        case .aggregate(let aggregate, let test):
+            note(aggregate, of: table)
+            noteTime(test)
+        case .referenced(let reference, let target, let inner):
+            read(target, [:], [], .filter)
+            note(reference, of: table, to: target)
+            add(inner, of: target)
+        case .exists(let rows, let inner):
+            readFiltered(rows, of: table)
+            add(inner, of: rows.table)
+        case .count(let rows, let inner, let tests):
+            readFiltered(rows, of: table)
+            add(inner, of: rows.table)
+            tests.forEach { noteTime($0) }
+        // The content of a variable is unknown until the request.
+        case .variable: result.isPartial = true
+        }
+    }
+
+    private mutating func readFiltered(_ rows: RelatedRows, of table: Table) {
+        switch rows {
+        case .inverse(let relation):
+            read(relation.child, [:], relation.reference.localFields, .filter)
+            note(relation.reference, of: relation.child, to: table)
+        case .manyToMany(let relation):
+            read(relation.join, [:], relation.near.localFields, .filter)
+            read(relation.target, [:], [], .filter)
+            note(relation.near, of: relation.join, to: table)
+            note(relation.far, of: relation.join, to: relation.target)
+        }
+    }
+
+    mutating func add(_ order: [OrderTerm], of table: Table) {
+        for term in order {
+            switch term {
+            case .key(let key, _): add(key, of: table)
+            case .variable:
+                note(table.columns.map(\.field), of: table)
+                // It may name columns of rows that belong to the ordered ones.
+                let hasSingle = schema.inverseRelations(ofType: table.typeName).contains(where: \.isSingle)
+                if hasSingle || !table.references.isEmpty { result.isPartial = true }
+            }
+        }
+    }
+
+    private mutating func add(_ key: OrderKey, of table: Table) {
+        switch key {
+        case .column(let column): note([column.field], of: table)
+        case .aggregate(let aggregate): note(aggregate, of: table)
+        case .referenced(let reference, let target, let inner):
+            read(target, [:], [], .single)
+            note(reference, of: table, to: target)
+            add(inner, of: target)
+        case .single(let relation, let inner):
+            read(relation.child, [:], [], .single)
+            note(relation.reference, of: relation.child, to: table)
+            add(inner, of: relation.child)
+        }
+    }
+
+    private mutating func noteTime(_ test: ColumnTest) {
+        switch test {
+        case .isNull, .null: break
+        case .compare(_, let operand), .member(let operand, _), .match(_, let operand, _), .list(_, let operand, _):
+            noteTime(operand)
+        case .variable: result.isPartial = true
+        }
+    }
+
+    mutating func noteTime(_ operand: Operand) {
+        if case .relative(let time) = operand.source, time.base == nil { result.readsTime = true }
+        if case .relativeVariable = operand.source { result.readsTime = true }
+        if operand.source.programs.contains(where: \.readsRequestTime) { result.readsTime = true }
+    }
+}
