@@ -119,7 +119,9 @@ let package = Package(
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
-        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
+        module(
+            .core, "Sessions",
+            ["GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
         module(.core, "RoleMachines", ["LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
@@ -357,7 +359,10 @@ let package = Package(
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(
             .unit, "SessionsTests",
-            ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "Sharding", "TestSupport"]),
+            [
+                "GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "Sharding",
+                "TestSupport",
+            ]),
         tests(
             .contract, "ConformanceTests",
             [

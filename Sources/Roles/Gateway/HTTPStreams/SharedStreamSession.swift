@@ -183,12 +183,11 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             }
             self.eventLoop.execute {
                 guard self.operations.oneShots.finished(run) else { return }
-                switch outcome {
-                case .success(let envelope):
+                switch OneShotEnd(outcome, isQuery: resolved.operation.kind == .query) {
+                case .finished(let envelope):
                     self.write(self.machine.finished(id: id, envelope: envelope), carriesResult: true)
-                case .failure(let error) where resolved.operation.kind == .query:
-                    self.write(self.machine.queryFailed(id: id, [error]))
-                case .failure(let error): self.write(self.machine.failed(id: id, [error]))
+                case .queryFailed(let error): self.write(self.machine.queryFailed(id: id, [error]))
+                case .failed(let error): self.write(self.machine.failed(id: id, [error]))
                 }
             }
         }

@@ -1,4 +1,3 @@
-import Clocks
 import Catalog
 import Clocks
 import Execution
@@ -44,12 +43,11 @@ extension ClientSession {
                 session.idle.used(nowMs: MonotonicClock.nowMs())
                 let isAwaited = session.operations.oneShots.finished(run)
                 if isAwaited {
-                    switch outcome {
-                    case .success(let answer):
+                    switch OneShotEnd(outcome, isQuery: resolved.operation.kind == .query) {
+                    case .finished(let answer):
                         session.perform(session.machine.finished(id: id, answer: answer), carryResult: true)
-                    case .failure(let error) where resolved.operation.kind == .query:
-                        session.perform(session.machine.queryFailed(id: id, [error]))
-                    case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
+                    case .queryFailed(let error): session.perform(session.machine.queryFailed(id: id, [error]))
+                    case .failed(let error): session.perform(session.machine.failed(id: id, [error]))
                     }
                 }
                 session.runWaiting()

@@ -203,7 +203,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             }
             let kinds: AllowedKinds = if case .follow = mode { .only(.query) } else { .all }
             let resolved = try executor.resolve(request, for: executor.quotas.charge(identity, at: address), kinds)
-            if Self.isFollowed(resolved, mode) {
+            if mode.isFollowed(isQuery: resolved.operation.kind == .query, wanted: resolved.wantedKind) {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(
                     id, resolved, known: known,
@@ -213,14 +213,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             }
         } catch {
             perform(machine.failed(id: id, [error]))
-        }
-    }
-
-    private static func isFollowed(_ resolved: ResolvedOperation, _ mode: StartMode) -> Bool {
-        switch (mode, resolved.operation.kind) {
-        case (.byText, .query): return resolved.wantedKind != .query
-        case (.follow, _): return true
-        case (.byText, .mutation), (.once, _): return false
         }
     }
 
