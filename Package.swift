@@ -108,7 +108,7 @@ let package = Package(
         module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(
             .core, "Catalog",
-            ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
+            ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "Refresh", "SchemaModel", "SchemaSDL"]),
         module(
             .core, "DeploymentPlan",
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
@@ -201,7 +201,7 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
-                "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "LiveModel", "Threads", "Postgres",
+                "Broker", "Streams", "Catalog", "Clocks", "Execution", "LiveModel", "Threads", "Postgres",
                 "Observability", "Pacing", "Refresh", "RoleMachines", logging, metrics,
             ]),
         module(
@@ -327,8 +327,8 @@ let package = Package(
         tests(
             .unit, "CatalogTests",
             [
-                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel",
-                "SchemaSDL",
+                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "Refresh", "SchemaMigration",
+                "SchemaModel", "SchemaSDL",
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "ProjectFolder", "TestSupport",
             ]),
         tests(
