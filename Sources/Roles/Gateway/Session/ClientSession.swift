@@ -34,7 +34,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     var idle: IdleClock
     private(set) var isClosed = false
     private var inputHasEnded = false
-    private let permit: SessionPermit
+    let permit: SessionPermit
 
     package init(
         connection: any SessionConnection, machine: any SessionMachine, executor: any SessionRequestExecutor,
@@ -105,7 +105,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         connection.wake(self, atMs: .max)
         operations.stopAll()
         suspended = [:]
-        executor.quotas.release(.session, for: identity.subjects)
         for timer in rerunTimers.values { timer.cancel() }
         (rerunTimers, reruns, refusals) = ([:], RerunQueue(), HeldRefusals())
         permit.end()
