@@ -14,7 +14,7 @@ extension ClientSession {
     }
 
     func authenticate(_ credentials: Credentials) {
-        deadlines.openingMs = .max
+        deadlines.opened()
         let executor = self.executor
         onLoop(
             { () async throws(RequestError) in try await executor.authenticate(credentials) },
