@@ -108,7 +108,7 @@ let package = Package(
         module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(
             .core, "Catalog",
-            ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "SchemaModel", "SchemaSDL"]),
+            ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "QuerySQL", "Refresh", "SchemaModel", "SchemaSDL"]),
         module(
             .core, "DeploymentPlan",
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
@@ -119,7 +119,9 @@ let package = Package(
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
-        module(.core, "Sessions", ["JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
+        module(
+            .core, "Sessions",
+            ["GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
         module(.core, "RoleMachines", ["LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
@@ -200,7 +202,7 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
-                "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "LiveModel", "Threads", "Postgres",
+                "Broker", "Streams", "Catalog", "Clocks", "Execution", "LiveModel", "Threads", "Postgres",
                 "Observability", "Pacing", "Refresh", "RoleMachines", logging, metrics,
             ]),
         module(
@@ -327,8 +329,8 @@ let package = Package(
         tests(
             .unit, "CatalogTests",
             [
-                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel",
-                "SchemaSDL",
+                "CEL", "Catalog", "DeploymentPlan", "Operations", "QuerySQL", "Refresh", "SchemaMigration",
+                "SchemaModel", "SchemaSDL",
                 "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "ProjectFolder", "TestSupport",
             ]),
         tests(
@@ -359,7 +361,10 @@ let package = Package(
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(
             .unit, "SessionsTests",
-            ["JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "Sharding", "TestSupport"]),
+            [
+                "GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "SeededRandom", "Sessions", "Sharding",
+                "TestSupport",
+            ]),
         tests(
             .contract, "ConformanceTests",
             [

@@ -167,7 +167,11 @@ package final class StoredOperation: Sendable {
     package var isFinished: Bool { kind == .query && (results.hasPolicy || results.hasEntityIDs) }
 
     /// Whether a `@check` of this query may begin to fail as time passes, although its result stays the same.
-    package var hasChecksOfTime: Bool { results.policy?.readsRequestTime ?? false }
+    var hasChecksOfTime: Bool { results.policy?.readsRequestTime ?? false }
+
+    /// Whether a run fetches the body even if the database's result is unchanged: a `@check` of the time may now fail,
+    /// or a custom resolver may answer differently.
+    package var fetchesUnchanged: Bool { hasChecksOfTime || hasRemoteFields }
 
     /// Returns the part of a query's result that may be shown: redacted fields are removed, a value that a failed
     /// `@check` withholds is null (see `RootFieldOrder`), and the entity ids are separate.

@@ -104,33 +104,13 @@ package final class MutationExecutor: Sendable {
             guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
                 throw RequestError(error)
             }
-            return Self.rolledBack(
+            return MutationProgress.rolledBack(
                 call.steps.map(\.responseKey), failedStep: failed, RequestError(error, of: operation))
         }
         let fields = zip(call.steps, results).map { step, result in
             (step.responseKey, Self.value(of: step, result))
         }
         return Outcome(body: Self.object(fields), errors: [], event: row)
-    }
-
-    /// Returns an outcome with every field null and an error for each: the failing field's own, "(rolled back)" for
-    /// earlier ones, "(aborted)" for later ones. Source: docs/reference/sql-connect.md §5.1, `@transaction`.
-    static func rolledBack(
-        _ responseKeys: [String], failedStep: Int, _ error: RequestError,
-        isRedacted: (String) -> Bool = { _ in false }
-    ) -> Outcome {
-        var errors: [RequestError] = []
-        for (index, key) in responseKeys.enumerated() {
-            var fieldError = error
-            if index != failedStep || error.path.isEmpty { fieldError.path = [.key(key)] }
-            if index != failedStep { fieldError.violation = nil }
-            if index < failedStep { fieldError.message = "(rolled back)" }
-            if index > failedStep { fieldError.message = "(aborted)" }
-            errors.append(fieldError)
-        }
-        return Outcome(
-            body: object(responseKeys.filter { !isRedacted($0) }.map { ($0, nil) }), errors: errors, event: nil,
-            failure: errors[failedStep])
     }
 
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still

@@ -1,4 +1,5 @@
 import LiveModel
+import Operations
 import QuerySQL
 
 /// The progress of a mutation whose fields run one after the other in one transaction: which field is next, what a
@@ -80,7 +81,7 @@ struct MutationProgress: Sendable {
     mutating func checkFailed(_ error: RequestError, hasActed: Bool = false) {
         if hasActed { succeededCount += 1 }
         failed(error)
-        while case .field = step { failed(RequestError(.permissionDenied, "(aborted)")) }
+        while case .field = step { failed(RequestError(.permissionDenied, RequestError.abortedMessage)) }
     }
 
     /// Handles the failed call of a custom resolver. One that may have acted counts as one that has.
@@ -109,7 +110,7 @@ struct MutationProgress: Sendable {
     func outcome(event: OutboxRow? = nil) -> MutationExecutor.Outcome {
         switch rollback {
         case .field(let index, let error):
-            MutationExecutor.rolledBack(responseKeys, failedStep: index, error, isRedacted: redacted.contains)
+            Self.rolledBack(responseKeys, failedStep: index, error, isRedacted: redacted.contains)
         case .whole(let error):
             MutationExecutor.Outcome(body: Array("null".utf8), errors: [error], event: nil, failure: error)
         case nil:
@@ -117,6 +118,26 @@ struct MutationProgress: Sendable {
                 body: MutationExecutor.object(fields), errors: errors, event: event,
                 failure: isKept ? nil : errors.first)
         }
+    }
+
+    /// Returns an outcome with every field null and an error for each: the failing field's own, "(rolled back)" for
+    /// earlier ones, "(aborted)" for later ones. Source: docs/reference/sql-connect.md §5.1, `@transaction`.
+    static func rolledBack(
+        _ responseKeys: [String], failedStep: Int, _ error: RequestError,
+        isRedacted: (String) -> Bool = { _ in false }
+    ) -> MutationExecutor.Outcome {
+        var errors: [RequestError] = []
+        for (index, key) in responseKeys.enumerated() {
+            var fieldError = error
+            if index != failedStep || error.path.isEmpty { fieldError.path = [.key(key)] }
+            if index != failedStep { fieldError.violation = nil }
+            if index < failedStep { fieldError.message = "(rolled back)" }
+            if index > failedStep { fieldError.message = RequestError.abortedMessage }
+            errors.append(fieldError)
+        }
+        return MutationExecutor.Outcome(
+            body: MutationExecutor.object(responseKeys.filter { !isRedacted($0) }.map { ($0, nil) }), errors: errors,
+            event: nil, failure: errors[failedStep])
     }
 
     /// Returns the error for a transaction that failed after the fields so far, which ran before it.

@@ -196,10 +196,7 @@ package final class QueryExecutor: Sendable {
                 (items[index].variables, items[index].auth)
             }
             for failure in failures { outcomes[failure.index] = .failed(failure.error) }
-            // Fetch the body even if unchanged: a time-dependent check may now fail, or a resolver may answer
-            // differently.
-            let isAlwaysSent = operation.hasChecksOfTime || operation.hasRemoteFields
-            let sent = isAlwaysSent ? items.map(\.withoutKnownDigest) : items
+            let sent = operation.fetchesUnchanged ? items.map(\.withoutKnownDigest) : items
             for batch in batches {
                 var run = BatchRun(count: batch.members.count)
                 await finish(&run, operation, batch, sent, mode)
@@ -233,7 +230,7 @@ package final class QueryExecutor: Sendable {
             return
         }
         let all = batch.members.indices
-        let sent = operation.hasChecksOfTime ? items.map(\.withoutKnownDigest) : items
+        let sent = operation.fetchesUnchanged ? items.map(\.withoutKnownDigest) : items
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
         @Sendable func complete(_ run: BatchRun) {
             var outcomes = Self.noOutcomes(of: items)

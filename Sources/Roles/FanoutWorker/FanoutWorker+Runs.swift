@@ -12,8 +12,7 @@ extension FanoutWorker {
     func run(_ id: WorkerMachine.CallID, _ batch: RunBatch) {
         let startNs = MonotonicClock.nowNs()
         guard let operation = catalogs.set.operation(batch.operation, version: batch.version) else {
-            let error = RequestError(.unavailable, "this node does not serve the operation's version")
-            let outcomes = Array(repeating: QueryExecutor.Outcome.failed(error), count: batch.items.count)
+            let outcomes = Array(repeating: QueryExecutor.Outcome.failed(.versionNotServed), count: batch.items.count)
             Task { self.ended(id, batch, outcomes, startNs) }
             return
         }

@@ -1,4 +1,5 @@
 package import Broker
+import Catalog
 package import Execution
 package import LiveModel
 package import Logging

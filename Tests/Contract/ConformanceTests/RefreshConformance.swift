@@ -86,7 +86,7 @@ private struct Case {
             operation: query.reference, version: query.version, variables: try query.coerce(subscriber.variables),
             auth: query.authReads.project(subscriber.auth))
         var index = RuleIndex()
-        index.insert(1, rules: rules(of: query, live))
+        index.insert(1, rules: try query.queryRules(of: live))
 
         var matches: RuleIndex.Matches?
         if vector["mutation"]?["outcome"]?.stringValue == "ok" {
@@ -126,18 +126,5 @@ private struct Case {
             id: "e", operation: operation.reference, variables: variables,
             auth: authReads.project(side.auth) ?? .null, authParts: authReads,
             keysWritten: call.keysWritten, traceID: "t", committedAtMs: 1)
-    }
-
-    /// Builds the rules as a worker does, from the live query alone.
-    private func rules(of operation: StoredOperation, _ query: LiveQuery) -> QueryRules {
-        QueryRules(
-            triggers: operation.refresh.triggers.map { trigger in
-                Trigger(
-                    id: .init(operation: query.operation, version: query.version, number: trigger.index),
-                    mutation: trigger.mutation, condition: trigger.condition)
-            },
-            lookupKeys: operation.lookupKeys(variables: query.variables, auth: query.projectedAuth),
-            everyMs: operation.refresh.everyMs.map(Int64.init),
-            request: RefreshRules.requestValue(variables: query.variables, projectedAuth: query.auth))
     }
 }

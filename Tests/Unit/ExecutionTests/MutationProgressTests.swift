@@ -95,6 +95,19 @@ import Testing
         #expect(outcome.failure != nil)
     }
 
+    @Test func rolledBackFieldsKeepTheViolationAndPathOfTheFailedOneOnly() {
+        var error = RequestError(.constraintViolation, "taken", path: [.key("b"), .key("name")])
+        error.violation = ConstraintViolation(table: "T", constraint: "u", fields: [], givenFields: [])
+        let outcome = MutationProgress.rolledBack(["a", "b", "c"], failedStep: 1, error)
+        #expect(
+            text(outcome) == [
+                #"{"a":null,"b":null,"c":null}"#, "a CONSTRAINT_VIOLATION (rolled back)",
+                "b.name CONSTRAINT_VIOLATION taken", "c CONSTRAINT_VIOLATION (aborted)",
+            ])
+        #expect(outcome.errors.map { $0.violation != nil } == [false, true, false])
+        #expect(outcome.failure == outcome.errors[1])
+    }
+
     @Test func aFailedCheckOfTheWholeUndoesEverything() {
         var progress = progress(["a"])
         _ = run(&progress, [.done("1")])

@@ -199,10 +199,10 @@ import Testing
     @Test func stoppingDropsTheResponseOfAOneShotOperation() async throws {
         try await onLoopOfHub { hub in
             var operations = operations(hub, Executor())
-            let runs = ["1", "2"].map { operations.oneShots.begin($0) }
+            let runs = ["1", "2"].map { operations.oneShots.running.begin($0) }
             let tasks = runs.map { run in
                 let task = Task<Void, Never> {}
-                operations.oneShots.attach(task, to: run)
+                operations.oneShots.running.attach(task, to: run)
                 return task
             }
             let wasFollowed = operations.stop("1")
@@ -210,7 +210,7 @@ import Testing
             #expect(!wasFollowed)
             // A mutation that the client gave up runs on; the end of the session cancels the rest.
             #expect(tasks.map(\.isCancelled) == [false, true])
-            let areAwaited = runs.map { operations.oneShots.finished($0) }
+            let areAwaited = runs.map { operations.oneShots.running.finished($0) }
             #expect(areAwaited == [false, false])
         }
     }

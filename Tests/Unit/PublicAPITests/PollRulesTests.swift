@@ -5,6 +5,17 @@ import Testing
 @testable import PublicAPI
 
 @Suite struct PollRulesTests {
+    @Test func sessionsBeginWithStreamsAndWithPollsWithoutATag() {
+        let cases: [(isStream: Bool, isPoll: Bool, hasTag: Bool, counts: Bool)] = [
+            (true, false, false, true), (true, true, true, true), (false, true, false, true),
+            (false, true, true, false), (false, false, false, false), (false, false, true, false),
+        ]
+        for one in cases {
+            let counts = PollRules.countsAsSession(isStream: one.isStream, isPoll: one.isPoll, hasTag: one.hasTag)
+            #expect(counts == one.counts, "\(one)")
+        }
+    }
+
     @Test func theWaitEndsWithTheToken() {
         let cases: [(requestedMs: Int64, expiresAtMs: Int64?, waitMs: Int64)] = [
             (30_000, nil, 30_000), (30_000, 50_000, 30_000), (30_000, 10_500, 500), (30_000, 10_000, 0),

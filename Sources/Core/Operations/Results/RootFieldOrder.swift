@@ -1,4 +1,4 @@
-import LiveModel
+package import LiveModel
 
 /// The order of a query's root fields, which determines what is returned if a `@check` fails.
 ///
@@ -63,8 +63,9 @@ struct RootFieldOrder: Sendable {
             canBeWithheld(included[first...])
         else { return nil }
         return [(failed, failure)]
-            + included[(first + 1)...].map { field in
-                (field.responseKey, RequestError(.permissionDenied, "(aborted)", path: [.key(field.responseKey)]))
+            + included[(first + 1)...].map { field -> (responseKey: String, error: RequestError) in
+                let path = [RequestError.PathElement.key(field.responseKey)]
+                return (field.responseKey, RequestError(.permissionDenied, RequestError.abortedMessage, path: path))
             }
     }
 }
@@ -77,4 +78,10 @@ extension RootField.Kind {
         case .list, .native, .remote, .typeName: false
         }
     }
+}
+
+extension RequestError {
+    /// The message of a root field that did not run, or is not shown, because an earlier one failed.
+    /// Source: docs/reference/sql-connect.md §5.1.
+    package static let abortedMessage = "(aborted)"
 }

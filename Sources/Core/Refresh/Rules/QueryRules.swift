@@ -55,3 +55,9 @@ package struct Trigger: Sendable {
         self.condition = condition
     }
 }
+
+extension RequestError {
+    /// The refusal of a live query whose version this node does not, or no longer, serve.
+    package static let versionNotServed = RequestError(
+        .unavailable, "this node does not serve the operation's version")
+}

@@ -36,18 +36,16 @@ package enum ResultFormat: Sendable, Hashable, CaseIterable {
 
     /// The text before a patch: `{"id":…,"type":"next","payload":{"extensions":{"delta":{"patch":[…]}}}}`. Nil if the
     /// protocol has only whole results.
-    package func deltaPrefix(id: String) -> [UInt8]? {
-        switch self {
-        case .next: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"extensions":{"delta":{"patch":"#)
-        case .data, .event, .sqlConnect, .sqlConnectProtobuf: nil
-        }
-    }
+    package func deltaPrefix(id: String) -> [UInt8]? { textBeforePatch.map { Self.prefix(#"{"id":"#, id, $0) } }
 
     /// Whether clients may request results as patches (`deltaPrefix`).
-    package var hasDeltas: Bool {
+    package var hasDeltas: Bool { textBeforePatch != nil }
+
+    /// The text between the id and a patch. A literal, which costs no allocation.
+    private var textBeforePatch: String? {
         switch self {
-        case .next: true
-        case .data, .event, .sqlConnect, .sqlConnectProtobuf: false
+        case .next: #","type":"next","payload":{"extensions":{"delta":{"patch":"#
+        case .data, .event, .sqlConnect, .sqlConnectProtobuf: nil
         }
     }
 

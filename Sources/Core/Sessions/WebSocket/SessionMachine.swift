@@ -24,16 +24,6 @@ package enum SessionAction: Sendable, Hashable {
     case end(RequestError)
 }
 
-/// How an operation is to be run.
-package enum StartMode: Sendable, Hashable {
-    /// A query is followed unless its text calls it `query`; a mutation is run once.
-    case byText
-    /// Follow a query; a mutation is an error.
-    case follow
-    /// Run a query or mutation once.
-    case once
-}
-
 /// The data that a client sent while it connected.
 package struct SessionOpening: Sendable, Hashable {
     /// The credentials in the headers or the query of the upgrade.

@@ -141,7 +141,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
             return nil
         }
         do throws(RequestError) {
-            try operations.oneShots.requireRoom()
+            try operations.oneShots.running.requireRoom()
         } catch {
             _ = machine.stop(id: id)
             answer(.refused(error))
@@ -173,7 +173,7 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
 
     private func runOnce(_ id: String, _ resolved: ResolvedOperation) -> Task<Void, Never> {
         let executor = self.executor
-        let run = operations.oneShots.begin(id)
+        let run = operations.oneShots.running.begin(id)
         let task = Task {
             let outcome: Result<[UInt8], RequestError>
             do throws(RequestError) {
@@ -182,17 +182,16 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
                 outcome = .failure(error)
             }
             self.eventLoop.execute {
-                guard self.operations.oneShots.finished(run) else { return }
-                switch outcome {
-                case .success(let envelope):
+                guard self.operations.oneShots.running.finished(run) else { return }
+                switch OneShotEnd(outcome, isQuery: resolved.operation.kind == .query) {
+                case .finished(let envelope):
                     self.write(self.machine.finished(id: id, envelope: envelope), carriesResult: true)
-                case .failure(let error) where resolved.operation.kind == .query:
-                    self.write(self.machine.queryFailed(id: id, [error]))
-                case .failure(let error): self.write(self.machine.failed(id: id, [error]))
+                case .queryFailed(let error): self.write(self.machine.queryFailed(id: id, [error]))
+                case .failed(let error): self.write(self.machine.failed(id: id, [error]))
                 }
             }
         }
-        operations.oneShots.attach(task, to: run)
+        operations.oneShots.running.attach(task, to: run)
         return task
     }
 

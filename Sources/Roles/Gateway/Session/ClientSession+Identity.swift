@@ -14,7 +14,7 @@ extension ClientSession {
     }
 
     func authenticate(_ credentials: Credentials) {
-        deadlines.openingMs = .max
+        deadlines.opened()
         let executor = self.executor
         onLoop(
             { () async throws(RequestError) in try await executor.authenticate(credentials) },
@@ -24,30 +24,18 @@ extension ClientSession {
                     if let refusal = executor.refusal(of: identity) {
                         return session.perform(session.machine.rejected(refusal))
                     }
-                    if let refusal = session.change(to: identity) {
-                        return session.perform(session.machine.rejected(refusal))
+                    do throws(RequestError) {
+                        try session.permit.change(to: identity)
+                    } catch {
+                        return session.perform(session.machine.rejected(error))
                     }
+                    session.identity = identity
                     session.armExpiry()
                     session.recheckSubscriptions()
                     session.perform(session.machine.authenticated())
                 case .failure(let error): session.perform(session.machine.rejected(error))
                 }
             })
-    }
-
-    /// Changes the identity and moves the session's quota to it.
-    /// - Returns: an error if the user has too many sessions.
-    private func change(to identity: Identity) -> RequestError? {
-        if identity.subjects != self.identity.subjects {
-            do throws(RequestError) {
-                try executor.quotas.acquire(.session, for: identity.subjects)
-            } catch {
-                return error
-            }
-            executor.quotas.release(.session, for: self.identity.subjects)
-        }
-        self.identity = identity
-        return nil
     }
 
     /// Continues the subscriptions under the new token where it permits them.

@@ -1,7 +1,7 @@
-import Clocks
 import Catalog
 import Clocks
 import Execution
+import JSON
 import LiveModel
 import NIOCore
 import Operations
@@ -12,16 +12,12 @@ extension ClientSession {
     /// Runs a query or a mutation once, or lets it wait for others of this session: while the session runs as many as
     /// it may, and while its user or its address does.
     func startOnce(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) {
-        if try operations.wait(id, resolved) { return perform(machine.started(id: id)) }
+        if try operations.oneShots.arrived(id, resolved, bytes: resolved.variableBytes) {
+            return perform(machine.started(id: id))
+        }
         let subjects = self.subjects
-        do throws(RequestError) {
-            try executor.quotas.acquireRequest(for: subjects)
-        } catch {
-            // Only the end of one of its own operations lets the session try again. If no more may wait, the full quota
-            // is the reason.
-            guard error.code == .limitExceeded, operations.oneShots.runningCount > 0,
-                (try? operations.queue(id, resolved)) != nil
-            else { throw error }
+        if let refusal = quotaRefusal(of: subjects) {
+            try operations.oneShots.quotaRefused(refusal, id, resolved, bytes: resolved.variableBytes)
             return perform(machine.started(id: id))
         }
         perform(machine.started(id: id))
@@ -34,49 +30,56 @@ extension ClientSession {
     func runOnce(_ id: String, _ resolved: ResolvedOperation, for subjects: [QuotaSubject]) {
         let executor = self.executor
         let traceID = executor.makeTraceID()
-        let run = operations.oneShots.begin(id)
+        let run = operations.oneShots.running.begin(id)
         let task = onLoop(
             { () async throws(RequestError) in
                 defer { executor.quotas.releaseRequest(for: subjects) }
                 return try await executor.answer(resolved, traceID: traceID)
             },
             then: { session, outcome in
-                session.idle.used(nowMs: MonotonicClock.nowMs())
-                let isAwaited = session.operations.oneShots.finished(run)
+                session.deadlines.used(nowMs: MonotonicClock.nowMs())
+                let isAwaited = session.operations.oneShots.running.finished(run)
                 if isAwaited {
-                    switch outcome {
-                    case .success(let answer):
+                    switch OneShotEnd(outcome, isQuery: resolved.operation.kind == .query) {
+                    case .finished(let answer):
                         session.perform(session.machine.finished(id: id, answer: answer), carryResult: true)
-                    case .failure(let error) where resolved.operation.kind == .query:
-                        session.perform(session.machine.queryFailed(id: id, [error]))
-                    case .failure(let error): session.perform(session.machine.failed(id: id, [error]))
+                    case .queryFailed(let error): session.perform(session.machine.queryFailed(id: id, [error]))
+                    case .failed(let error): session.perform(session.machine.failed(id: id, [error]))
                     }
                 }
                 session.runWaiting()
             })
-        operations.oneShots.attach(task, to: run)
+        operations.oneShots.running.attach(task, to: run)
     }
 
     /// Runs the operations that waited for others to finish. While others use up the quota, the next end of an
     /// operation of this session tries again.
     private func runWaiting() {
-        while !isClosed, let (id, resolved) = operations.nextWaiting() {
+        while !isClosed, let (id, resolved) = operations.oneShots.next {
             let subjects = self.subjects
-            var refusal = identityRefusal ?? resolved.refusal(nowMs: executor.clock.nowMs())
-            if refusal == nil {
-                do throws(RequestError) {
-                    try executor.quotas.acquireRequest(for: subjects)
-                } catch {
-                    if operations.oneShots.runningCount > 0 { return }
-                    refusal = error
-                }
-            }
-            operations.nextWaitsNoLonger()
-            if let refusal {
-                perform(machine.failed(id: id, [refusal]))
-            } else {
-                runOnce(id, resolved, for: subjects)
+            let refusal = identityRefusal ?? resolved.refusal(nowMs: executor.clock.nowMs())
+            let quotaRefusal = refusal == nil ? quotaRefusal(of: subjects) : nil
+            switch operations.oneShots.turn(refusal: refusal, quotaRefusal: quotaRefusal) {
+            case .runs: runOnce(id, resolved, for: subjects)
+            case .waits: return
+            case .fails(let error): perform(machine.failed(id: id, [error]))
             }
         }
     }
+
+    /// Acquires the quota of one request.
+    /// - Returns: an error if it is exhausted.
+    private func quotaRefusal(of subjects: [QuotaSubject]) -> RequestError? {
+        do throws(RequestError) {
+            try executor.quotas.acquireRequest(for: subjects)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension ResolvedOperation {
+    /// The size of the variables as JSON.
+    fileprivate var variableBytes: Int { JSONWriter.compact(.object(variables)).count }
 }

@@ -27,14 +27,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     let tokenGraceMs: Int64
     var identity = Identity.signedOut
     var timers = SessionTimers()
-    var deadlines = SessionDeadlines()
-    private let keepAliveMs: Int64
+    var deadlines: SessionDeadlines
     /// The client's address; nil if addresses are unknown or not counted.
     private let address: QuotaSubject?
-    var idle: IdleClock
     private(set) var isClosed = false
     private var inputHasEnded = false
-    private let permit: SessionPermit
+    let permit: SessionPermit
 
     package init(
         connection: any SessionConnection, machine: any SessionMachine, executor: any SessionRequestExecutor,
@@ -42,7 +40,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         limits: SessionLimits, address: QuotaSubject? = nil, permit: SessionPermit
     ) {
         self.address = address
-        idle = IdleClock(timeoutMs: limits.idleTimeoutMs, nowMs: MonotonicClock.nowMs())
         self.rerunTimeoutMs = limits.rerunTimeoutMs
         self.tokenGraceMs = limits.tokenGraceMs
         self.connection = connection
@@ -50,31 +47,20 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         self.traits = type(of: machine).traits
         self.operations = LiveOperations(hub: hub, executor: executor, limits: limits)
         self.permit = permit
-        keepAliveMs = limits.keepAliveMs
-        let nowMs = MonotonicClock.nowMs()
-        deadlines.openingMs = nowMs + Int64(limits.initTimeoutMs)
-        if traits.sendsKeepAlives { deadlines.keepAliveMs = nowMs + keepAliveMs }
-        if idle.timeoutMs > 0 { deadlines.idleMs = nowMs + idle.timeoutMs }
+        deadlines = SessionDeadlines(
+            limits, sendsKeepAlives: traits.sendsKeepAlives, nowMs: MonotonicClock.nowMs())
         connection.wake(self, atMs: deadlines.firstMs)
         perform(self.machine.opened())
     }
 
     package func deadlineReached(nowMs: Int64) {
-        if deadlines.openingMs <= nowMs {
-            deadlines.openingMs = .max
-            perform(machine.initTimedOut())
-        }
-        if deadlines.keepAliveMs <= nowMs {
-            deadlines.keepAliveMs = max(nowMs + 1, deadlines.keepAliveMs + keepAliveMs)
-            // A client that does not read needs no keep-alive.
-            if connection.pendingBytes == 0 { perform(machine.keepAliveDue()) }
-        }
-        if deadlines.idleMs <= nowMs {
-            switch idle.timerFired(hasOperations: machine.operationCount > 0, nowMs: nowMs) {
-            case .wait(let ms): deadlines.idleMs = nowMs + ms
-            case .end:
-                deadlines.idleMs = .max
-                perform(machine.close(1001, "Idle"))
+        while let due = deadlines.next(
+            hasOperations: machine.operationCount > 0, isReading: connection.pendingBytes == 0, nowMs: nowMs)
+        {
+            switch due {
+            case .opening: perform(machine.initTimedOut())
+            case .keepAlive: perform(machine.keepAliveDue())
+            case .idleEnd: perform(machine.close(1001, "Idle"))
             }
         }
         connection.wake(self, atMs: deadlines.firstMs)
@@ -89,12 +75,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     // MARK: WebSocketHandler
 
     package func received(text: ByteBuffer) {
-        idle.used(nowMs: MonotonicClock.nowMs())
+        deadlines.used(nowMs: MonotonicClock.nowMs())
         perform(machine.received(text: Array(text.readableBytesView)))
     }
 
     package func received(binary: ByteBuffer) {
-        idle.used(nowMs: MonotonicClock.nowMs())
+        deadlines.used(nowMs: MonotonicClock.nowMs())
         perform(machine.received(binary: Array(binary.readableBytesView)))
     }
 
@@ -105,7 +91,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         connection.wake(self, atMs: .max)
         operations.stopAll()
         suspended = [:]
-        executor.quotas.release(.session, for: identity.subjects)
         for timer in rerunTimers.values { timer.cancel() }
         (rerunTimers, reruns, refusals) = ([:], RerunQueue(), HeldRefusals())
         permit.end()
@@ -203,7 +188,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             }
             let kinds: AllowedKinds = if case .follow = mode { .only(.query) } else { .all }
             let resolved = try executor.resolve(request, for: executor.quotas.charge(identity, at: address), kinds)
-            if Self.isFollowed(resolved, mode) {
+            if mode.isFollowed(isQuery: resolved.operation.kind == .query, wanted: resolved.wantedKind) {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(
                     id, resolved, known: known,
@@ -213,14 +198,6 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             }
         } catch {
             perform(machine.failed(id: id, [error]))
-        }
-    }
-
-    private static func isFollowed(_ resolved: ResolvedOperation, _ mode: StartMode) -> Bool {
-        switch (mode, resolved.operation.kind) {
-        case (.byText, .query): return resolved.wantedKind != .query
-        case (.follow, _): return true
-        case (.byText, .mutation), (.once, _): return false
         }
     }
 
@@ -241,7 +218,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             reruns.ended(id)
         }
         suspended[id] = nil
-        if operations.stop(id, lingers: lingers) { idle.used(nowMs: MonotonicClock.nowMs()) }
+        if operations.stop(id, lingers: lingers) { deadlines.used(nowMs: MonotonicClock.nowMs()) }
     }
 
     /// Runs `work` in a task and passes its outcome to `then` on the event loop, unless the session has closed.

@@ -1,6 +1,5 @@
 import Catalog
 import Execution
-import JSON
 import LiveModel
 import Sessions
 
@@ -12,8 +11,7 @@ struct LiveOperations {
     let executor: any SessionRequestExecutor
     private var followed: [String: FollowedOperation] = [:]
     private var results: DeliveryQueue<SharedResult>
-    var oneShots: OneShotOperations<Task<Void, Never>>
-    private var waiting: WaitingOperations<ResolvedOperation>
+    var oneShots: OneShotAdmission<ResolvedOperation, Task<Void, Never>>
 
     /// - Parameter executesMax: nil: as `limits` say. Operations that are requests of their own need no queue.
     init(
@@ -22,8 +20,9 @@ struct LiveOperations {
         self.hub = hub
         self.executor = executor
         results = DeliveryQueue(bytesMax: limits.bytesMax)
-        oneShots = OneShotOperations(runningMax: executesMax ?? limits.executesMax)
-        waiting = WaitingOperations(countMax: limits.executesWaitingMax, bytesMax: limits.bytesMax)
+        oneShots = OneShotAdmission(
+            runningMax: executesMax ?? limits.executesMax, waitingMax: limits.executesWaitingMax,
+            waitingBytesMax: limits.bytesMax)
     }
 
     subscript(id: String) -> FollowedOperation? { followed[id] }
@@ -74,36 +73,12 @@ struct LiveOperations {
         return (id, result)
     }
 
-    /// Lets a one-shot operation wait behind others, if it must.
-    /// - Returns: whether it waits; `nextWaiting` returns it when it may run.
-    /// - Throws: `.limitExceeded`.
-    mutating func wait(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) -> Bool {
-        if oneShots.hasRoom, waiting.isEmpty { return false }
-        try queue(id, resolved)
-        return true
-    }
-
-    /// Appends a one-shot operation to those that wait until another one of the session has finished.
-    /// - Throws: `.limitExceeded`.
-    mutating func queue(_ id: String, _ resolved: ResolvedOperation) throws(RequestError) {
-        try waiting.append(id, resolved, bytes: JSONWriter.compact(.object(resolved.variables)).count)
-    }
-
-    /// The waiting operation that may run now, if any.
-    mutating func nextWaiting() -> (id: String, operation: ResolvedOperation)? {
-        oneShots.hasRoom ? waiting.first : nil
-    }
-
-    /// Removes the operation that `nextWaiting` returned.
-    mutating func nextWaitsNoLonger() { waiting.removeFirst() }
-
     /// Stops following an operation and drops the response of a one-shot operation, which runs on: a mutation is not
     /// undone.
     /// - Parameter lingers: whether the client may be back soon; false if it ended the operation itself.
     /// - Returns: whether it was followed.
     @discardableResult
     mutating func stop(_ id: String, lingers: Bool = true) -> Bool {
-        waiting.giveUp(id)
         oneShots.giveUp(id)
         results.ended(id: id)
         guard let operation = followed.removeValue(forKey: id) else { return false }
@@ -116,7 +91,6 @@ struct LiveOperations {
         for operation in followed.values { end(operation, lingers: true) }
         followed = [:]
         results.removeAll()
-        waiting.removeAll()
         for task in oneShots.giveUpAll() { task.cancel() }
     }
 

@@ -19,17 +19,6 @@ struct SessionTimers {
     }
 }
 
-/// The times, of `MonotonicClock`, at which a session acts by itself; `.max`: never.
-struct SessionDeadlines {
-    /// The time-out of the client's opening message.
-    var openingMs = Int64.max
-    var keepAliveMs = Int64.max
-    /// When the session ends unless it is used.
-    var idleMs = Int64.max
-
-    var firstMs: Int64 { min(openingMs, keepAliveMs, idleMs) }
-}
-
 /// Wakes a session whose connection has no deadline for that.
 struct SessionTimer {
     private var timer: Scheduled<Void>?

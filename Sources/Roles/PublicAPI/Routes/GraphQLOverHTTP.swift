@@ -56,11 +56,9 @@ extension PublicRouter {
         }
     }
 
-    /// - Parameter hasRun: whether the operation failed while it ran; its response then has `data`, which is null
-    ///   (GraphQL §7.1.1).
-    private func fail(_ call: Call, _ error: RequestError, _ accepted: AcceptedAnswer, hasRun: Bool = false) {
+    /// - Parameter data: the response's `data`; nil: it has none.
+    private func fail(_ call: Call, _ error: RequestError, _ accepted: AcceptedAnswer, data: [UInt8]? = nil) {
         let type = accepted.single ?? .json
-        let data = hasRun ? ResultEnvelope.null : nil
         // Temporary errors stay 503: clients do not retry after a stream that began and ended.
         if accepted.single == nil, let format = accepted.stream, format == .graphQLSSE, error.code != .unavailable {
             return Self.stream(
@@ -86,13 +84,10 @@ extension PublicRouter {
             guard error.code == .methodNotAllowed else { throw error }
             return call.methodNotAllowed("POST")
         }
-        let isFollowed =
-            switch resolved.wantedKind {
-            case .subscription?: true
-            case .query?, .mutation?: false
-            case nil: resolved.operation.kind == .query && accepted.prefersStream
-            }
-        if isFollowed {
+        let isQuery = resolved.operation.kind == .query
+        if StartMode.byText.isFollowed(
+            isQuery: isQuery, wanted: resolved.wantedKind, prefersStream: accepted.prefersStream)
+        {
             guard let format = accepted.stream else {
                 throw RequestError(
                     .notAcceptable,
@@ -106,13 +101,17 @@ extension PublicRouter {
                 wantsDelta: request.wantsDelta)
         }
         guard settings.isAPI else { throw RequestError.runsNoOperations }
-        let envelope: [UInt8]
+        let outcome: Result<[UInt8], RequestError>
         do throws(RequestError) {
-            envelope = try await executor.runOnce(resolved, traceID: call.traceID)
+            outcome = .success(try await executor.runOnce(resolved, traceID: call.traceID))
         } catch {
-            return fail(call, error, accepted, hasRun: resolved.operation.kind == .query)
+            outcome = .failure(error)
         }
-        answerOnce(call, envelope, accepted)
+        switch OneShotEnd(outcome, isQuery: isQuery) {
+        case .finished(let envelope): answerOnce(call, envelope, accepted)
+        case .queryFailed(let error): fail(call, error, accepted, data: ResultEnvelope.null)
+        case .failed(let error): fail(call, error, accepted)
+        }
     }
 
     /// Sends the answer of an operation that is not followed; as a stream if the client accepts nothing else.

@@ -28,8 +28,9 @@ extension PublicRouter {
             Preferences.waitMs($0, maximumMs: settings.longPollMaxMs)
         }
         let tag = call.request.header("if-none-match").flatMap { EntityTag(ifNoneMatch: $0) }
-        // A poll with a tag continues an earlier one: clients that are already here are not rate-limited.
-        if gateway != nil, isStream || (waitMs != nil && tag == nil) {
+        if gateway != nil,
+            PollRules.countsAsSession(isStream: isStream, isPoll: waitMs != nil, hasTag: tag != nil)
+        {
             do throws(RequestError) {
                 try admitSession(from: address(of: call.request))
             } catch {
@@ -87,7 +88,9 @@ extension PublicRouter {
                     failed: { call.fail($0) })
                 return true
             }
-            if gateway != nil, tag == nil { try admitSession(from: address) }
+            if gateway != nil, PollRules.countsAsSession(isStream: false, isPoll: true, hasTag: tag != nil) {
+                try admitSession(from: address)
+            }
             let session = try pollSession(call, resolved, prepared.liveQuery, identity)
             longPoll(call, session, known: known, waitMs: waitMs, prepared)
         } catch {

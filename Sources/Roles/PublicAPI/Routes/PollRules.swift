@@ -6,6 +6,15 @@ enum PollRules {
     /// The range of the time-out of the final read after a long-poll, which is as long as the wait was.
     private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
+    /// Whether a request counts as the beginning of a session, which is rate-limited. A poll with a tag does not: it
+    /// continues an earlier one, and clients that are already here are not rate-limited.
+    /// - Parameters:
+    ///   - isPoll: whether the client is ready to wait.
+    ///   - hasTag: whether the client says which result it holds.
+    static func countsAsSession(isStream: Bool, isPoll: Bool, hasTag: Bool) -> Bool {
+        isStream || (isPoll && !hasTag)
+    }
+
     /// The wait ends with the sender's token.
     static func waitMs(requestedMs: Int64, expiresAtMs: Int64?, nowMs: Int64) -> Int64 {
         expiresAtMs.map { min(requestedMs, max(0, $0 - nowMs)) } ?? requestedMs

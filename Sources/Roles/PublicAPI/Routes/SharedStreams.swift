@@ -151,7 +151,8 @@ extension PublicRouter {
                 guard error.code == .methodNotAllowed else { throw error }
                 return call.methodNotAllowed("POST")
             }
-            let isFollowed = resolved.operation.kind == .query && resolved.wantedKind != .query
+            let isFollowed = StartMode.byText.isFollowed(
+                isQuery: resolved.operation.kind == .query, wanted: resolved.wantedKind)
             // A one-shot operation counts as in flight until it has finished.
             await stream.start(
                 id, resolved, follow: isFollowed, identity: identity,

@@ -221,7 +221,7 @@ final class SimulatedWorker: Process {
         statement { [self] postgres in
             batch.items.map { item -> RunOutcome in
                 let read = isMixed ? item.query.of(version: served.current) : item.query
-                if !served.serves(read.version) { return .failed(Workload.notServed) }
+                if !served.serves(read.version) { return .failed(.versionNotServed) }
                 let body = readEarly.removeValue(forKey: item.query.key) ?? postgres.result(of: read)
                 world.checks.read(item.query.key, item.shard, item.position, body, by: name)
                 let digest = Digest(of: body)

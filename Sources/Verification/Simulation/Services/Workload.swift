@@ -88,7 +88,7 @@ struct Workload: Sendable {
 
     /// - Throws: `.unavailable` for a version that is not among the catalogs.
     func rules(of query: LiveQuery, _ catalogs: SimulatedCatalogs) throws(RequestError) -> QueryRules {
-        guard catalogs.serves(query.version) else { throw Self.notServed }
+        guard catalogs.serves(query.version) else { throw .versionNotServed }
         func trigger(_ condition: Program?) -> [Trigger] {
             [
                 Trigger(
@@ -116,8 +116,6 @@ struct Workload: Sendable {
         }
         return rules
     }
-
-    static let notServed = RequestError(.unavailable, "this node does not serve the operation's version")
 
     static func event(_ id: String, entity: String, nowMs: Int64) -> MutationEvent {
         MutationEvent(
