@@ -215,7 +215,7 @@ let package = Package(
             [
                 "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
                 "HTTPServer", "JSON",
-                "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "LiveModel", "Observability", "Pacing", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
         module(
             .roles, "Admin",
@@ -418,7 +418,7 @@ let package = Package(
             .unit, "PublicAPITests",
             [
                 "Catalog", "Execution", "HTTPServer", "LiveModel", "PublicAPI", "SchemaModel", "Sessions",
-                "TestSupport", nioHTTP,
+                "TestSupport", nioHTTP, logging,
             ]),
         tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(
@@ -431,8 +431,8 @@ let package = Package(
             .unit, "NodeTests",
             [
                 "Catalog", "Deployments", "Embeddings", "FanoutWorker", "LiveModel", "Node", "Observability",
-                "Operations", "OutboundHTTP", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel", "Sessions",
-                "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
+                "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "RemoteServices", "RoleMachines", "SchemaModel",
+                "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens", nioPosix, logging,
             ]),
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
