@@ -117,7 +117,7 @@ package struct NodeOperator: Sendable {
         do {
             try await overrideList.refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
         try await store([overrideList.overrides.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
         let shards = ShardRouting.shards(of: operation, splits: count, shardCount: overrideList.shardCount)
@@ -136,7 +136,7 @@ package struct NodeOperator: Sendable {
         do {
             nodes = try await broker.nodes().compactMap { NodeRecordPayload(payload: $0.payload) }
         } catch {
-            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
         guard let found = nodes.first(where: { $0.id == node }) else {
             let names = nodes.map(\.id.name).joined(separator: ", ")
@@ -149,7 +149,7 @@ package struct NodeOperator: Sendable {
         do {
             try await overrideList.change(changes)
         } catch {
-            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
         // This node acts on them now, and not with its next heartbeat.
         await parts.cluster.membership.refresh()

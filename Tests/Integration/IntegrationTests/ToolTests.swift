@@ -57,7 +57,7 @@ struct ToolTests: SampleProjectTests {
             // The served version stays while a file cannot be parsed as GraphQL.
             try append("\nquery Open @auth(level: PUBLIC) {", to: queries)
             _ = try await node.line(containing: "query Open is not closed")
-            _ = try await node.line(containing: "not reloaded: the version before is still served")
+            _ = try await node.line(containing: "not reloaded: the previous version is still served")
             #expect(try await API.get(address, "AddedToo", ["id": .string(id)]).status == 200)
 
             // The session that began before the reloads still gets changes.

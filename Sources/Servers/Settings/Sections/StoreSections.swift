@@ -23,7 +23,7 @@ package struct PostgresSection: SettingSection {
         "Pipelined connections for re-runs and housekeeping; a node without the worker role has one.")
     package let moderateConnections = Setting.int(
         "postgres.moderateConnections", 3, in: 0...64,
-        "Connections for clients' queries that take 10 ms up to slowAfterMs; 0, or no slow ones: as short ones.")
+        "Connections for clients' queries of 10 ms to slowAfterMs; if 0, or slowConnections is 0, fast ones are used.")
     package let slowConnections = Setting.int(
         "postgres.slowConnections", 2, in: 0...64,
         "Connections for slow queries, as many for slow re-runs and for slow mutations, by the node's roles; 0: none.")
