@@ -75,7 +75,7 @@ import Testing
         #expect(RequestError(PostgresError(code, "m")).code == expected)
     }
 
-    @Test("What is certain to have failed is never reported as of unknown outcome")
+    @Test("Certain failures are never reported as of unknown outcome")
     func certainFailures() {
         for code in [PostgresError.Code.queueFull, .closed, .connectionFailed, .timeout(outcomeUnknown: false)] {
             #expect(RequestError(PostgresError(code, "m")).code != .outcomeUnknown)
