@@ -218,7 +218,7 @@ let package = Package(
             [
                 "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
                 "HTTPServer", "JSON",
-                "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "LiveModel", "Observability", "Pacing", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
         module(
             .roles, "Admin",
@@ -425,7 +425,7 @@ let package = Package(
             .unit, "PublicAPITests",
             [
                 "Catalog", "Execution", "HTTPServer", "LiveModel", "PublicAPI", "SchemaModel", "Sessions",
-                "TestSupport", nioHTTP,
+                "TestSupport", nioHTTP, logging,
             ]),
         tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(

@@ -1,8 +1,8 @@
 import JSON
 import SchemaModel
 
-/// The parts of a table's key that refreshes by key leave out: columns whose type takes different texts for equal, such
-/// as `citext`. A live query that looks up `a@x.org` also shows the row that was written as `A@x.org`.
+/// The parts of a table's key that refreshes by key leave out: columns whose type treats different texts as equal,
+/// such as `citext`. A live query that looks up `a@x.org` also shows the row that was written as `A@x.org`.
 struct KeyMasks: Sendable {
     private let isMasked: [Bool]
 

@@ -33,7 +33,20 @@ package struct BrokerError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        detail.isEmpty ? "broker: \(code.rawValue)" : "broker: \(code.rawValue) (\(detail))"
+        let phrase =
+            switch code {
+            case .overloaded: "too many commands wait for Redis"
+            case .unavailable: "Redis is unavailable"
+            case .outcomeUnknown: "Redis: connection lost, the command may have run"
+            case .closed: "the connection to Redis is closed"
+            case .cancelled: "Redis: the call was cancelled"
+            case .concurrentRead: "Redis: another call reads with the same reader"
+            case .outOfMemory: "Redis has no memory left for writes"
+            case .rejected: "Redis refused the command"
+            case .misconfigured: "Redis cannot be used as configured"
+            case .protocolViolation: "Redis: protocol error"
+            }
+        return detail.isEmpty ? phrase : "\(phrase) (\(detail))"
     }
 
     /// Whether the same call can succeed later without a change of settings.

@@ -190,7 +190,7 @@ package final class AdminEndpoint: HTTPHandler {
             do {
                 respond(exchange, try await make())
             } catch {
-                fail(exchange, RequestError(.unavailable, "the broker is unavailable: \(error)"))
+                fail(exchange, RequestError(.unavailable, "\(error)"))
             }
         }
     }

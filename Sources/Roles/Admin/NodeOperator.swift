@@ -118,7 +118,7 @@ package struct NodeOperator: Sendable {
         do {
             try await overrideList.refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
         try await store([overrideList.overrides.settingSplits(of: operation, to: count, nowMs: clock.nowMs())])
         let shards = ShardRouting.shards(of: operation, splits: count, shardCount: overrideList.shardCount)
@@ -137,7 +137,7 @@ package struct NodeOperator: Sendable {
         do {
             nodes = try await parts.cluster.membership.liveNodes().nodes
         } catch {
-            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
         guard let found = nodes.first(where: { $0.id == node }) else {
             let names = nodes.map(\.id.name).joined(separator: ", ")
@@ -150,7 +150,7 @@ package struct NodeOperator: Sendable {
         do {
             try await overrideList.change(changes)
         } catch {
-            throw RequestError(.unavailable, "the broker is unavailable: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
         // This node acts on them now, and not with its next heartbeat.
         await parts.cluster.membership.refresh()

@@ -2,52 +2,24 @@ import Synchronization
 
 /// Lets any task wake the one that waits. A notification without a waiter ends the next wait at once.
 final class AsyncNotify: Sendable {
-    private struct Waiter {
-        let ticket: UInt64
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
-    private struct State {
-        var isNotified = false
-        var waiter: Waiter?
-        var lastTicket: UInt64 = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// The number of the last wait.
-    var lastTicket: UInt64 { state.withLock { $0.lastTicket } }
-    /// Whether a task waits, for tests, which cannot see it otherwise.
-    var isWaiting: Bool { state.withLock { $0.waiter != nil } }
+    private let slot = Mutex(WaitSlot<CheckedContinuation<Bool, Never>>())
 
     func notify() {
-        let waiter = state.withLock { state in
-            state.isNotified = state.waiter == nil
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.continuation.resume(returning: true)
+        let waiter = slot.withLock { $0.notify() }
+        waiter?.resume(returning: true)
     }
 
     /// Returns when the time is over, at a notification, or when the task is cancelled. Only one task at a time may
     /// wait.
     /// - Returns: whether there was a notification.
     func wait(ms: Int) async -> Bool {
-        let ticket = state.withLock { state in
-            state.lastTicket += 1
-            return state.lastTicket
-        }
+        let ticket = slot.withLock { $0.makeTicket() }
         var timer: Task<Void, any Error>?
         defer { timer?.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let answer: Bool? = state.withLock { state in
-                    if state.isNotified || Task.isCancelled {
-                        defer { state.isNotified = false }
-                        return state.isNotified
-                    }
-                    state.waiter = Waiter(ticket: ticket, continuation: continuation)
-                    return nil
+                let answer = slot.withLock {
+                    $0.wait(continuation, ticket: ticket, isCancelled: Task.isCancelled)
                 }
                 if let answer { return continuation.resume(returning: answer) }
                 // Only now is there a waiter to wake.
@@ -61,14 +33,8 @@ final class AsyncNotify: Sendable {
         }
     }
 
-    /// Ends this wait. The timer of an earlier wait may fire while its task is being cancelled; it must not end a later
-    /// one.
-    func giveUp(_ ticket: UInt64) {
-        let waiter = state.withLock { state -> Waiter? in
-            guard state.waiter?.ticket == ticket else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.continuation.resume(returning: false)
+    private func giveUp(_ ticket: UInt64) {
+        let waiter = slot.withLock { $0.giveUp(ticket) }
+        waiter?.resume(returning: false)
     }
 }

@@ -89,7 +89,7 @@ package final class RevocationList: Sendable {
         do throws(BrokerError) {
             try await refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker does not answer: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
     }
 
@@ -98,7 +98,7 @@ package final class RevocationList: Sendable {
             try await broker.changeOverrides(changes, in: .revocations)
             try await refresh()
         } catch {
-            throw RequestError(.unavailable, "the broker does not answer: \(error)")
+            throw RequestError(.unavailable, "\(error)")
         }
     }
 }

@@ -48,14 +48,27 @@ extension RequestError {
         if error.isDataException {
             return RequestError(.invalidVariable, "a value is out of range or malformed")
         }
-        if error.isServerUnavailable || error.isReadOnlyServer || error.isPreparedStatementMissing {
-            return RequestError(.unavailable, "the database cannot be reached")
+        if let reason = error.unavailability {
+            var unavailable = RequestError(.unavailable, reason)
+            // The server's message is about the server here, not about rows.
+            unavailable.cause = error.sentence
+            return unavailable
         }
         return RequestError(.databaseError, "the database refused the statement")
     }
 }
 
 extension PostgresError {
+    /// The message for clients of an error that concerns the server rather than the statement; nil for others.
+    fileprivate var unavailability: String? {
+        if isOutOfResources { return "the database is out of disk space, memory or connections" }
+        if isOperatorIntervention { return "the database is stopping or starting" }
+        if isConnectionException { return "the connection to the database broke" }
+        if isReadOnlyServer { return "the database refused a write: the transaction is read-only" }
+        if isPreparedStatementMissing { return "the database does not have the prepared statement" }
+        return nil
+    }
+
     /// The columns that a violated constraint concerns, as far as the server names them: `column`, else those of the
     /// detail of a key, such as `Key (a, b)=(1, x) already exists.` Translated details have the same form. Details of
     /// other constraints hold users' values: `Failing row contains (x)=(1, …).`

@@ -105,7 +105,7 @@ package final class QueryExecutor: Sendable {
     ) async throws(RequestError) -> Result {
         let calls = operation.remoteCalls(variables: variables)
         if calls.isEmpty { return result }
-        guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
+        guard let resolvers else { throw RequestError(.internalError, "custom resolvers are not set up on this node") }
         let values: [String: [UInt8]]
         do throws(RequestError) {
             values = try await resolvers.results(of: calls)

@@ -66,7 +66,9 @@ struct StepwiseMutation {
     private func perform(_ call: RemoteCall, _ index: Int, _ state: inout State) async {
         let value: [UInt8]
         do throws(RequestError) {
-            guard let resolvers else { throw RequestError(.internalError, "this node reaches no custom resolvers") }
+            guard let resolvers else {
+                throw RequestError(.internalError, "custom resolvers are not set up on this node")
+            }
             value = try await resolvers.call(call)
         } catch {
             return state.progress.resolverFailed(error)

@@ -179,7 +179,7 @@ package final class GatewayService: Sendable {
                 turn.append(.forgetPositions(key, from: from), to: hubs)
             case .reportEpoch(let shard, let named, let recorded):
                 logger.warning(
-                    "messages named an epoch that is not the recorded one of the shard's owner",
+                    "messages from a worker that does not own the shard were ignored",
                     metadata: ["shard": "\(shard)", "named": "\(named)", "recorded": "\(recorded)"])
             case .reportUnsent(let count, let reason):
                 logger.warning("announcing interest failed", metadata: ["count": "\(count)", "error": "\(reason)"])

@@ -21,7 +21,7 @@ enum MetricsReference {
         ),
         ("Workers", Metric.families(of: WorkerMetrics.init) + Metric.families(of: ShardMetrics.init)),
         ("Gateways", Metric.families(of: GatewayMetrics.init) + Metric.families(of: EncodingMetrics.init)),
-        ("Postgres", Metric.families(of: DatabaseMetrics.init)),
+        ("Postgres", Metric.families(of: DatabaseMetrics.init) + Metric.families(of: ConnectionMetrics.init)),
         ("Embeddings", Metric.families(of: EmbeddingMetrics.init)),
     ]
 

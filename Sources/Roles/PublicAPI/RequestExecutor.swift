@@ -244,10 +244,8 @@ package final class RequestExecutor: SessionRequestExecutor {
 
     /// Logs the cause of an error, which the client does not see.
     private func report(_ error: RequestError, _ resolved: ResolvedOperation, _ traceID: String) {
-        guard let cause = error.cause else { return }
-        logger.error(
-            "operation failed",
-            metadata: ["trace": "\(traceID)", "operation": "\(resolved.operation.reference)", "cause": "\(cause)"])
+        parts.failures.report(
+            error, of: resolved.operation.reference, traceID: traceID, nowMs: parts.clock.nowMs())
     }
 
     /// Runs a query or a mutation once and returns the response envelope.

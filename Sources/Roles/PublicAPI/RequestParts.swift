@@ -1,6 +1,7 @@
 package import APINode
 package import Execution
 package import Gateway
+import Logging
 package import Sessions
 
 /// The parts of a node that its requests share, whatever version of the project they use.
@@ -18,6 +19,7 @@ package struct RequestParts: Sendable {
     /// The size of the largest result.
     let resultBytesMax: Int
     let quotas: QuotaGate
+    let failures = OperationFailureLog(Logger(label: "freshet.requests"))
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,

@@ -56,12 +56,12 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     package var description: String {
-        var text = "PostgresError \(code)"
-        if let sqlState, code != .server(sqlState: sqlState) { text += " SQLSTATE \(sqlState)" }
+        var text = phrase
+        if let sqlState { text += " (SQLSTATE \(sqlState))" }
         for (label, value) in [("table", table), ("column", column), ("constraint", constraint)] {
-            if let value { text += " \(label) \(value)" }
+            if let value { text += ", \(label) \(value)" }
         }
-        if let stepIndex { text += " step \(stepIndex)" }
+        if let stepIndex { text += ", step \(stepIndex)" }
         return text
     }
 }
@@ -71,25 +71,26 @@ extension PostgresError {
     /// clients.
     package var sentence: String {
         let words = message.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        let what =
-            switch code {
-            case .connectionFailed: "cannot connect to the database"
-            case .connectionLost(let unknown):
-                unknown
-                    ? "the connection to the database broke, the work may have been committed"
-                    : "the connection to the database broke"
-            case .server(let state): "the database returned an error (SQLSTATE \(state))"
-            case .timeout(let unknown):
-                unknown
-                    ? "the database did not answer in time, the work may have been committed"
-                    : "the database did not answer in time"
-            case .queueFull: "the queue for the database is full"
-            case .closed: "the connection to the database is closed"
-            case .cancelled: "cancelled"
-            case .invalidParameter: "a value cannot be sent to the database"
-            case .unsupported: "this client does not support that"
-            }
+        let what = if case .server(let state) = code { "\(phrase) (SQLSTATE \(state))" } else { phrase }
         return words.isEmpty ? what : "\(what): \(words)"
+    }
+
+    /// The code in words.
+    private var phrase: String {
+        switch code {
+        case .connectionFailed: "cannot connect to the database"
+        case .connectionLost(outcomeUnknown: false): "the connection to the database broke"
+        case .connectionLost(outcomeUnknown: true):
+            "the connection to the database broke, the work may have been committed"
+        case .server: "the database returned an error"
+        case .timeout(outcomeUnknown: false): "the database did not answer in time"
+        case .timeout(outcomeUnknown: true): "the database did not answer in time, the work may have been committed"
+        case .queueFull: "the queue for the database is full"
+        case .closed: "the connection to the database is closed"
+        case .cancelled: "cancelled"
+        case .invalidParameter: "a value cannot be sent to the database"
+        case .unsupported: "this client does not support that"
+        }
     }
 
     /// Whether the work may have been committed although the call failed; only the caller can find out.
@@ -128,12 +129,11 @@ extension PostgresError {
 
     /// Whether a value is out of range or malformed.
     package var isDataException: Bool { sqlState.map(SQLState.isDataException) ?? false }
-    /// Whether the server is unavailable to all clients: it lacks resources, shuts down, or lost the connection.
-    package var isServerUnavailable: Bool {
-        sqlState.map {
-            SQLState.isOutOfResources($0) || SQLState.isOperatorIntervention($0) || SQLState.isConnectionException($0)
-        } ?? false
-    }
+    /// Whether the server lacks disk space, memory or connections.
+    package var isOutOfResources: Bool { sqlState.map(SQLState.isOutOfResources) ?? false }
+    /// Whether the server shuts down, is starting or closed the connection on an administrator's request.
+    package var isOperatorIntervention: Bool { sqlState.map(SQLState.isOperatorIntervention) ?? false }
+    package var isConnectionException: Bool { sqlState.map(SQLState.isConnectionException) ?? false }
     /// Whether the transaction or the server is read-only.
     package var isReadOnlyServer: Bool { sqlState == SQLState.readOnlyTransaction }
     /// Whether `statement_timeout`, our own cancel request or an administrator cancelled the statement.

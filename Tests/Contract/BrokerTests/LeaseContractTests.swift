@@ -86,7 +86,7 @@ struct LeaseContractTests {
         await broker.close()
     }
 
-    @Test("on another basis than the last grant's, nothing from before is trusted", arguments: BrokerKind.allCases)
+    @Test("a grant on another basis than the last one's trusts no former epoch", arguments: BrokerKind.allCases)
     func basis(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let broker = fixture.broker
@@ -161,7 +161,7 @@ struct LeaseContractTests {
         init(_ batch: StreamBatch) { self.init(signal: batch.signal, numbers: batch.numbers) }
     }
 
-    @Test("of owners who race, one wins", arguments: BrokerKind.allCases)
+    @Test("one of several owners who race wins", arguments: BrokerKind.allCases)
     func races(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let broker = fixture.broker

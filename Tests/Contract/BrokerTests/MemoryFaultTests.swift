@@ -55,7 +55,7 @@ struct MemoryFaultTests {
         #expect(store.acquire("l", owner: "b", ttlMs: 1_000, epoch: 3, nowMs: 1_700).grant?.knownForMs == 200)
     }
 
-    @Test("what a clock gave that was ahead ends no later than what is given now")
+    @Test("leases and nodes from a clock that was ahead end no later than new ones")
     func clockGoesBack() {
         var store = MemoryStore(entriesMax: 100)
         _ = store.acquire("l", owner: "a", ttlMs: 1_000, epoch: 1, nowMs: 90_000)
@@ -72,7 +72,7 @@ struct MemoryFaultTests {
         #expect(store.listNodes(nowMs: 6_000).map(\.id) == ["c"])
     }
 
-    @Test("while away, calls fail and readers wait")
+    @Test("calls fail and readers wait during an outage")
     func outage() async throws {
         let (broker, _) = try make()
         let reader = broker.makeReader(name: "r")

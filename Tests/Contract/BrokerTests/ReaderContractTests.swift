@@ -117,7 +117,7 @@ struct ReaderContractTests {
         let fixture = try kind.make()
         let reader = fixture.broker.makeReader(name: "r")
         reader.follow(fixture.events, after: .zero)
-        let (reads, told) = AsyncStream.makeStream(of: [Int].self)
+        let (reads, observer) = AsyncStream.makeStream(of: [Int].self)
         let atOnce = Atomic(0)
         let reading = Task {
             await errorCode {
@@ -125,7 +125,7 @@ struct ReaderContractTests {
                     #expect(atOnce.add(1, ordering: .relaxed).newValue == 1)
                     await Task.yield()
                     atOnce.subtract(1, ordering: .relaxed)
-                    told.yield(batches.flatMap(\.numbers))
+                    observer.yield(batches.flatMap(\.numbers))
                 }
             }
         }

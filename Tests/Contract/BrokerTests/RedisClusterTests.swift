@@ -70,7 +70,7 @@ struct RedisClusterTests {
         await broker.close()
     }
 
-    @Test("while a slot is on its way each stream is read where it is", arguments: [false, true])
+    @Test("each stream is read where it is while its slot moves", arguments: [false, true])
     func readingOfAMovingSlot(hasMovedWhole: Bool) async throws {
         let cluster = try TestCluster()
         let broker = try cluster.broker("asking")

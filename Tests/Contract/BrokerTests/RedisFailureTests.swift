@@ -217,7 +217,7 @@ struct RedisFailureTests {
         await broker.close()
     }
 
-    @Test("without a server calls fail at their deadline, and go through once it is there")
+    @Test("calls without a server fail at their deadline, and succeed once there is one")
     func absent() async throws {
         let redis = try TestRedis(isStarted: false)
         let impatient = try redis.broker { $0.commandTimeoutMs = 100 }

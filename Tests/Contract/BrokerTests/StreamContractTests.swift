@@ -120,7 +120,7 @@ struct StreamContractTests {
         await broker.close()
     }
 
-    @Test("after close every call says so", arguments: BrokerKind.allCases)
+    @Test("every call after close fails as closed", arguments: BrokerKind.allCases)
     func closed(_ kind: BrokerKind) async throws {
         let fixture = try kind.make()
         let reader = fixture.broker.makeReader(name: "r")

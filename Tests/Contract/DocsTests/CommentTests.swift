@@ -25,7 +25,14 @@ import Testing
     }
     private static var dialect: Regex<Substring> { #/(?i)\b(?:anew|whoever|thereof|wherefore|whence|told)\b/# }
 
-    private static var riddle: Regex<Substring> { #/\bfunc (?:what|who|where|when|it)[A-Z]\w*/# }
+    private static var riddle: Regex<Substring> {
+        #/
+        \bfunc \ (?: what | who | where | when | it ) [A-Z] \w*
+        | @ (?: Test | Suite ) \( \s* "
+        (?i: what | who | where | when | it | of | while | with | without | after | before | on | in | for | from )
+        \b [^"]*
+        /#
+    }
 
     /// Lines of Swift files with a comment.
     private static func comments() throws -> [Line] {
@@ -97,5 +104,14 @@ import Testing
     func aNameWithoutItsThingIsFound(start: String) {
         #expect("func \(start)IsKept()".contains(Self.riddle))
         #expect(!"func \(start)out()".contains(Self.riddle))
+        #expect("@Test(\"\(start) is kept\")".contains(Self.riddle))
+    }
+
+    @Test(arguments: ["of all calls", "While away", "without a server", "On a replica"])
+    func aSentenceWithoutItsThingIsFound(sentence: String) {
+        #expect("@Test(\n        \"\(sentence) …\"".contains(Self.riddle))
+        #expect("@Suite(\"\(sentence) …\")".contains(Self.riddle))
+        #expect(!"@Test(\"a call \(sentence)\")".contains(Self.riddle))
+        #expect(!"@Test(\"often\")".contains(Self.riddle))
     }
 }

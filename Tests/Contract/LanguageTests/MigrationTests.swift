@@ -177,14 +177,14 @@ extension Language {
                     refused.first { $0.part == "note_text_idx" }?.suggestion?.hasPrefix("ALTER INDEX") == true)
                 // A sequence is not renamed like an index.
                 #expect(refused.contains { $0.part == "note_day_idx" && $0.suggestion == nil })
-                let told = refused.map(\.message)
+                let messages = refused.map(\.message)
                 #expect(
-                    told.contains("the index name \"note_text_idx\" is already used by an index of \"other\""),
-                    "\(told)"
+                    messages.contains("the index name \"note_text_idx\" is already used by an index of \"other\""),
+                    "\(messages)"
                 )
-                #expect(told.contains("the index name \"note_day_idx\" is already used by another relation"))
-                #expect(told.contains("index \"note_size_idx\" exists with another definition"))
-                #expect(told.count == 3)
+                #expect(messages.contains("the index name \"note_day_idx\" is already used by another relation"))
+                #expect(messages.contains("index \"note_size_idx\" exists with another definition"))
+                #expect(messages.count == 3)
                 let forced = try await plan(.rewrites)
                 #expect(forced.refused.count == 2)
                 #expect(forced.steps.map(\.summary).contains("replace index note_size_idx"), "\(forced.steps)")

@@ -110,6 +110,8 @@ extension OneServer {
                 let metrics = pool.metrics.read
                 #expect(metrics.failed == 200 && metrics.completed == 400)
                 #expect(metrics.queued == 0 && metrics.inFlight == 0 && metrics.reconnects == 0)
+                let group = try #require(pool.connectionGroups.first { $0.use == .query && $0.tier == .fast })
+                #expect(pool.metrics(of: group).completed == 400)
             }
         }
 

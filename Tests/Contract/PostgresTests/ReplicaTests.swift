@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("of several hosts the one that takes writes; after a promotion the other one, and the loss is noticed")
+    @Test("the host that takes writes is used; after a promotion it is the other one, and the loss is noticed")
     func failover() async throws {
         try await withPair { pair in
             let pool = pool(pair.hosts([pair.standby, pair.primary]))

@@ -61,8 +61,8 @@ struct AdministratorTests {
 
             // Administrators learn table and constraint, clients only what they write themselves.
             let twice = try await run("mutation { lot_insert(data: {id: \"\(id)\", title: \"x\"}) }")
-            let told = twice.body["errors"]?[0]?["message"]?.stringValue ?? ""
-            #expect(told.contains("(Lot: "), "\(twice)")
+            let message = twice.body["errors"]?[0]?["message"]?.stringValue ?? ""
+            #expect(message.contains("(Lot: "), "\(twice)")
             let question: JSONObject = [
                 "lotId": "00000000-0000-4000-8000-000000000000", "name": "a", "text": "b",
             ]

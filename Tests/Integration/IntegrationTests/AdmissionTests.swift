@@ -22,20 +22,20 @@ struct AdmissionTests {
             resident.subscribe("GetLot", ["id": .string(id)])
             _ = try await resident.data()
 
-            let crowd = Crowd()
+            let followers = Followers()
             let following = Task {
                 await withTaskGroup { group in
                     for index in 0..<60 {
                         group.addTask {
                             let one = LiveSubscription(
                                 address: node.address, operation: "GetLot", variables: ["id": .string(id)])
-                            try? await one.run { crowd.heard($0, by: index) }
+                            try? await one.run { followers.heard($0, by: index) }
                         }
                     }
                 }
             }
             var number = 0
-            while crowd.reached.count < 60 {
+            while followers.reached.count < 60 {
                 number += 1
                 try await SplitTests.write(node.address, id, number)
                 _ = try await resident.data { SplitTests.number($0) == number }
@@ -44,12 +44,12 @@ struct AdmissionTests {
             }
             try await SplitTests.write(node.address, id, 1_000_000)
             _ = try await resident.data { SplitTests.number($0) == 1_000_000 }
-            try await crowd.wait { $0.values.filter { $0 == 1_000_000 }.count == 60 }
+            try await followers.wait { $0.values.filter { $0 == 1_000_000 }.count == 60 }
             following.cancel()
             await following.value
 
             // The first ten, less the resident, were admitted at once. Each refusal said when to come back.
-            let refusals = crowd.refusals
+            let refusals = followers.refusals
             #expect(refusals.count >= 40)
             #expect(refusals.allSatisfy { $0 >= 1_000 && $0 < 62_000 }, "\(refusals)")
             #expect(Set(refusals.map { $0 / 1_000 }).count >= 3, "spread: \(refusals)")
@@ -171,7 +171,7 @@ struct AdmissionTests {
 }
 
 /// The observations of many followers of one lot.
-private final class Crowd: Sendable {
+private final class Followers: Sendable {
     private struct State {
         /// The last number seen by each.
         var shown: [Int: Int] = [:]

@@ -118,6 +118,10 @@ struct ClusterTests {
             ] {
                 #expect(before.contains("\n\(line)\n"), "\(line)")
             }
+            for use in ["query", "refresh", "transaction", "session"] {
+                let line = #/\nfreshet_postgres_connections_open\{tier="fast",use="(\w+)"\} [1-9]/#
+                #expect(before.matches(of: line).contains { $0.1 == use }, "\(use)")
+            }
             for match in before.matches(of: #/[#] TYPE ([a-z_]+) /#) {
                 #expect(before.contains("# HELP \(match.1) "), "\(match.1) has no description")
             }

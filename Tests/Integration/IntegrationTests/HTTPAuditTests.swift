@@ -126,13 +126,13 @@ struct HTTPAuditTests {
         let answer = try await HTTPCall.send(
             audit.method, address, path: "/graphql" + (isGet ? "?\(audit.request)" : ""), headers: headers,
             body: isGet ? [] : Array(audit.request.utf8))
-        let told = "\(audit.name), accept \(audit.accept ?? "-"): \(answer.status)"
-        #expect(audit.statuses.contains(answer.status), "\(told)")
+        let comment = "\(audit.name), accept \(audit.accept ?? "-"): \(answer.status)"
+        #expect(audit.statuses.contains(answer.status), "\(comment)")
         if let type = audit.answers {
-            #expect(answer.headers.first(name: "content-type") == "\(type); charset=utf-8", "\(told)")
+            #expect(answer.headers.first(name: "content-type") == "\(type); charset=utf-8", "\(comment)")
         }
         if let hasData = audit.hasData {
-            #expect((try JSONParser.parse(answer.body)["data"] != nil) == hasData, "\(told)")
+            #expect((try JSONParser.parse(answer.body)["data"] != nil) == hasData, "\(comment)")
         }
     }
 

@@ -25,8 +25,8 @@ struct HTTPEdgeTests {
             // A follower of the same gets the same.
             let subscriber = try await Subscriber.connect(node.address)
             subscriber.subscribe("ListLots", ["category": "Books"])
-            let told = try await subscriber.message { $0["id"]?.stringValue == "1" }
-            #expect("\(told)".contains("PAYLOAD_TOO_LARGE"))
+            let message = try await subscriber.message { $0["id"]?.stringValue == "1" }
+            #expect("\(message)".contains("PAYLOAD_TOO_LARGE"))
             subscriber.send([
                 "id": "2", "type": "subscribe",
                 "payload": [

@@ -267,7 +267,7 @@ struct JunkValueTests {
             // Operators learn of it, at a bounded rate.
             for node in nodes {
                 let lines = node.process.output.split(separator: "\n").filter {
-                    $0.contains("values in redis that no node writes") || $0.contains("unreadable control messages")
+                    $0.contains("invalid values in Redis") || $0.contains("unreadable control messages")
                 }
                 #expect((1...200).contains(lines.count), "\(lines.count) lines")
             }

@@ -103,10 +103,10 @@ struct MigrateTests: SampleProjectTests {
                         "foreign key visit_lot_id_fkey exists and is enforced for new rows; correct the rows"),
                     "\(refused)")
             }
-            let told = try await output(arguments)
+            let printed = try await output(arguments)
             #expect(
-                told.contains("nothing to do") && told.contains("is NOT VALID: existing rows were never checked"),
-                "\(told)")
+                printed.contains("nothing to do") && printed.contains("is NOT VALID: existing rows were never checked"),
+                "\(printed)")
             try await pool.script("DELETE FROM visit")
             #expect(try await output(arguments + ["--concurrently"]).contains("1 changes made"))
         }
@@ -121,10 +121,10 @@ struct MigrateTests: SampleProjectTests {
                 CREATE INDEX own ON visit_all (page)
                 """)
             try append("\ntype Visit @table { page: String @index }", to: project + "/schema/schema.gql")
-            let told = try await output(
+            let printed = try await output(
                 ["migrate", project, "--concurrently", "--dry-run", "--set", "postgres.url=\(url)"])
             let taken = #"-- index "own" of "public"."visit_all" is used as it is"#
-            #expect(told.contains(taken) && !told.contains("CREATE INDEX CONCURRENTLY"), "\(told)")
+            #expect(printed.contains(taken) && !printed.contains("CREATE INDEX CONCURRENTLY"), "\(printed)")
         }
     }
 

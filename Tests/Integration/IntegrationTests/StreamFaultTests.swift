@@ -73,8 +73,8 @@ struct StreamFaultTests {
                 node.address, "ClosingSoon", ["limit": 8],
                 headers: ["prefer": "wait=25", "if-none-match": "\"none\""])
             async let stream = Self.firstEvent(node.address)
-            let told = try await during.message { $0["type"] == "next" }
-            #expect(told["payload"]?["errors"] != nil && told.description.contains("UNAVAILABLE"), "\(told)")
+            let message = try await during.message { $0["type"] == "next" }
+            #expect(message["payload"]?["errors"] != nil && message.description.contains("UNAVAILABLE"), "\(message)")
             #expect(ContinuousClock.now - started < .seconds(10), "within the time after which the node is unready")
             let polled = try await poll
             #expect(polled.status == 503 && polled.headers.contains(name: "retry-after"), "\(polled.status)")

@@ -108,7 +108,7 @@ struct GapCheckTests {
         #expect(gap.check(info(7...9, last: 9, added: 3), cursorExists: false) == .regressed(lastID: id(9)))
     }
 
-    @Test("while the cursor's entry exists nothing after it was trimmed")
+    @Test("an existing entry of the cursor proves that nothing after it was trimmed")
     func intact() {
         var gap = GapCheck(cursor: id(5))
         #expect(gap.check(info(5...9, last: 9, added: 9), cursorExists: true) == nil)
@@ -146,7 +146,7 @@ struct GapCheckTests {
         #expect(gap.check(info(nil, last: 12, added: 10), cursorExists: false) == nil)
     }
 
-    @Test("from the beginning of a stream that has lost entries")
+    @Test("a reader from the beginning notices that the stream has lost entries")
     func fromZero() {
         var gap = GapCheck(cursor: .zero)
         #expect(gap.check(info(3...9, last: 9, added: 9), cursorExists: false) == .trimmed(firstID: id(3)))

@@ -43,7 +43,7 @@ struct SlotMapTests {
         #expect(!map.isFailover(to: moved) && moved.isFailover(to: map) && !SlotMap().isFailover(to: map))
     }
 
-    @Test("what is no map is refused, not trapped on")
+    @Test("a malformed map is refused, not trapped on")
     func malformed() {
         let bad: [RedisValue] = [
             .null, .integer(1), .array([.null]), .array([range(5, 4, node("a", 1))]),

@@ -28,17 +28,16 @@ import Testing
     }
 
     /// The time of an earlier wait may be over while its notification ends it.
-    @Test func theTimerOfAnEarlierWaitDoesNotEndALaterOne() async {
-        let notify = AsyncNotify()
-        notify.notify()
-        #expect(await notify.wait(ms: Self.longMs))
-        let former = notify.lastTicket
-        let waiting = Task { await notify.wait(ms: Self.longMs) }
-        while !notify.isWaiting { await Task.yield() }
-        notify.giveUp(former)
-        #expect(notify.isWaiting)
-        notify.notify()
-        #expect(await waiting.value)
+    @Test func theTimerOfAnEarlierWaitDoesNotEndALaterOne() {
+        var slot = WaitSlot<String>()
+        let former = slot.makeTicket()
+        #expect(slot.wait("former", ticket: former, isCancelled: false) == nil)
+        #expect(slot.notify() == "former")
+        let later = slot.makeTicket()
+        #expect(slot.wait("later", ticket: later, isCancelled: false) == nil)
+        #expect(slot.giveUp(former) == nil)
+        #expect(slot.giveUp(later) == "later")
+        #expect(slot.giveUp(later) == nil)
     }
 
     @Test func waitsEndWhenTheTimeIsOver() async {

@@ -65,11 +65,11 @@ import Testing
 
     @Test func aProblemThatStaysEndsItEarly() {
         var wait = wait()
-        let troubled = [node("a", problem: "it does not compile")]
-        #expect(wait.looked(troubled, nowMs: 1_000).last == .lookAgain)
-        #expect(wait.looked(troubled, nowMs: 11_000).last == .lookAgain)
+        let failing = [node("a", problem: "it does not compile")]
+        #expect(wait.looked(failing, nowMs: 1_000).last == .lookAgain)
+        #expect(wait.looked(failing, nowMs: 11_000).last == .lookAgain)
         let waiting = RolloutProgress.Waiting(node: NodeID("a"), problem: "it does not compile")
-        #expect(wait.looked(troubled, nowMs: 11_001).last == .giveUp([waiting]))
+        #expect(wait.looked(failing, nowMs: 11_001).last == .giveUp([waiting]))
     }
 
     @Test func aProblemThatPassesStartsTheTimeAgain() {

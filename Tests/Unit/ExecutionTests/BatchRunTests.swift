@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "What may succeed later, or was not the server's refusal, fails for all at once",
+        "Errors that may pass, or are not the server's refusal, fail all members at once",
         arguments: [
             (RequestError(.unavailable, "the database cannot be reached"), true),
             (RequestError(.timeout, "the statement took longer than its time-out"), true),

@@ -24,7 +24,28 @@ import Testing
         let seen = RequestError(error)
         #expect(seen.code == code)
         #expect(!seen.message.contains("ann@example.com"))
-        #expect((seen.cause != nil) == (code == .databaseError))
+        let isOfServer = code == .unavailable && !error.isConflict
+        #expect((seen.cause != nil) == (code == .databaseError || isOfServer))
+    }
+
+    @Test(
+        "Errors of the server say what is wrong with it, and their cause has SQLSTATE and message",
+        arguments: [
+            ("53100", "disk space, memory or connections"), ("53300", "disk space, memory or connections"),
+            ("57P01", "stopping or starting"), ("57P03", "stopping or starting"), ("08006", "connection"),
+            ("25006", "read-only"), ("26000", "prepared statement"),
+        ])
+    func unavailability(state: String, phrase: String) {
+        let seen = RequestError(PostgresError(.server(sqlState: state), "No space\nleft"))
+        #expect(seen.message.contains(phrase))
+        #expect(seen.cause == "the database returned an error (SQLSTATE \(state)): No space left")
+    }
+
+    @Test("Conflicts with other transactions have no cause: they are not the server's")
+    func conflicts() {
+        for state in ["40001", "40P01", "55P03"] {
+            #expect(RequestError(PostgresError(.server(sqlState: state), "m")).cause == nil)
+        }
     }
 
     @Test("Columns are read from the detail of a key only: that of a CHECK holds the values of the row")
@@ -54,7 +75,7 @@ import Testing
         #expect(RequestError(PostgresError(code, "m")).code == expected)
     }
 
-    @Test("What is certain to have failed is never reported as of unknown outcome")
+    @Test("Certain failures are never reported as of unknown outcome")
     func certainFailures() {
         for code in [PostgresError.Code.queueFull, .closed, .connectionFailed, .timeout(outcomeUnknown: false)] {
             #expect(RequestError(PostgresError(code, "m")).code != .outcomeUnknown)

@@ -29,7 +29,7 @@ import Testing
         return indices
     }
 
-    @Test("At most as many ask at a time as the bound says; each answer lets the next one ask")
+    @Test("Calls in flight stay within the bound; each answer lets the next one begin")
     func bound() {
         var round = RemoteRound(Self.results(20), first: 0)
         #expect(Self.started(&round) == Array(0..<RemoteRound.inFlightMax))
@@ -56,7 +56,7 @@ import Testing
         #expect(round.next() == nil)
     }
 
-    @Test("After a late response no further call asks, and those that did not ask fail like it")
+    @Test("A late response ends the round: calls that have not begun fail like it")
     func lateness() {
         var round = RemoteRound(Self.results(20), first: 18)
         #expect(Self.started(&round) == [18, 19] + Array(0..<14))

@@ -19,9 +19,9 @@ import Testing
     }
 
     @Test func theServersDelayTakesPrecedence() {
-        let told = delays(failures: 0, retryAfterMs: 7_000)
-        #expect(told.allSatisfy { (7_000..<8_000).contains($0) })
-        #expect(Set(told.map { $0 / 100 }).count == 10, "spread over the second")
+        let delayed = delays(failures: 0, retryAfterMs: 7_000)
+        #expect(delayed.allSatisfy { (7_000..<8_000).contains($0) })
+        #expect(Set(delayed.map { $0 / 100 }).count == 10, "spread over the second")
         #expect(delays(failures: 9, retryAfterMs: 1_000).allSatisfy { (1_000...5_000).contains($0) })
         #expect(delays(failures: 0, retryAfterMs: .max).allSatisfy { $0 < ReconnectDelay.retryAfterMaxMs + 1_000 })
     }
@@ -59,10 +59,10 @@ import Testing
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let address = ServerAddress(host: "127.0.0.1", port: server.localAddress?.port ?? 0)
-        let (delays, told) = AsyncStream.makeStream(of: Int64.self)
+        let (delays, delayed) = AsyncStream.makeStream(of: Int64.self)
         let following = Task {
             try await LiveSubscription(address: address, operation: "Anything", variables: [:]).run { event in
-                if case .reconnecting(let afterMs, _) = event { told.yield(afterMs) }
+                if case .reconnecting(let afterMs, _) = event { delayed.yield(afterMs) }
             }
         }
         var iterator = delays.makeAsyncIterator()

@@ -29,24 +29,24 @@ import Testing
         guard overMs >= 1_000 else { return }
         let part = Double(sessions) * 1_000 / Double(overMs)
         for from in stride(from: 0, to: overMs, by: Int(max(250, overMs / 40))) {
-            let told = zip(times, sizes).filter { (from..<from + 1_000).contains($0.0) }.reduce(0) { $0 + $1.1 }
-            #expect(Double(told) <= part + Double(1_000 / DrainPlan.stepMs) + Double(sizes.max() ?? 0))
+            let asked = zip(times, sizes).filter { (from..<from + 1_000).contains($0.0) }.reduce(0) { $0 + $1.1 }
+            #expect(Double(asked) <= part + Double(1_000 / DrainPlan.stepMs) + Double(sizes.max() ?? 0))
         }
     }
 
     /// Counts how often it was informed.
     private final class Session: ManagedSession {
-        let told: Atomic<Int>
+        let asked: Atomic<Int>
         let isLast: () -> Void
         let protocolName = "test"
 
         init(isLast: @escaping () -> Void) {
-            told = Atomic(0)
+            asked = Atomic(0)
             self.isLast = isLast
         }
 
         func goAway() {
-            told.wrappingAdd(1, ordering: .relaxed)
+            asked.wrappingAdd(1, ordering: .relaxed)
             isLast()
         }
 
@@ -58,10 +58,10 @@ import Testing
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let registry = SessionRegistry()
         let (old, new) = (Digest(of: "old".utf8), Digest(of: "new".utf8))
-        let told = Mutex<[UInt64: Int]>([:])
+        let asked = Mutex<[UInt64: Int]>([:])
         try await eventLoop.submit {
             for number in UInt64(0)..<100 {
-                let session = Session { told.withLock { $0[number, default: 0] += 1 } }
+                let session = Session { asked.withLock { $0[number, default: 0] += 1 } }
                 registry.insert(
                     session, id: number, eventLoop: eventLoop, peer: nil, version: number < 40 ? old : new)
             }
@@ -69,10 +69,10 @@ import Testing
         #expect(await registry.drain(except: [new], overMs: 100) == 40)
         // This task runs after those that the event loop received before it.
         try await eventLoop.submit {}.get()
-        #expect(told.withLock { $0 } == Dictionary(uniqueKeysWithValues: (UInt64(0)..<40).map { ($0, 1) }))
+        #expect(asked.withLock { $0 } == Dictionary(uniqueKeysWithValues: (UInt64(0)..<40).map { ($0, 1) }))
         #expect(await registry.drain(except: [old, new], overMs: 100) == 0)
         await registry.drain(overMs: 0)
         try await eventLoop.submit {}.get()
-        #expect(told.withLock { $0.values.reduce(0, +) } == 140)
+        #expect(asked.withLock { $0.values.reduce(0, +) } == 140)
     }
 }

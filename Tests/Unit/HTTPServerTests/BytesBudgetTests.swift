@@ -95,6 +95,6 @@ import Testing
             bytes.add(-3, of: "\(number)")
             bytes.add(0, of: "x")
         }
-        #expect(bytes.addressCount == 0 && bytes.held == 0)
+        #expect(bytes.heldByAddress.isEmpty && bytes.held == 0)
     }
 }

@@ -238,7 +238,7 @@ final class EchoSocket: WebSocketHandler {
             if let shared, let frame = connection.compressedFrame(prefix: [0x66], shared: shared) {
                 connection.send(frame)
             }
-        case "close": connection.close(code: 4001, reason: "as told")
+        case "close": connection.close(code: 4001, reason: "requested")
         case "flood": SlowClientFlood.send(on: connection, events)
         case let text where text.utf8.count > 1_000: connection.send(result: ByteBuffer(string: text))
         default: connection.send(text: text)

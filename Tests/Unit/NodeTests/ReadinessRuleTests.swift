@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ReadinessRuleTests {
     @Test(
-        "what each role needs",
+        "each role needs its servers",
         arguments: [
             ([.api], [.postgres]), ([.gateway], [.redis]), ([.gateway, .api], [.redis]), ([.admin], []),
             ([.worker], [.postgres, .redis]), ([.api, .worker, .gateway, .admin], [.postgres, .redis]),

@@ -3,7 +3,7 @@ import Testing
 @testable import Node
 
 @Suite struct ReadingLagTests {
-    @Test("what was answered counts while answers come")
+    @Test("the answered lag counts while answers come")
     func answers() {
         var lag = ReadingLag(answerLastsMs: 10_000, nowMs: 1_000)
         #expect(lag.seconds(nowMs: 11_000) == 0)
@@ -13,7 +13,7 @@ import Testing
         #expect(lag.seconds(nowMs: 26_000) == 0)
     }
 
-    @Test("without answers it grows with the time, until the next one")
+    @Test("the lag grows with the time without answers")
     func silence() {
         var lag = ReadingLag(answerLastsMs: 10_000, nowMs: 0)
         #expect(lag.seconds(nowMs: 10_001) == 10.001)

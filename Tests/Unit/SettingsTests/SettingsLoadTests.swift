@@ -43,7 +43,7 @@ struct SettingsLoadTests {
         #expect(loaded.isGiven("http.port") && !loaded.isGiven("http.eventLoops"))
     }
 
-    @Test("of two flags for one setting the last wins; a value may hold an equals sign")
+    @Test("the last of two flags for one setting wins; a value may hold an equals sign")
     func flags() throws {
         let settings = try Settings.load(
             overrides: ["http.port=1", "http.port=2", "postgres.url=host=/tmp dbname=a"]
@@ -144,7 +144,7 @@ struct SettingsLoadTests {
     }
 
     @Test(
-        "what is wrong with a file has its line",
+        "errors in a file have its line",
         arguments: [
             ("http:\n  port: [1]\n", "freshet.yaml:2: http.port takes one value, not a list"),
             ("http:\n  port: {a: 1}\n", "freshet.yaml:2: http.port takes a value, not a section"),
@@ -276,7 +276,7 @@ struct SettingsLoadTests {
         #expect(throws: SettingsError.self) { try Settings.load(path: path, environment: [:]) }
     }
 
-    @Test("what is printed can be loaded again and holds no secret")
+    @Test("printed settings can be loaded again and hold no secret")
     func printed() throws {
         let secret = "0123456789abcdef0123456789abcdef\"#"
         let loaded = try Settings.load(

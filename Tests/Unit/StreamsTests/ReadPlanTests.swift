@@ -170,7 +170,7 @@ struct ReadPlanTests {
         #expect(read(in: actions, .cold) == nil && actions.contains(.close(.cold)))
     }
 
-    @Test("without a second connection all streams share the first, until it is tried again")
+    @Test("all streams share the first connection without a second one, until it is tried again")
     func shared() {
         var performer = Performer(following: names(20))
         _ = performer.run()
@@ -207,7 +207,7 @@ struct ReadPlanTests {
         #expect(actions.contains(.disconnect(.lost("another server answers"))))
     }
 
-    @Test("while there is little to read, a plain read of the hot streams goes along")
+    @Test("a plain read of the hot streams goes along while there is little to read")
     func plain() {
         var performer = Performer(following: ["a", "b"])
         _ = performer.run()
@@ -287,7 +287,7 @@ struct ReadPlanTests {
         #expect(read(in: actions, .cold)?.blocking == [.init(stream: "b", cursor: .zero)])
     }
 
-    @Test("what the consumer did not take is read again")
+    @Test("entries that the consumer did not take are read again")
     func notTaken() {
         var performer = Performer(following: ["a", "b"])
         _ = performer.run()
@@ -298,7 +298,7 @@ struct ReadPlanTests {
                 == [.init(stream: "a", cursor: .zero), .init(stream: "b", cursor: id(2))])
     }
 
-    @Test("of each stream at most as many entries as asked for are delivered, and the rest is read again")
+    @Test("each stream delivers at most as many entries as requested, and the rest is read again")
     func bounded() {
         var performer = Performer(following: ["a"])
         performer.maxEntries = 3

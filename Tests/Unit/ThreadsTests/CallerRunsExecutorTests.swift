@@ -34,8 +34,8 @@ struct CallerRunsExecutorTests {
     @Test("a thread of ours runs an idle actor, for one job only")
     func carried() async {
         let actor = Carried()
-        let (stream, told) = AsyncStream.makeStream(of: Bool.self)
-        #expect(startThread(named: "brings") { Task.immediate { await actor.places { told.yield($0) } } })
+        let (stream, observer) = AsyncStream.makeStream(of: Bool.self)
+        #expect(startThread(named: "brings") { Task.immediate { await actor.places { observer.yield($0) } } })
         var places: [Bool] = []
         for await place in stream.prefix(2) { places.append(place) }
         #expect(places == [true, false])
@@ -44,8 +44,8 @@ struct CallerRunsExecutorTests {
     @Test("other threads leave the job to Swift's executor")
     func notCarried() async {
         let actor = Carried()
-        let (stream, told) = AsyncStream.makeStream(of: Bool.self)
-        Task.immediate { await actor.places { told.yield($0) } }
+        let (stream, observer) = AsyncStream.makeStream(of: Bool.self)
+        Task.immediate { await actor.places { observer.yield($0) } }
         for await place in stream.prefix(2) { #expect(!place) }
     }
 

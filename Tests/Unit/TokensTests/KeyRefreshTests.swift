@@ -81,7 +81,7 @@ struct KeyRefreshTests {
                 == "The token is signed with an unknown key.")
     }
 
-    @Test("while there are no keys the answer is to try again, not that the token is bad")
+    @Test("tokens without any keys to check them are to be tried again, not refused")
     func noKeys() async throws {
         stub.set(nil)
         let error = await refusal(verifier, try tokenOfOne, nowMs: start)
@@ -125,7 +125,7 @@ struct KeyRefreshTests {
         #expect(fetches.withLock { $0 } == 1)
     }
 
-    @Test("of a key set only usable keys are taken")
+    @Test("only usable keys of a key set are taken")
     func usableKeys() async throws {
         let keys = [
             try TokenFactory.jwk(one, kid: "encryption", ["use": "enc"]),
@@ -141,7 +141,7 @@ struct KeyRefreshTests {
         #expect(set.keys.map(\.id) == ["good"])
     }
 
-    @Test("what is no key set is refused", arguments: ["", "[]", "{}", #"{"keys": []}"#, #"{"keys": {}}"#, "<html>"])
+    @Test("a malformed key set is refused", arguments: ["", "[]", "{}", #"{"keys": []}"#, #"{"keys": {}}"#, "<html>"])
     func noKeySet(text: String) async {
         let error = await #expect(throws: TokenSetupError.self) { try await KeySet(json: Array(text.utf8)) }
         #expect(error?.code == .keySetInvalid)

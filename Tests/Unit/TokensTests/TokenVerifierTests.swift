@@ -43,7 +43,7 @@ struct TokenVerifierTests {
         #expect(try await verifier.verify(token, nowMs: TokenFactory.nowMs).auth.uid == "ann")
     }
 
-    @Test("without a kid every key of the algorithm is tried")
+    @Test("a token without a kid is tried with every key of the algorithm")
     func noKeyID() async throws {
         #expect(await message(try TokenFactory.token(kid: nil, key: rsa)) == nil)
         #expect(await message(try TokenFactory.token(alg: "ES256", kid: nil, key: TokenFactory.ec)) == nil)
@@ -166,7 +166,7 @@ struct TokenVerifierTests {
                 == "The token's signature is invalid.")
     }
 
-    @Test("what is no token says why")
+    @Test("a malformed token is refused with the reason")
     func malformed() async throws {
         func reason(_ token: String) async -> String? {
             await message(token).map { String($0.dropFirst("The token is malformed: ".count)) }
@@ -235,7 +235,7 @@ struct TokenVerifierTests {
         #expect(error?.code == .secretTooShort)
     }
 
-    @Test("without a trusted issuer every signed token is refused")
+    @Test("every signed token is refused without a trusted issuer")
     func nobody() async throws {
         let verifier = try await TokenVerifier(TokenPolicy(trust: .nothing))
         #expect(

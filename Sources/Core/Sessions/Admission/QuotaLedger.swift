@@ -60,7 +60,7 @@ package enum QuotaUse: Hashable, Sendable {
 /// `lingeringPerAddress` linger for it, and further ones end at once. The live query of an answered long-poll counts
 /// as followed.
 package struct QuotaLedger: Sendable {
-    private struct Held {
+    struct Held {
         var sessions = 0
         var subscriptions = 0
         var requests = 0
@@ -116,7 +116,7 @@ package struct QuotaLedger: Sendable {
     }
 
     /// The end of a lingering live query's entry.
-    private struct Lapse {
+    struct Lapse {
         let atMs: Int64
         let subject: QuotaSubject
         let key: LiveQueryKey
@@ -128,9 +128,9 @@ package struct QuotaLedger: Sendable {
     private let limits: QuotaLimits
     /// The live queries that addresses began to follow recently.
     private var starts: KeyedBuckets<QuotaSubject>
-    private var held: [QuotaSubject: Held] = [:]
+    private(set) var held: [QuotaSubject: Held] = [:]
     /// One for each entry of a lingering live query, the earliest first.
-    private var lapses: Deque<Lapse> = []
+    private(set) var lapses: Deque<Lapse> = []
 
     package init(_ limits: QuotaLimits, lingeringMax: Int = 200_000) {
         self.limits = limits
@@ -142,13 +142,7 @@ package struct QuotaLedger: Sendable {
     /// The period over which refused clients of an address are asked to come back.
     package static let retrySpreadMs: Int64 = 60_000
 
-    /// The subjects that hold anything, for tests: entries that nothing holds must go.
-    package var subjectCount: Int { held.count }
-
     package func count(_ resource: QuotaResource, of subject: QuotaSubject) -> Int { held[subject]?[resource] ?? 0 }
-
-    /// The entries of live queries that linger or did, for tests of their bound.
-    var lingeringCount: Int { lapses.count }
 
     /// Returns how many distinct live queries an address follows.
     package func liveQueryCount(of subject: QuotaSubject) -> Int { held[subject]?.followed.count ?? 0 }

@@ -31,7 +31,7 @@ extension InterestMachine {
         /// A timer run found the same result; for subscriptions that request such runs.
         case unchangedTick(LiveResult)
         case failed(RequestError)
-        /// No owner has answered in time; for subscriptions without any answer. They go on.
+        /// No owner has answered in time; for subscriptions without any answer. They stay open.
         case unanswered(RequestError)
     }
 

@@ -48,7 +48,7 @@ struct NodeMetrics {
         gauges.ready.observe(in: metrics) { isReady() ? 1 : 0 }
         gauges.sessions.observe(in: metrics) { Double(sessions()) }
         gauges.peersCutOff.observe(in: metrics) { Double(http()?.peersCutOffTotal ?? 0) }
-        let compression: [(ObservedGauge, @Sendable (CompressionCounters) -> Int)] = [
+        let compression: [(ObservedMetric, @Sendable (CompressionCounters) -> Int)] = [
             (gauges.compressions, { $0.compressionsTotal }),
             (gauges.compressionsOverBudget, { $0.overBudgetTotal }),
             (gauges.compressedBodyBytes, { $0.bodyBytesTotal }),

@@ -17,11 +17,11 @@ final class ReadinessProbe: Sendable {
     private let logger: Logger
     private let state: Mutex<ReadinessRule>
 
-    init(_ dependencies: ReadinessRule, pool: PostgresPool, streams: StreamProbe, logger: Logger) {
+    init(_ rule: ReadinessRule, pool: PostgresPool, streams: StreamProbe, logger: Logger) {
         self.pool = pool
         self.streams = streams
         self.logger = logger
-        state = Mutex(dependencies)
+        state = Mutex(rule)
     }
 
     /// The reason that the node is not ready; nil when it is.

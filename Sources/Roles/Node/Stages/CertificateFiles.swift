@@ -32,7 +32,9 @@ struct CertificateFiles: Sendable {
                 // While only one of the files has been written, key and certificate do not match: log that once.
                 guard error.description != lastError else { continue }
                 lastError = error.description
-                logger.error("http.tls not read, the known certificate serves", metadata: ["error": "\(error)"])
+                logger.error(
+                    "http.tls files could not be read; the previous certificate stays in use",
+                    metadata: ["error": "\(error)"])
             }
         }
     }

@@ -18,6 +18,7 @@ struct NodeStorage: Sendable {
     ) async throws(NodeError) -> NodeStorage {
         let pool = try await openPostgres(node, gate, parts)
         DatabaseMetrics.observe(pool, in: node.metrics)
+        ConnectionMetrics.observe(pool, in: node.metrics)
         let replicas = openReplicas(node, pool, parts)
         return NodeStorage(pool: pool, replicas: replicas, broker: try await openBroker(node, gate, parts))
     }

@@ -171,7 +171,7 @@ package final class RedisBroker: Broker {
             let first = parts[0].text.flatMap({ StoredNumber.version($0) }),
             let based = parts[1].text.flatMap({ StoredNumber.version($0) }), let knownForMs = parts[2].integer,
             let server = parts[3].text
-        else { throw BrokerError(.protocolViolation, "lease") }
+        else { throw BrokerError(.protocolViolation, "unreadable reply to a request for a lease") }
         if parts[4].integer == 1 { report(leasesLog, key) }
         return .granted(
             LeaseGrant(
@@ -196,7 +196,7 @@ package final class RedisBroker: Broker {
         guard let parts = value.array else { return nil }
         guard parts.count == 3, let epoch = parts[1].text.flatMap({ StoredNumber.version($0) }),
             let remainingMs = parts[2].integer
-        else { throw BrokerError(.protocolViolation, "lease") }
+        else { throw BrokerError(.protocolViolation, "unreadable reply to a read of a lease") }
         guard let owner = parts[0].text else {
             report(leasesLog, key)
             return nil
@@ -270,7 +270,7 @@ package final class RedisBroker: Broker {
         var records: [NodeRecord] = []
         for index in stride(from: 0, to: flat.count - 2, by: 3) {
             guard case .bytes(let payload) = flat[index + 1], let remainingMs = flat[index + 2].integer
-            else { throw BrokerError(.protocolViolation, "nodes") }
+            else { throw BrokerError(.protocolViolation, "unreadable reply to a read of the node list") }
             guard let id = flat[index].text else {
                 report(nodesLog, "an id that is no text")
                 continue
@@ -288,7 +288,7 @@ package final class RedisBroker: Broker {
             [String(initial.shardCount), String(initial.formatVersion), initial.incarnation])
         guard let parts = value.array, parts.count == 3, let shardCount = parts[0].integer,
             let formatVersion = parts[1].integer, let incarnation = parts[2].text
-        else { throw BrokerError(.protocolViolation, "meta") }
+        else { throw BrokerError(.protocolViolation, "unreadable reply to a read of the cluster's format") }
         return ClusterMeta(shardCount: shardCount, formatVersion: formatVersion, incarnation: incarnation)
     }
 
@@ -348,7 +348,7 @@ package final class RedisBroker: Broker {
         let value = try await run(
             Scripts.changeOverrides, [keys.key(of: table)], changes.flatMap { [$0.field, $0.value ?? ""] })
         guard let generation = value.text.flatMap({ StoredNumber.version($0) }) else {
-            throw BrokerError(.protocolViolation, "overrides")
+            throw BrokerError(.protocolViolation, "unreadable reply to a change of overrides")
         }
         return generation
     }

@@ -22,7 +22,7 @@ package final class StoredDefectLog: Sendable {
         let nowMs = MonotonicClock.nowMs()
         guard let leftOut = repeated.withLock({ $0.failed("", count: defects.count, nowMs: nowMs) }) else { return }
         logger.warning(
-            "values in redis that no node writes were clamped or left out",
+            "invalid values in Redis were clamped or ignored",
             metadata: [
                 "of": "\(place)", "count": "\(defects.count)", "first": "\(defects.first)", "notLogged": "\(leftOut)",
             ])

@@ -70,7 +70,7 @@ struct GzipChecksum: Hashable {
         length &+= UInt32(truncatingIfNeeded: count)
     }
 
-    /// The factor by which so many further bytes change a checksum: x^(8 × length) modulo the polynomial.
+    /// The factor by which `length` further bytes change a checksum: x^(8 × length) modulo the polynomial.
     static func shift(_ length: Int) -> UInt32 {
         var (factor, square, rest) = (one, xToThe8, length)
         while rest > 0 {

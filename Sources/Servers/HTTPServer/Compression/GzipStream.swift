@@ -3,7 +3,7 @@ struct GzipStream {
     private var checksum = GzipChecksum()
     private var hasBegun = false
 
-    /// Adds a body in complete blocks and what stands before it.
+    /// Adds a body in complete blocks and the bytes before it.
     /// - Returns: the bytes to be sent before the blocks.
     mutating func append(prefix: [UInt8], _ segment: DeflateSegment) -> [UInt8] {
         let bytes = begin() + DeflateBlocks.stored(prefix)

@@ -5,11 +5,9 @@ struct SharedBytes: Sendable {
     private let bytesMax: Int
     private(set) var held = 0
     /// The bytes of each address that holds any.
-    private var heldByAddress: [String: Int] = [:]
+    private(set) var heldByAddress: [String: Int] = [:]
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
-
-    var addressCount: Int { heldByAddress.count }
 
     /// Whether the address may hold `bytes` more. A decrease is always allowed.
     /// - Parameter address: the holder's address; nil: only the limit of all holders together applies.

@@ -33,11 +33,18 @@ package enum Metric {
     }
 
     /// A gauge that is read when it is scraped.
-    package static func observed(_ name: String, _ help: String, labels: [String] = []) -> ObservedGauge {
-        let labels = labels.map { MetricFamily.Label(name: $0, values: []) }
-        let gauge = ObservedGauge(family: MetricFamily(name, .gauge, help, labels: labels))
-        Self.listing?.add(gauge.family)
-        return gauge
+    package static func observed(_ name: String, _ help: String, labels: [String] = []) -> ObservedMetric {
+        observed(MetricFamily(name, .gauge, help, labels: labels.map { MetricFamily.Label(name: $0, values: []) }))
+    }
+
+    /// A counter that is kept elsewhere and read when it is scraped.
+    package static func observedCounter(_ name: String, _ help: String, labels: [String] = []) -> ObservedMetric {
+        observed(MetricFamily(name, .counter, help, labels: labels.map { MetricFamily.Label(name: $0, values: []) }))
+    }
+
+    private static func observed(_ family: MetricFamily) -> ObservedMetric {
+        Self.listing?.add(family)
+        return ObservedMetric(family: family)
     }
 
     // MARK: Listing
@@ -90,8 +97,8 @@ package struct CounterByCase<Case: MetricLabelValue>: Sendable {
     }
 }
 
-/// A gauge that is read when it is scraped, by a function that `observe` installs.
-package struct ObservedGauge: Sendable {
+/// A gauge or counter that is read when it is scraped, by a function that `observe` installs.
+package struct ObservedMetric: Sendable {
     package let family: MetricFamily
 
     /// - Parameter read: must be quick and must not create metrics.
@@ -99,6 +106,6 @@ package struct ObservedGauge: Sendable {
         in metrics: PrometheusMetrics, labels: [(String, String)] = [], _ read: @escaping @Sendable () -> Double
     ) {
         metrics.describe(family)
-        metrics.observe(family.name, dimensions: labels, read)
+        metrics.observe(family.name, isCounter: family.kind == .counter, dimensions: labels, read)
     }
 }

@@ -30,9 +30,4 @@ package struct MetricFamily: Sendable, Hashable {
         if name.hasSuffix("_seconds") { return "seconds" }
         return name.hasSuffix("_bytes") ? "bytes" : ""
     }
-
-    /// Names of the series: a histogram has several.
-    package var seriesNames: [String] {
-        kind == .timer ? ["_bucket", "_sum", "_count"].map { name + $0 } : [name]
-    }
 }

@@ -70,12 +70,15 @@ package final class PrometheusMetrics: MetricsFactory {
         series(label, "_seconds", .histogram, dimensions) { HistogramSeries(bounds: Self.timerBuckets) }
     }
 
-    /// A gauge whose value is read at every rendering, for values that are known anyway, such as the length of a queue.
-    /// A gauge with the same name and labels is replaced. `read` must be quick and must not create metrics.
+    /// A gauge or counter whose value is read at every rendering, for values that are known anyway, such as the length
+    /// of a queue. One with the same name and labels is replaced. `read` must be quick and must not create metrics.
     package func observe(
-        _ label: String, dimensions: [(String, String)] = [], _ read: @escaping @Sendable () -> Double
+        _ label: String, isCounter: Bool = false, dimensions: [(String, String)] = [],
+        _ read: @escaping @Sendable () -> Double
     ) {
-        let observed: ObservedSeries = series(label, "", .gauge, dimensions) { ObservedSeries() }
+        let observed: ObservedSeries = series(
+            label, isCounter ? "_total" : "", isCounter ? .counter : .gauge, dimensions
+        ) { ObservedSeries() }
         observed.read.withLock { $0 = read }
     }
 

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A snapshot of a pool's counters.
 package struct PostgresMetrics: Sendable, Hashable {
-    /// The counters of one kind of connection: `read`, `write` or `session`.
+    /// The counters of connections of one kind.
     package struct Role: Sendable, Hashable {
         package var connections = 0
         // Gauges.
@@ -51,6 +51,51 @@ extension PostgresPool {
         PostgresMetrics(
             read: Self.sum(readers), write: Self.sum(writers), session: Self.sum(sessions.connections),
             sessionWaiters: sessions.waitersCount, sessionsFree: sessions.freeCount)
+    }
+
+    /// The connections of one kind of work and one tier.
+    package struct ConnectionGroup: Sendable, Hashable {
+        package enum Use: String, Sendable, CaseIterable {
+            /// Callers' queries; also re-runs, if those have no connections of their own.
+            case query
+            case refresh, transaction, session
+        }
+
+        /// Sessions have the fast one only.
+        package enum Tier: String, Sendable, CaseIterable {
+            case fast, moderate, slow
+        }
+
+        package let use: Use
+        package let tier: Tier
+    }
+
+    /// The groups that have connections.
+    package var connectionGroups: [ConnectionGroup] {
+        ConnectionGroup.Use.allCases.flatMap { use in
+            ConnectionGroup.Tier.allCases.map { ConnectionGroup(use: use, tier: $0) }
+        }
+        .filter { !connections(of: $0).isEmpty }
+    }
+
+    /// Sums over the connections of a group.
+    package func metrics(of group: ConnectionGroup) -> PostgresMetrics.Role { Self.sum(connections(of: group)) }
+
+    private func connections(of group: ConnectionGroup) -> [ConnectionHandle] {
+        let lane: StatementLane
+        switch group.use {
+        case .query: lane = requests
+        case .refresh:
+            if refreshes === requests { return [] }
+            lane = refreshes
+        case .transaction: lane = transactions
+        case .session: return group.tier == .fast ? sessions.connections : []
+        }
+        return switch group.tier {
+        case .fast: lane.fast
+        case .moderate: lane.moderate
+        case .slow: lane.slow
+        }
     }
 
     private static func sum(_ connections: [ConnectionHandle]) -> PostgresMetrics.Role {

@@ -70,7 +70,7 @@ package struct GatewaySection: SettingSection {
         "Distinct live queries on this node; those that linger make room.")
     package let sessionBytesMax = Setting.bytes(
         "gateway.sessionBytesMax", Parts.session.bytesMax, in: kib...kib * mib,
-        "Pending output past which a session is closed; also, to 1 MiB, messages held while a token is verified.")
+        "Pending output past which a session is closed. Up to 1 MiB, also the limit of input during a token check.")
     package let resultBytesMax = Setting.bytes(
         "gateway.resultBytesMax", Parts.worker.resultBytesMax, in: kib...256 * mib, "Size of one result.")
     package let webSocketFrameBytesMax = Setting.bytes(
@@ -101,7 +101,7 @@ package struct GatewaySection: SettingSection {
         "gateway.longPollMaxMs", 60_000, in: 100...10 * minute, "Longest wait that a long-poll may request.")
     package let longPollKeptMs = Setting.duration(
         "gateway.longPollKeptMs", 2_000, in: 0...minute,
-        "How long an answered long-poll keeps its subscription for the client's next poll on the connection; 0: not.")
+        "How long an answered long-poll keeps its subscription for the client's next poll on the connection. 0: off.")
     package let deltaBytesMax = Setting.bytes(
         "gateway.deltaBytesMax", 16 * mib, in: 0...16 * kib * mib,
         "Results and patches that each event loop keeps for clients that accept patches; 0: only whole results.")

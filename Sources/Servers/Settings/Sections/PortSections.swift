@@ -20,7 +20,7 @@ package struct HTTPSection: SettingSection {
         "http.bodyBytesMax", Parts.http.bodyBytesMax, in: kib...256 * mib, "Size of a request's body.")
     package let bodiesBytesMax = Setting.bytes(
         "http.bodiesBytesMax", Parts.http.bodiesBytesMax, in: mib...1024 * 1024 * mib,
-        "Unanswered bodies and incomplete messages; an address gets half of what is free, further ones a Retry-After.")
+        "Unanswered bodies and incomplete messages. One address may hold half of what is free; more are refused.")
     package let headerBytesMax = Setting.bytes(
         "http.headerBytesMax", Parts.http.headerBytesMax, in: kib...mib, "Size of a request's head.")
     package let repeatedRequestsMax = Setting.int(

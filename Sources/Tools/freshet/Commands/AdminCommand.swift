@@ -53,7 +53,9 @@ struct AdminCommand: AsyncParsableCommand {
             let other = "http://" + address
             // A node on another machine may list a loopback address, which leads elsewhere from here.
             guard await send(.GET, other, "/admin/status")["node"]?.stringValue == node else {
-                Terminal.fail("at \(address), where \"\(node)\" says its admin port is, another node answers here")
+                Terminal.fail(
+                    "the admin address of \"\(node)\" (\(address)) leads to another node from here; "
+                        + "pass its own address with --url")
             }
             return await send(method, other, path)
         }

@@ -151,7 +151,9 @@ struct Deploy: AsyncParsableCommand {
         switch report {
         case .alreadyDeployed(let version): Terminal.out("version \(version.shortHex) is deployed already")
         case .notCompared(let version):
-            Terminal.error("version \(version.shortHex) is served but not stored: not compared")
+            Terminal.error(
+                "version \(version.shortHex) is served from a folder and not stored, "
+                    + "so the new version was not compared with it")
         case .step(let summary, let isDryRun): Terminal.out(isDryRun ? "would \(summary)" : summary)
         case .deployable(let version): Terminal.out("version \(version.shortHex) could be deployed")
         case .announced(let id, let version):

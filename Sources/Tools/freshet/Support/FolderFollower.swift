@@ -51,9 +51,9 @@ struct FolderFollower: Sendable {
         case .schemaChanged(let summary): Terminal.error("schema: \(summary)")
         case .reloaded(let version): Terminal.error("reloaded: version \(version.shortHex) is served")
         case .omitted(let names): ProjectLoading.omission(names).map(Terminal.error)
-        case .notReloaded(nil): Terminal.error("not reloaded: the version before is still served")
+        case .notReloaded(nil): Terminal.error("not reloaded: the previous version is still served")
         case .notReloaded(let reason?):
-            Terminal.error("not reloaded: \(reason)\nthe version before is still served")
+            Terminal.error("not reloaded: \(reason)\nthe previous version is still served")
         }
     }
 }

@@ -24,9 +24,9 @@ import Testing
         var bench = Bench.settled(try onM())
         let query = RefreshFixture.query()
         _ = bench.event(Self.other)
-        let told = bench.tell(summary([query])).sent.map(\.message)
+        let sent = bench.tell(summary([query])).sent.map(\.message)
         #expect(
-            told == [
+            sent == [
                 .settled(
                     shard: Bench.shard, epoch: Bench.epoch, through: bench.lastID, except: [], held: held([(query, 1)]))
             ])
@@ -50,9 +50,9 @@ import Testing
         for query in [query, quiet] { _ = bench.finish(bench.announce(query).runs[0], RefreshFixture.result(1)) }
         bench.nowMs += 1_000
         let run = bench.event().runs[0]
-        let told = bench.tell(summary([query, quiet])).sent.map(\.message)
+        let sent = bench.tell(summary([query, quiet])).sent.map(\.message)
         #expect(
-            told == [
+            sent == [
                 .settled(
                     shard: Bench.shard, epoch: Bench.epoch, through: bench.lastID, except: [query.key],
                     held: held([(quiet, 1)]))

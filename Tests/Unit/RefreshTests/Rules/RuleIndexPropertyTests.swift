@@ -51,16 +51,16 @@ import Testing
     }
 
     /// An event that tells of its writer only some parts, and the same event with all of them.
-    private static func event(_ random: inout SeededRandom) -> (told: MutationEvent, whole: MutationEvent) {
+    private static func event(_ random: inout SeededRandom) -> (partial: MutationEvent, whole: MutationEvent) {
         let auth = auth(&random)
         let whole = RefreshFixture.event(
             Bool.random(using: &random) ? "M" : "N", variables(&random), auth: auth,
             keys: (0..<Int.random(in: 0...2, using: &random)).map { _ in key(&random) })
         guard let parts = parts(&random) else { return (whole, whole) }
-        var told = whole
-        told.authParts = parts
-        told.auth = parts.project(RefreshFixture.query(auth: auth).projectedAuth) ?? .null
-        return (told, whole)
+        var partial = whole
+        partial.authParts = parts
+        partial.auth = parts.project(RefreshFixture.query(auth: auth).projectedAuth) ?? .null
+        return (partial, whole)
     }
 
     private static func key(_ random: inout SeededRandom) -> EntityKey {

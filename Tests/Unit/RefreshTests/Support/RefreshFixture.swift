@@ -49,7 +49,7 @@ enum RefreshFixture {
 
     /// An event whose publisher knew only conditions that read these paths below `auth`.
     static func event(
-        _ mutation: String = "M", _ variables: JSONObject = [:], by writer: Auth?, telling paths: [[String]]
+        _ mutation: String = "M", _ variables: JSONObject = [:], by writer: Auth?, parts paths: [[String]]
     ) -> MutationEvent {
         let parts = authReads(paths)
         return event(mutation, variables, auth: parts.project(writer) ?? .null, parts: parts)

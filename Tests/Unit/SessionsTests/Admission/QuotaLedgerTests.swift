@@ -36,7 +36,7 @@ import Testing
         #expect(isTaken(&ledger, subscription, [ann]), "another resource has another limit, here none")
         ledger.release(.session, for: [ann])
         #expect(isTaken(&ledger, .session, [ann]))
-        #expect(ledger.subjectCount == 2)
+        #expect(ledger.held.count == 2)
     }
 
     @Test func addressesThatStandForManyClientsAreNotCounted() {
@@ -47,7 +47,7 @@ import Testing
         for address in ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"] {
             for _ in 0..<3 { #expect(isTaken(&ledger, .session, [.address(address)])) }
         }
-        #expect(ledger.subjectCount == 0)
+        #expect(ledger.held.isEmpty)
         #expect(isTaken(&ledger, .session, [home]))
         #expect(!isTaken(&ledger, .session, [home]))
         // Users are counted wherever they are.
@@ -71,7 +71,7 @@ import Testing
         try ledger.acquire(.subscription(of: keys[2]), for: [home])
         for key in [keys[1], keys[2]] { ledger.release(.subscription(of: key), for: [home]) }
         ledger.release(.subscription(of: keys[2]), for: [.address("192.0.2.2"), .address("127.0.0.1"), ann])
-        #expect(ledger.subjectCount == 0)
+        #expect(ledger.held.isEmpty)
     }
 
     /// A client that follows ever new live queries and cuts its connections would otherwise fill the gateway.
@@ -102,7 +102,7 @@ import Testing
             try cut(200..<210, [.address("127.0.0.1"), ann], nowMs: 500),
         ]
         #expect(counts == [8, 2, 8, 10, 10])
-        #expect(ledger.lingeringCount == 20)
+        #expect(ledger.lapses.count == 20)
         let later = [try cut(300..<310, [home], nowMs: 1_010), try cut(300..<310, [home], nowMs: 1_600)]
         #expect(later == [2, 10])
         // A live query that its client ended does not linger.
@@ -110,7 +110,7 @@ import Testing
         let ended = ledger.release(.stream(of: key(1)), for: [home])
         try ledger.acquire(.session, for: [bob])
         ledger.release(.session, for: [bob], lingersFrom: 9_000)
-        #expect(!ended && ledger.subjectCount == 0 && ledger.lingeringCount == 0)
+        #expect(!ended && ledger.held.isEmpty && ledger.lapses.isEmpty)
     }
 
     /// Each new one costs a run, also if its subscription ends at once.
@@ -141,7 +141,7 @@ import Testing
         // One that lingers has cost its run.
         for _ in 0..<2 { ledger.release(.subscription(of: key(0)), for: [home], lingersFrom: 0) }
         for _ in 0..<2 { ledger.release(.subscription(of: key(1)), for: [home], lingersFrom: 0) }
-        #expect(ledger.lingeringCount == 1)
+        #expect(ledger.lapses.count == 1)
         #expect(refusal(0, [home], nowMs: 10) == nil && refusal(1, [home], nowMs: 10) != nil)
         #expect(refusal(1, [home], nowMs: 500) == nil, "a new one every 500 ms")
     }
@@ -164,13 +164,13 @@ import Testing
         ledger.release(use(0), for: [home])
         #expect(throws: RequestError.self) { try ledger.acquire(use(0), for: [home], nowMs: 20) }
         try ledger.acquire(use(1), for: [home], nowMs: 30)
-        #expect(ledger.lingeringCount == 2, "entries last until they lapse")
+        #expect(ledger.lapses.count == 2, "entries last until they lapse")
         // Both places are free.
         try ledger.acquire(use(2), for: [home], nowMs: 2_000)
         let again = [1, 2].map { ledger.release(use($0), for: [home], lingersFrom: 2_100) }
-        #expect(again == [true, true] && ledger.lingeringCount == 2)
+        #expect(again == [true, true] && ledger.lapses.count == 2)
         ledger.release(.session, for: [bob], lingersFrom: 5_000)
-        #expect(ledger.subjectCount == 0 && ledger.lingeringCount == 0, "nothing is left")
+        #expect(ledger.held.isEmpty && ledger.lapses.isEmpty, "nothing is left")
     }
 
     @Test func liveQueriesOfAnsweredPollsCountAsFollowed() throws {
@@ -195,7 +195,7 @@ import Testing
             try ledger.acquire(subscription, for: subjects)
             if ledger.release(subscription, for: subjects, lingersFrom: 0) { count += 1 }
         }
-        #expect(count == 50 && ledger.lingeringCount == 50 && ledger.subjectCount == 50)
+        #expect(count == 50 && ledger.lapses.count == 50 && ledger.held.count == 50)
     }
 
     @Test func quotasAreAcquiredForAllSubjectsOrNone() {
@@ -222,7 +222,7 @@ import Testing
             ledger.release(.request, for: subjects)
         }
         ledger.release(.request, for: [ann])
-        #expect(ledger.subjectCount == 0)
+        #expect(ledger.held.isEmpty)
     }
 
     // MARK: Addresses behind proxies

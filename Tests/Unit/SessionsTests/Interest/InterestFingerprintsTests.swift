@@ -68,11 +68,11 @@ import Testing
                 }.keys
                 for key in repeated { model.entries[key]?.retries += 1 }
                 let actions = machine.timeReached(nowMs: nowMs)
-                var told: (ended: Set<LiveQueryKey>, repeated: Set<LiveQueryKey>) = ([], [])
+                var changed: (ended: Set<LiveQueryKey>, repeated: Set<LiveQueryKey>) = ([], [])
                 for case .tell(_, let message) in actions {
                     switch message {
-                    case .withdraw(_, let key): told.ended.insert(key)
-                    case .announce(_, let query, _, _): told.repeated.insert(query.key)
+                    case .withdraw(_, let key): changed.ended.insert(key)
+                    case .announce(_, let query, _, _): changed.repeated.insert(query.key)
                     case .summary(_, let count, let fingerprint, _):
                         let left = model.entries.keys.filter { !ended.contains($0) }
                         #expect(count == left.count)
@@ -80,7 +80,7 @@ import Testing
                     case .leave: Issue.record("nobody left")
                     }
                 }
-                #expect(told.ended == Set(ended) && told.repeated == Set(repeated), "seed \(seed), step \(step)")
+                #expect(changed.ended == Set(ended) && changed.repeated == Set(repeated), "seed \(seed), step \(step)")
                 model.follow(actions, nowMs: nowMs)
             }
             let entries = model.entries.values

@@ -12,7 +12,7 @@ enum StreamReplyError: Error, Equatable {
     var brokerError: BrokerError {
         switch self {
         case .refused(let failure): failure.brokerError
-        case .malformed: BrokerError(.protocolViolation, "stream reply")
+        case .malformed: BrokerError(.protocolViolation, "unreadable reply about a stream")
         }
     }
 }

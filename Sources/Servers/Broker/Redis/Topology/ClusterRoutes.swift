@@ -100,7 +100,7 @@ final class ClusterRoutes: CommandRoutes {
             case .success(let found): for (index, id) in zip(indices, found) { ids[index] = id }
             // Report a call that may have been executed in preference to others.
             case .failure(let error): if failed == nil || error.code == .outcomeUnknown { failed = error }
-            case nil: failed = BrokerError(.protocolViolation, "no answer for a slot")
+            case nil: failed = BrokerError(.protocolViolation, "no reply for a slot")
             }
         }
         if let failed { throw failed }
@@ -116,14 +116,16 @@ final class ClusterRoutes: CommandRoutes {
         var values = try await call(commands, slot: slot, isRepeatable: false)
         if isTransaction {
             if let refusal = ClusterCall.refusal(in: values) { throw refusal.brokerError }
-            guard let executed = values.last?.array else { throw BrokerError(.protocolViolation, "EXEC") }
+            guard let executed = values.last?.array else {
+                throw BrokerError(.protocolViolation, "unreadable reply to EXEC")
+            }
             values = executed
         }
         var ids: [StreamID] = []
         ids.reserveCapacity(appends.count)
         var index = 0
         for append in appends {
-            guard index < values.count else { throw BrokerError(.protocolViolation, "EXEC") }
+            guard index < values.count else { throw BrokerError(.protocolViolation, "unreadable reply to EXEC") }
             ids.append(try appendedID(values[index]))
             index += append.expireMs == nil ? 1 : 2
         }

@@ -61,6 +61,6 @@ extension CommandRoutes {
 /// Returns the id in a reply to `XADD`.
 func appendedID(_ value: RedisValue) throws(BrokerError) -> StreamID {
     if case .error(let failure) = value { throw failure.brokerError }
-    guard let id = value.streamID else { throw BrokerError(.protocolViolation, "XADD") }
+    guard let id = value.streamID else { throw BrokerError(.protocolViolation, "unreadable reply to XADD") }
     return id
 }

@@ -12,7 +12,7 @@ import Testing
 
 /// Deployments while nodes are suspended, Redis loses its data, tables are locked, or two operators deploy at once.
 @Suite(.serialized, .timeLimit(.minutes(5)))
-struct RolloutTroubleTests {
+struct RolloutFailureTests {
     private static let quick = ["deploy.pollMs=100ms"]
     /// Looks at its start, and when it takes a shard; not by itself.
     private static let unaware = ["deploy.pollMs=10m"]
@@ -24,9 +24,9 @@ struct RolloutTroubleTests {
             ShardRouting.shards(of: query, splits: 1, shardCount: 16)
         }
         let catalog = try Catalog.compile(try ProjectFolder.load(SampleProject.path))
-        let told = Set(catalog.queriesRefreshed(by: mutation).flatMap(shards))
+        let addressed = Set(catalog.queriesRefreshed(by: mutation).flatMap(shards))
         let name = (0..<1_000).lazy.map { "Fresh\($0)" }.first {
-            told.isDisjoint(with: shards(OperationReference(connector: "auctions", operation: $0)))
+            addressed.isDisjoint(with: shards(OperationReference(connector: "auctions", operation: $0)))
         }
         return try #require(name, "every shard hears of EditLot")
     }

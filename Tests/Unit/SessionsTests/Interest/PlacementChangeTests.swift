@@ -4,7 +4,7 @@ import Sharding
 import Testing
 
 /// A live query changes its shard while it is followed.
-@Suite struct IndexPositionTests {
+@Suite struct PlacementChangeTests {
     /// Overrides that split the operation.
     private static let split: ClusterOverrides = {
         var overrides = ClusterOverrides()
@@ -99,7 +99,7 @@ import Testing
         #expect(machine.awaitingCount == 0)
     }
 
-    @Test func backAtTheOldShardWhatItSentBeforeIsDropped() throws {
+    @Test func earlierResultsOfTheOldShardAreDroppedAfterTheMoveBack() throws {
         var (machine, announcement) = try moved()
         let back = try announced(machine.overridesChanged(ClusterOverrides(), nowMs: 3))
         #expect(back.shard == 0 && back.announcement.requiresFreshRun && back.announcement.number > announcement)
@@ -118,11 +118,11 @@ import Testing
         #expect(machine.awaitingCount == 0)
     }
 
-    @Test func theWishForALaterRunIsRepeatedUntilOneAnswers() throws {
+    @Test func aRequiredFreshRunIsRequestedUntilOneAnswers() throws {
         var (machine, announcement) = try moved()
         let again = try announced(machine.timeReached(nowMs: 10_000))
         #expect(again.announcement.requiresFreshRun && again.announcement.number > announcement)
-        // A new owner asks for all: still a run of its own.
+        // A new owner requests all announcements; a fresh run is still required.
         let all = try announced(machine.inboxArrived(.announceAll(shard: ShardID(next), epoch: 5), nowMs: 10_001))
         #expect(all.announcement.requiresFreshRun)
         _ = machine.inboxArrived(result(3, 1, shard: next, epoch: 5, answers: announcement), nowMs: 10_002)
@@ -131,7 +131,7 @@ import Testing
         #expect(!later.announcement.requiresFreshRun && later.known?.position == SessionFixture.position(1, epoch: 5))
     }
 
-    @Test func interestIsCountedWhereItIs() throws {
+    @Test func summariesCountInterestAtItsPresentShard() throws {
         var (machine, _) = try moved()
         let summaries = messages(machine.timeReached(nowMs: 2_000_000_000)).compactMap { shard, message in
             if case .summary(_, let count, _, _) = message { "\(shard):\(count)" } else { nil }
@@ -139,11 +139,11 @@ import Testing
         #expect(summaries == ["0:0", "\(next):1"])
     }
 
-    @Test func aTagOfAnotherPlaceIsNeverAnsweredFromWhatIsHere() throws {
+    @Test func aTagOfAnotherPlacementIsNotAnsweredFromTheHeldResult() throws {
         var machine = machine()
         let first = try announced(try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions)
         _ = machine.inboxArrived(result(1, 50, shard: 0, epoch: 9, answers: first.announcement.number), nowMs: 1)
-        // Seen at another place, with a smaller and with a greater position: which is newer is unknown.
+        // Seen under another placement, with a smaller and with a greater position: which is newer is unknown.
         for run in [UInt64(1), 99] {
             let seen = SessionFixture.known(2, SessionFixture.position(run, epoch: 9).at(placement: 77))
             let start = try machine.subscribed(hub: 1, SessionFixture.query(), known: seen, nowMs: 2)
@@ -176,7 +176,7 @@ import Testing
         #expect(second.immediate != nil && second.fromAnnouncement == 0)
     }
 
-    @Test func asksOfALaterProcessComeAfterThoseOfAnEarlier() throws {
+    @Test func announcementsOfALaterProcessFollowThoseOfAnEarlierOne() throws {
         var machine = InterestMachine(gateway: NodeID("g"), settings: .init(), firstAnnouncement: 1_000)
         let announcement = try announced(
             try machine.subscribed(hub: 0, SessionFixture.query(), known: nil, nowMs: 0).actions
@@ -187,7 +187,7 @@ import Testing
         #expect(delivered(machine.inboxArrived(result(1, 2, shard: 0, answers: 1_001), nowMs: 2)).count == 1)
     }
 
-    @Test func aSessionTakesOnlyWhatWasRunAfterItCame() {
+    @Test func aSubscriptionTakesOnlyRunsAfterItsAnnouncement() {
         var table = SubscriptionTable()
         let key = SessionFixture.query().key
         let seen = SessionFixture.known(1, SessionFixture.position(90, epoch: 9))

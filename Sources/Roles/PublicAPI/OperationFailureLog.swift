@@ -1,0 +1,28 @@
+import Catalog
+import LiveModel
+import Logging
+import Pacing
+import Synchronization
+
+/// Logs the causes of failed operations, which clients do not see.
+///
+/// While the database is unavailable every request fails alike: one such failure is logged in each interval.
+final class OperationFailureLog: Sendable {
+    private let logger: Logger
+    private let unavailable = Mutex(RepeatedFailure())
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    func report(_ error: RequestError, of operation: OperationReference, traceID: String, nowMs: Int64) {
+        guard let cause = error.cause else { return }
+        var metadata: Logger.Metadata = ["trace": "\(traceID)", "operation": "\(operation)", "cause": "\(cause)"]
+        if error.code == .unavailable {
+            // Causes can name files and relations; the message is one of a few.
+            guard let leftOut = unavailable.withLock({ $0.failed(error.message, nowMs: nowMs) }) else { return }
+            metadata["notLogged"] = "\(leftOut)"
+        }
+        logger.error("operation failed", metadata: metadata)
+    }
+}

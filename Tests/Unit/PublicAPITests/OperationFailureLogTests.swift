@@ -1,0 +1,63 @@
+import Catalog
+import LiveModel
+import Logging
+import Synchronization
+import Testing
+
+@testable import PublicAPI
+
+@Suite struct OperationFailureLogTests {
+    private let lines = Lines()
+    private let log: OperationFailureLog
+
+    init() {
+        let lines = lines
+        log = OperationFailureLog(Logger(label: "test") { _ in lines })
+    }
+
+    private func report(_ code: ErrorCode, _ message: String = "m", cause: String?, nowMs: Int64) {
+        var error = RequestError(code, message)
+        error.cause = cause
+        log.report(error, of: OperationReference(connector: "c", operation: "o"), traceID: "t", nowMs: nowMs)
+    }
+
+    @Test func anUnavailableDatabaseIsLoggedOnceInEachInterval() {
+        for number in 0..<5 { report(.unavailable, "stopping", cause: "file \(number)", nowMs: Int64(number)) }
+        report(.unavailable, "out of disk space", cause: "full", nowMs: 5)
+        report(.unavailable, "out of disk space", cause: "full", nowMs: 10_005)
+        #expect(lines.all == ["c/o t file 0 0", "c/o t full 4", "c/o t full 0"])
+    }
+
+    @Test func otherCausesAreAllLogged() {
+        for _ in 0..<3 { report(.databaseError, cause: "42P01", nowMs: 0) }
+        #expect(lines.all == ["c/o t 42P01 -", "c/o t 42P01 -", "c/o t 42P01 -"])
+    }
+
+    @Test func errorsWithoutACauseAreNotLogged() {
+        report(.unavailable, cause: nil, nowMs: 0)
+        #expect(lines.all == [])
+    }
+}
+
+/// Keeps `operation trace cause notLogged` of each line.
+private struct Lines: LogHandler {
+    private final class Store: Sendable {
+        let lines = Mutex<[String]>([])
+    }
+
+    private let store = Store()
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    var all: [String] { store.lines.withLock { $0 } }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let values = ["operation", "trace", "cause", "notLogged"].map { event.metadata?[$0]?.description ?? "-" }
+        store.lines.withLock { $0.append(values.joined(separator: " ")) }
+    }
+}
