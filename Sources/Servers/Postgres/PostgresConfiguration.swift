@@ -1,4 +1,4 @@
-/// A pool's connection settings, time-outs and bounds.
+/// A pool's connection settings, timeouts and bounds.
 package struct PostgresConfiguration: Sendable {
     /// The address in libpq's format, `key=value …` or `postgresql://…`; libpq also handles TLS, several hosts and
     /// password files.

@@ -4,7 +4,7 @@ import NIOCore
 
 /// The timers of a session, which end with it. What most sessions await is in `SessionDeadlines`, which cost less.
 struct SessionTimers {
-    /// The time-out of the request that opens the stream.
+    /// The timeout of the request that opens the stream.
     var opening: Scheduled<Void>?
     /// The end of the token.
     var expiry: Scheduled<Void>?
@@ -21,7 +21,7 @@ struct SessionTimers {
 
 /// The times, of `MonotonicClock`, at which a session acts by itself; `.max`: never.
 struct SessionDeadlines {
-    /// The time-out of the client's opening message.
+    /// The timeout of the client's opening message.
     var openingMs = Int64.max
     var keepAliveMs = Int64.max
     /// When the session ends unless it is used.

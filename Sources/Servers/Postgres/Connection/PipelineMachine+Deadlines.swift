@@ -99,7 +99,7 @@ extension PipelineMachine {
         }
     }
 
-    /// The error of an overdue job: without a connection, the reason for that is more useful than the time-out.
+    /// The error of an overdue job: without a connection, the reason for that is more useful than the timeout.
     private var overdueError: PostgresError {
         connectError.map { PostgresError(.connectionFailed, $0.message) } ?? .timedOut(outcomeUnknown: false)
     }
