@@ -181,7 +181,7 @@ let package = Package(
             .servers, "Settings",
             [
                 "DeploymentPlan", "Embeddings", "LiveModel", "Operations", "Refresh", "RoleMachines", "Sessions",
-                "Sharding", .product(name: "Configuration", package: "swift-configuration"), yams,
+                "Sharding", "Streams", .product(name: "Configuration", package: "swift-configuration"), yams,
             ]),
         module(
             .servers, "Tokens",
@@ -400,7 +400,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(.unit, "ObservabilityTests", ["Observability", logging, metrics]),
-        tests(.unit, "SettingsTests", ["LiveModel", "Settings", "TestSupport"]),
+        tests(.unit, "SettingsTests", ["LiveModel", "Settings", "Streams", "TestSupport"]),
         tests(
             .unit, "TokensTests",
             [
