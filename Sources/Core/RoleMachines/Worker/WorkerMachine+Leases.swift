@@ -57,7 +57,9 @@ extension WorkerMachine {
             if let grant = ended.grant { negotiations.granted(grant, shard) }
         case .giveUp(let problem):
             if let problem, negotiations.failed(problem) {
-                log(.warning, "no epoch for a shard's lease", ["shard": "\(shard)", "error": problem])
+                log(
+                    .warning, "shard not taken: its epoch could not be recorded in Postgres",
+                    ["shard": "\(shard)", "error": problem])
             }
         }
         let grant = answer?.grant

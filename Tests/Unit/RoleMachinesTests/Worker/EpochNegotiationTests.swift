@@ -90,7 +90,7 @@ import Testing
         bench.succeed()
         bench.answer(.lease(.outdated(newest: 9)))
         bench.answer(.lease(.outdated(newest: 12)))
-        #expect(bench.calls.isEmpty && bench.log == ["no epoch for a shard's lease"])
+        #expect(bench.calls.isEmpty && bench.log == ["shard not taken: its epoch could not be recorded in Postgres"])
         bench.tick()
         #expect(bench.calls == ["readEpochs 0"])
         bench.succeed()
@@ -109,7 +109,7 @@ import Testing
         bench.fail()
         #expect(bench.calls.isEmpty, "what was granted and not recorded is not given back")
         // The broker's problems are logged elsewhere.
-        #expect(bench.log == (step == 1 ? [] : ["no epoch for a shard's lease"]))
+        #expect(bench.log == (step == 1 ? [] : ["shard not taken: its epoch could not be recorded in Postgres"]))
         bench.tick()
         #expect(bench.calls == ["readEpochs 0"])
     }
