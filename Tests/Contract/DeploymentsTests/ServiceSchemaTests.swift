@@ -42,7 +42,7 @@ struct ServiceSchemaTests {
         try outcome.get()
     }
 
-    /// The statements are those of docs/operations/postgres.md.
+    /// The grants are those of docs/operations/postgres.md.
     @Test func aRoleWithoutCreateUsesTablesThatExist() async throws {
         try await withServer { owner in
             try await Self.run(owner) { pool in
