@@ -44,6 +44,11 @@ bench: ## Benchmarks beside bare equivalents and peers; BENCH_FLAGS="--quick --o
 	swift build -c release --product freshet-bench $(SWIFT_BUILD_FLAGS)
 	@"$$(swift build -c release --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet-bench" $(BENCH_FLAGS)
 
+load: setup ## Load on a running node, and whether every subscriber converged; SCENARIO=FILE LOAD_FLAGS=…
+	swift build -c $(or $(CONFIGURATION),release) --product freshet $(SWIFT_BUILD_FLAGS)
+	@"$$(swift build -c $(or $(CONFIGURATION),release) --show-bin-path $(SWIFT_BUILD_FLAGS))/freshet" load \
+		$(or $(SCENARIO),config/load/many-keys.yaml) $(LOAD_FLAGS)
+
 hostile: ## Attacks on a node beside a subscriber that is measured; CONFIGURATION=release HOSTILE="10 churn,junk"
 	@Tests/Integration/Python/setup.sh
 	swift build -c $(or $(CONFIGURATION),release) --product freshet $(SWIFT_BUILD_FLAGS)

@@ -183,7 +183,7 @@ let package = Package(
             .servers, "Settings",
             [
                 "Broker", "DeploymentPlan", "Embeddings", "GRPC", "HTTPServer", "LiveModel", "Operations", "Postgres",
-                "Refresh", "RoleMachines", "Sessions", "Sharding",
+                "Refresh", "RoleMachines", "Sessions", "Sharding", "Streams",
                 .product(name: "Configuration", package: "swift-configuration"), yams,
             ]),
         module(
@@ -407,7 +407,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(.unit, "ObservabilityTests", ["Observability", logging, metrics]),
-        tests(.unit, "SettingsTests", ["LiveModel", "Settings", "TestSupport"]),
+        tests(.unit, "SettingsTests", ["LiveModel", "Settings", "Streams", "TestSupport"]),
         tests(
             .unit, "TokensTests",
             [

@@ -9,9 +9,12 @@ package struct Keys: Hashable, Sendable {
     package static let workersGroup = "workers"
     package static let namespaceLengthMax = 64
 
-    /// Throws `.misconfigured` unless the namespace is 1 to 64 letters, digits, `-`, `_` or `.`.
-    package init(namespace: String) throws(BrokerError) {
-        let allowed = namespace.utf8.allSatisfy { byte in
+    /// The rule for namespaces, for messages and the settings' reference.
+    package static let namespaceRule = "1 to \(namespaceLengthMax) letters, digits, dots, - or _"
+
+    /// Whether the text follows `namespaceRule`.
+    package static func isNamespace(_ text: String) -> Bool {
+        let allowed = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
@@ -19,8 +22,13 @@ package struct Keys: Hashable, Sendable {
             default: false
             }
         }
-        guard allowed, (1...Keys.namespaceLengthMax).contains(namespace.utf8.count) else {
-            throw BrokerError(.misconfigured, "a namespace is 1 to 64 letters, digits, '-', '_' or '.'")
+        return allowed && (1...namespaceLengthMax).contains(text.utf8.count)
+    }
+
+    /// Throws `.misconfigured` unless `isNamespace`.
+    package init(namespace: String) throws(BrokerError) {
+        guard Keys.isNamespace(namespace) else {
+            throw BrokerError(.misconfigured, "a namespace is \(Keys.namespaceRule)")
         }
         self.namespace = namespace
     }

@@ -8,7 +8,7 @@ extension RequestError {
     package init(_ error: PostgresError) {
         switch error.code {
         case .server: self = Self.server(error)
-        case .timeout(outcomeUnknown: false): self.init(.timeout, "the statement took longer than its time-out")
+        case .timeout(outcomeUnknown: false): self.init(.timeout, "the statement took longer than its timeout")
         case .timeout(outcomeUnknown: true), .connectionLost(outcomeUnknown: true):
             self.init(.outcomeUnknown, "the connection to the database broke; the mutation may have been committed")
         case .connectionFailed, .connectionLost(outcomeUnknown: false), .closed, .cancelled:
@@ -41,7 +41,7 @@ extension RequestError {
         if error.isCheckViolation || error.isExclusionViolation {
             return RequestError(.constraintViolation, "a constraint of the table does not hold")
         }
-        if error.isQueryCanceled { return RequestError(.timeout, "the statement took longer than its time-out") }
+        if error.isQueryCanceled { return RequestError(.timeout, "the statement took longer than its timeout") }
         if error.isConflict {
             return RequestError(.unavailable, "the row is being changed concurrently, try again")
         }

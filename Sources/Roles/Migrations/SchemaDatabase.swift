@@ -125,7 +125,7 @@ package struct SchemaDatabase: Sendable {
         return parts
     }
 
-    /// Raises the statement time-out: building an index of a large table and counting its rows take long, and a step
+    /// Raises the statement timeout: building an index of a large table and counting its rows take long, and a step
     /// that timed out would time out again.
     private static func allowLongSteps(_ session: PostgresSession) async throws {
         try await session.script("SET statement_timeout = \(stepTimeoutMs)")

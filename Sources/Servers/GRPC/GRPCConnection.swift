@@ -5,9 +5,9 @@ import NIOHTTP2
 import Pacing
 
 /// One gRPC connection, above NIO's HTTP/2 handler, which keeps the connection's state, header tables and flow control.
-/// Routes frames to calls, writes what calls send, and handles pings, idle time-outs and graceful shutdown.
+/// Routes frames to calls, writes what calls send, and handles pings, idle timeouts and graceful shutdown.
 ///
-/// Long, because its time-outs, its shutdown and the calls share the connection's state, which nothing else may see. A
+/// Long, because its timeouts, its shutdown and the calls share the connection's state, which nothing else may see. A
 /// call's own state is in `GRPCStreamHandler`, the windows are in `InboundWindow` and `WriteProgress`.
 ///
 /// Calls have no channel each: a channel and its pipeline would cost more than everything else of a connection. Owned

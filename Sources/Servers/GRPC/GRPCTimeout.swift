@@ -1,12 +1,12 @@
 /// The value of `grpc-timeout`, one to eight digits and a unit. Source: gRPC over HTTP/2, "Timeout".
 enum GRPCTimeout: Hashable {
-    /// No time-out.
+    /// No timeout.
     case none
     case after(ms: Int64)
     case malformed
 
     static let exceeded = GRPCStatus(code: 4, message: "the deadline has passed")
-    /// One day; longer time-outs are clamped, since each holds a timer.
+    /// One day; longer timeouts are clamped, since each holds a timer.
     private static let msMax: Int64 = 24 * 3_600_000
 
     static func milliseconds(_ header: String?) -> GRPCTimeout {

@@ -58,7 +58,7 @@ package final class HTTPSender: Sendable {
 
     /// - Parameters:
     ///   - group: the event loops to use; must outlive this object.
-    ///   - connectionsPerHostMax: the limit for HTTP/1.1; further requests wait for a connection within their time-out.
+    ///   - connectionsPerHostMax: the limit for HTTP/1.1; further requests wait for a connection within their timeout.
     package init(group: MultiThreadedEventLoopGroup, connectionsPerHostMax: Int) {
         self.group = group
         self.connectionsPerHostMax = connectionsPerHostMax
@@ -93,7 +93,7 @@ package final class HTTPSender: Sendable {
     /// Sends a request at most once and returns its response.
     package func send(_ request: Request) async -> Result<Response, Failure> {
         guard let client = client() else { return .failure(.stopped) }
-        // The client's deadline covers the response head only; the time-out covers all of it.
+        // The client's deadline covers the response head only; the timeout covers all of it.
         return await withTaskGroup(of: Result<Response, Failure>.self) { group in
             group.addTask { await Self.perform(request, client) }
             group.addTask {

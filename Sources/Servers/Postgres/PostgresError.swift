@@ -155,7 +155,7 @@ extension PostgresError {
         .connectionLost(outcomeUnknown: false), "the session's connection was lost")
     static let notSentInTime = PostgresError(.timeout(outcomeUnknown: false), "not sent in time")
     /// The error of a call that waited too long: without a connection, the reason for that is more useful than the
-    /// time-out.
+    /// timeout.
     static func overdue(_ connectError: PostgresError?) -> PostgresError {
         connectError.map { PostgresError(.connectionFailed, $0.message) } ?? .notSentInTime
     }

@@ -1,6 +1,6 @@
 import Clocks
 
-/// A private Redis Cluster: three primaries, with a replica each if requested, and a short failover time-out.
+/// A private Redis Cluster: three primaries, with a replica each if requested, and a short failover timeout.
 package final class LocalRedisCluster: Sendable {
     package static let primaryCount = 3
     private static let slotCount = 16_384

@@ -1,6 +1,6 @@
 import Clocks
 
-/// A private Redis master with replicas and three sentinels, with a short failover time-out.
+/// A private Redis master with replicas and three sentinels, with a short failover timeout.
 package final class LocalRedisSentinels: Sendable {
     /// The sentinels' name for the master.
     package static let masterName = "freshet"
@@ -68,7 +68,7 @@ package final class LocalRedisSentinels: Sendable {
         return named
     }
 
-    /// Returns the reports of sentinels and servers about themselves, for the message of a time-out.
+    /// Returns the reports of sentinels and servers about themselves, for the message of a timeout.
     package func report() async -> String {
         var lines: [String] = []
         for sentinel in sentinels {

@@ -91,6 +91,17 @@ import Testing
         }
     }
 
+    /// Comments, messages and pages spell it in one way, so that a search finds all.
+    @Test func timeoutIsOneWord() throws {
+        var found: [String] = []
+        let files = ["Sources", "Tests"].flatMap { Repository.files(below: $0, ending: ".swift") }
+        for file in files + (try Page.all().map(\.path)) where !file.hasPrefix("Tests/Contract/DocsTests/") {
+            for line in try Repository.text(file).split(separator: "\n")
+            where line.lowercased().contains("time-out") { found.append("\(file): \(line)") }
+        }
+        #expect(found == [])
+    }
+
     /// A name states the thing and what is expected of it: `failedRemoteRunsAreRetriedAlone`.
     @Test func testNamesBeginWithTheThing() throws {
         var found: [String] = []

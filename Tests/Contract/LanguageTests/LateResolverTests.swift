@@ -67,7 +67,7 @@ extension Language {
             return (outcomes, resolver.asked.withLock { $0 })
         }
 
-        /// The run ends with one time-out, not with one after the other.
+        /// The run ends with one timeout, not with one after the other.
         @Test func resolverCallsAfterATimeoutFailToo() async throws {
             let (outcomes, asked) = try await run(count: 64) { _ in true }
             #expect((1..<64).contains(asked), "\(asked)")

@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("a host that does not answer costs one time-out, not the start")
+    @Test("a host that does not answer costs one timeout, not the start")
     func silentHost() async throws {
         try await withPair { pair in
             try await pair.standby.promote()

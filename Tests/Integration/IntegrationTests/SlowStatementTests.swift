@@ -54,7 +54,7 @@ struct SlowStatementTests: SampleProjectTests {
         return try #require(Int(line.split(separator: " ").last ?? ""))
     }
 
-    /// Each slow query runs into the time-out of 6 s: a read or a delivery that waited behind one would show it.
+    /// Each slow query runs into the timeout of 6 s: a read or a delivery that waited behind one would show it.
     @Test(arguments: [1, 20])
     func slowQueriesDelayNeitherReadsNorDeliveries(clients: Int) async throws {
         try await withNode { address, admin, database in
@@ -123,7 +123,7 @@ struct SlowStatementTests: SampleProjectTests {
         }
     }
 
-    /// Every live query is another one, so none shares a run with another; each takes longer than the time-out.
+    /// Every live query is another one, so none shares a run with another; each takes longer than the timeout.
     @Test(arguments: [1, 20])
     func slowLiveQueriesDelayNeitherReadsNorDeliveries(clients: Int) async throws {
         try await withNode { address, _, database in

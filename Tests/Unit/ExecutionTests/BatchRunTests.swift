@@ -70,7 +70,7 @@ import Testing
         "Errors that may pass, or are not the server's refusal, fail all members at once",
         arguments: [
             (RequestError(.unavailable, "the database cannot be reached"), true),
-            (RequestError(.timeout, "the statement took longer than its time-out"), true),
+            (RequestError(.timeout, "the statement took longer than its timeout"), true),
             (RequestError(.internalError, "the statement is not supported"), false),
         ])
     func noHalving(error: RequestError, isRefused: Bool) {

@@ -1,8 +1,25 @@
+import TestSupport
 import Testing
 
 @testable import Settings
 
 @Suite struct SettingFilesTests {
+    /// Operators copy them.
+    @Test func theExamplesOfTheSecurityPageAreRead() throws {
+        let examples = try Repository.text("docs/security.md").matches(of: #/(?s)```yaml\n(.*?)```/#)
+            .map { String($0.1) }
+        try #require(examples.count == 2)
+        let issuers = try IssuerFile.parse(examples[0], allowsHTTP: false)
+        #expect(issuers.map(\.issuer.isEmpty) == [false, false])
+        #expect(issuers.last?.audiences == ["freshet"] && issuers.last?.uidPrefix == "staff:")
+        let keys = try APIKeyFile.parse(examples[1])
+        #expect(keys.keys.sorted() == ["web-2025", "web-2026"])
+        guard case .text = keys["web-2026"], case .digest = keys["web-2025"] else {
+            Issue.record("the first is a key, the second a digest")
+            return
+        }
+    }
+
     @Test func issuersAreRead() throws {
         let entries = try IssuerFile.parse(
             """

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LiveModel
+import Streams
 import TestSupport
 import Testing
 
@@ -191,6 +192,15 @@ struct SettingsLoadTests {
         #expect(Settings(profile: .dev).worker.everyMinimumMs < Settings(profile: .serve).worker.everyMinimumMs)
     }
 
+    /// The setting has the rule of the keys that are made of it.
+    @Test func namespacesFollowTheRuleOfKeys() {
+        let longest = String(repeating: "a", count: Keys.namespaceLengthMax)
+        for good in ["fr", "shop.eu-1_b", longest] {
+            #expect(problems(overrides: ["cluster.namespace=\(good)"]) == [])
+        }
+        #expect(problems(overrides: ["cluster.namespace=\(longest)a"]).count == 1)
+    }
+
     private static let badEmbeddingURL =
         "embeddings.url must be a URL without user, query or fragment, because paths are appended to it"
     private static let badEmbeddingToken =
@@ -199,7 +209,7 @@ struct SettingsLoadTests {
     @Test(
         "settings that contradict each other",
         arguments: [
-            (["cluster.namespace={a}"], "cluster.namespace must be 1 to 32 letters, digits, - or _"),
+            (["cluster.namespace={a}"], "cluster.namespace must be 1 to 64 letters, digits, dots, - or _"),
             (["cluster.roles="], "cluster.roles is empty; a node needs at least one role"),
             (["cluster.nodeTtlMs=1500"], "cluster.nodeTtlMs must be at least twice cluster.heartbeatMs"),
             (["cluster.leaseTtlMs=1500"], "cluster.leaseTtlMs must be at least twice cluster.leaseRenewMs"),

@@ -17,7 +17,7 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case databaseError = "DATABASE_ERROR"
     /// A custom resolver or the embedding server returned an error or an invalid answer.
     case resolverFailed = "RESOLVER_FAILED"
-    /// The statement, a custom resolver or the embedding server ran longer than its time-out.
+    /// The statement, a custom resolver or the embedding server ran longer than its timeout.
     case timeout = "TIMEOUT"
     /// A limit of the connection, user, address or node was reached: subscriptions, requests in flight.
     case limitExceeded = "LIMIT_EXCEEDED"

@@ -52,7 +52,7 @@ struct BatchRun {
     }
 
     /// Records a statement's failure.
-    /// - Parameter isRefused: whether the database refused it, in contrast to a lost connection or a time-out.
+    /// - Parameter isRefused: whether the database refused it, in contrast to a lost connection or a timeout.
     mutating func failed(_ members: Range<Int>, _ error: RequestError, isRefused: Bool) {
         guard isRefused, !error.code.isRetryable, members.count > 1 else {
             for member in members { outcomes[member] = .failed(error) }

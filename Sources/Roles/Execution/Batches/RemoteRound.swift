@@ -1,9 +1,9 @@
 import LiveModel
 
 /// The order in which a batch's live queries call custom resolvers, and the fate of the remaining calls after a
-/// time-out.
+/// timeout.
 ///
-/// A batch waits for one time-out only: calls not yet made fail with the late one's error and are retried later. Each
+/// A batch waits for one timeout only: calls not yet made fail with the late one's error and are retried later. Each
 /// round starts with another live query, so that different ones fail each time.
 struct RemoteRound {
     /// The most live queries of one batch that wait for custom resolvers at a time.
@@ -40,7 +40,7 @@ struct RemoteRound {
         return call
     }
 
-    /// Records the outcome of a call. A time-out fails the calls not yet made.
+    /// Records the outcome of a call. A timeout fails the calls not yet made.
     mutating func ended(_ index: Int, _ outcome: QueryExecutor.Outcome) {
         precondition(inFlight > 0, "\(index) ended, and none was in flight")
         inFlight -= 1

@@ -4,7 +4,7 @@ import Sessions
 
 /// The runs of live queries that the client requests.
 extension ClientSession {
-    /// Runs a live query again at the client's request. The next result is the response, with a time-out.
+    /// Runs a live query again at the client's request. The next result is the response, with a timeout.
     func rerun(_ id: String) {
         guard let operation = operations[id], reruns.requested(id) else { return }
         guard hub.rerun(operation.handle) else { return reruns.ended(id) }
@@ -18,7 +18,7 @@ extension ClientSession {
         }
     }
 
-    /// Ends the time-out of a run that has been answered.
+    /// Ends the timeout of a run that has been answered.
     func rerunAnswered(_ id: String) {
         guard !rerunTimers.isEmpty, let timer = rerunTimers.removeValue(forKey: id) else { return }
         timer.cancel()

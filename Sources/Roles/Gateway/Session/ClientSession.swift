@@ -17,7 +17,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     let traits: SessionTraits
     var operations: LiveOperations
     var reruns = RerunQueue()
-    /// Time-outs of the runs that `reruns` awaits.
+    /// Timeouts of the runs that `reruns` awaits.
     var rerunTimers: [String: Scheduled<Void>] = [:]
     let rerunTimeoutMs: Int64
     /// Refusals that are sent soon.

@@ -4,7 +4,7 @@ import NIOCore
 
 /// The timers of a session, which end with it. What most sessions await is in `SessionDeadlines`, which cost less.
 struct SessionTimers {
-    /// The time-out of the request that opens the stream.
+    /// The timeout of the request that opens the stream.
     var opening: Scheduled<Void>?
     /// The end of the token.
     var expiry: Scheduled<Void>?

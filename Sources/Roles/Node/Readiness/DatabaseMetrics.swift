@@ -12,7 +12,8 @@ struct DatabaseMetrics {
         "statements waiting for such a connection; moderate: also short ones", labels: ["kind"])
     private let rerouted = Metric.observed(
         "freshet_postgres_slow_statements_moved",
-        "statements cancelled because others waited for them, and repeated there, since the start", labels: ["kind"])
+        "statements cancelled because others waited, and repeated on the connections of this kind, since the start",
+        labels: ["kind"])
     private let refused = Metric.observed(
         "freshet_postgres_slow_statements_refused", "statements refused because too many waited, since the start",
         labels: ["kind"])

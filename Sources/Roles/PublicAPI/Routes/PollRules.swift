@@ -3,7 +3,7 @@ import Sessions
 
 /// How long a long-poll waits, and what answers it at its end.
 enum PollRules {
-    /// The range of the time-out of the final read after a long-poll, which is as long as the wait was.
+    /// The range of the timeout of the final read after a long-poll, which is as long as the wait was.
     private static let finalReadMs: ClosedRange<Int64> = 1_000...5_000
 
     /// Whether a request counts as the beginning of a session, which is rate-limited. A poll with a tag does not: it

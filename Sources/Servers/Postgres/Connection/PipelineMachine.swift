@@ -35,7 +35,7 @@ struct PipelineMachine<Job: PipelineJob> {
         var repeatsMax = 4
         /// The number of times that one read is sent again after a lost connection.
         var lossesMax = 1
-        /// The interval of checking deadlines, which bounds how late a time-out or a slow statement is noticed.
+        /// The interval of checking deadlines, which bounds how late a timeout or a slow statement is noticed.
         var scanIntervalMs = 10
         /// The time for which a job may be first in the pipeline before new jobs prefer other connections.
         var heldUpAfterMs = 20

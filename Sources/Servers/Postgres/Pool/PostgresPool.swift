@@ -241,8 +241,8 @@ package final class PostgresPool: Sendable {
     /// Runs all steps as one transaction in one round trip: all are sent at once, so no step can use another's result.
     ///
     /// - Parameters:
-    ///   - timeoutMs: the time limit from the call to the answer, at most the pool's statement time-out; nil: that
-    ///     time-out, applied separately to queueing and execution.
+    ///   - timeoutMs: the time limit from the call to the answer, at most the pool's statement timeout; nil: that
+    ///     timeout, applied separately to queueing and execution.
     ///   - caller: is charged for a slow transaction.
     ///   - step: the number of the step whose statement counts as slow when the transaction is.
     /// - Returns: one result per step, after the commit.

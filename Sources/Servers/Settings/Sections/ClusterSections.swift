@@ -3,6 +3,7 @@ package import LiveModel
 import RoleMachines
 import Sessions
 import Sharding
+import Streams
 
 package struct ClusterSection: SettingSection {
     package static let doc =
@@ -10,7 +11,7 @@ package struct ClusterSection: SettingSection {
     package static let declared = ClusterSection()
 
     package let namespace = Setting.string(
-        "cluster.namespace", "fr", "Prefix of every Redis key: letters, digits, - and _, at most 32.")
+        "cluster.namespace", "fr", "Prefix of every Redis key: \(Keys.namespaceRule).")
     package let nodeId = Setting.optional(
         "cluster.nodeId", "Name of this node, unique in the cluster; empty: generated at each start.")
     package let shardCount = Setting.int(

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LiveModel
 import Sessions
+import Streams
 
 /// Contradictions between settings, which no single range can express.
 extension Settings {
@@ -13,16 +14,8 @@ extension Settings {
 
     private func clusterContradictions() -> [String] {
         var found: [String] = []
-        let isName = self.cluster.namespace.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        if !isName || !(1...32).contains(self.cluster.namespace.utf8.count) {
-            found.append("cluster.namespace must be 1 to 32 letters, digits, - or _")
+        if !Keys.isNamespace(self.cluster.namespace) {
+            found.append("cluster.namespace must be \(Keys.namespaceRule)")
         }
         if self.cluster.roles.isEmpty { found.append("cluster.roles is empty; a node needs at least one role") }
         // A single lost renewal must not end a lease or a node's membership.

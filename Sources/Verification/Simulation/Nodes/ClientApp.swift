@@ -100,7 +100,7 @@ final class ClientApp {
 
     func stall(ms: Int64) { stalledUntilMs = max(stalledUntilMs, timeline.nowMs + ms) }
 
-    /// Drops the connection in the network; both sides notice by their own time-outs.
+    /// Drops the connection in the network; both sides notice by their own timeouts.
     func lose() {
         guard let lost = connection else { return }
         lost.cut(ms: 60_000)

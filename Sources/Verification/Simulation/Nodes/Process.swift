@@ -42,7 +42,7 @@ class Process {
     /// Whether its machines did something in the current step.
     private var isTouched = false
 
-    /// The time-out of a request to Redis.
+    /// The timeout of a request to Redis.
     private static let commandTimeoutMs: Int64 = 2_000
 
     init(_ name: String, _ world: World) {

@@ -28,7 +28,7 @@ final class CommandPipeline: Sendable {
     func countReconnect() { inbox.update { $0.reconnects += 1 } }
 
     /// Returns one value for each command; error replies are values, too.
-    /// - Parameter deadlineNs: nil uses the command time-out.
+    /// - Parameter deadlineNs: nil uses the command timeout.
     func call(
         _ commands: CommandBuffer, isRepeatable: Bool, deadlineNs: UInt64? = nil
     ) async throws(BrokerError) -> [RedisValue] {

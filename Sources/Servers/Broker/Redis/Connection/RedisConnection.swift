@@ -88,7 +88,7 @@ final class RedisConnection: @unchecked Sendable {
         } while done == 0
     }
 
-    /// Waits for the next reply, at most the command time-out, and decodes it before it is freed.
+    /// Waits for the next reply, at most the command timeout, and decodes it before it is freed.
     func reply<Value, Thrown: Error>(
         _ decode: (UnsafePointer<redisReply>) throws(Thrown) -> Value
     ) throws(Failure) -> Result<Value, Thrown> {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Finds the server that a thread connects to. The server may change at any time, which wakes the waiting threads.
 protocol RedisEndpointResolver: Sendable {
-    /// Connects, blocking the calling thread for at most a few connect time-outs.
+    /// Connects, blocking the calling thread for at most a few connect timeouts.
     func connect(name: String) throws(RedisConnection.Failure) -> RedisConnection
     /// Connects to a server that the right one redirected to.
     func connect(to endpoint: RedisConfiguration.Endpoint, name: String) throws(RedisConnection.Failure)
