@@ -2,7 +2,6 @@ import Catalog
 import Execution
 import LiveModel
 import Operations
-import Sharding
 import Testing
 
 extension Language {

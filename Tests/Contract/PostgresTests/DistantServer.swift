@@ -5,7 +5,7 @@ import TestSupport
 /// Threads end with their connections, and the one that accepts with the process; there are few.
 struct DistantServer {
     private let folder: TemporaryFolder
-    /// What to append to the connection string of the server.
+    /// The text to append to the connection string of the server.
     var address: String { "host=\(folder.path)" }
 
     /// - Parameter directory: of the server's socket.

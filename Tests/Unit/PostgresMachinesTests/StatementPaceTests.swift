@@ -10,31 +10,26 @@ import Testing
         times.reduce(former) { pace.average($0, adding: $1) }
     }
 
-    private func tier(_ times: [Int], isSlow: Bool = false, staysApart: Bool = false) -> StatementPace.Tier {
-        pace.tier(average(nil, times), isSlow: isSlow, staysApart: staysApart)
-    }
+    private func isShort(_ times: [Int]) -> Bool? { average(nil, times)?.isShort }
 
-    @Test func onlyStatementsKnownToBeShortArePipelined() {
-        #expect(tier([]) == .moderate, "nothing is known of it")
-        #expect(tier([200]) == .fast)
-        #expect(tier([20_000]) == .moderate && tier([80_000]) == .moderate)
-        #expect(tier([200], staysApart: true) == .moderate)
-        #expect(tier([200], isSlow: true) == .slow)
+    @Test func averageDecidesWhichStatementsAreShort() {
+        #expect(isShort([]) == nil, "nothing is known of it")
+        #expect(isShort([200]) == true && isShort([20_000]) == false && isShort([80_000]) == false)
     }
 
     @Test func fewLongExecutionsOutweighManyShortOnes() {
         let short = Array(repeating: 200, count: 100)
-        #expect(tier(short + [30_000]) == .fast, "one may be due to a busy machine")
-        #expect(tier(short + [80_000, 80_000]) == .moderate)
-        #expect(tier(short + [20_000, 20_000, 20_000]) == .moderate)
+        #expect(isShort(short + [30_000]) == true, "one may be due to a busy machine")
+        #expect(isShort(short + [80_000, 80_000]) == false)
+        #expect(isShort(short + [20_000, 20_000, 20_000]) == false)
     }
 
     @Test func longStatementsAreShortAgainAfterSeveralExecutions() {
         let hour = 3_600_000_000
-        #expect(tier([hour] + Array(repeating: 200, count: 6)) == .moderate)
-        #expect(tier([hour] + Array(repeating: 200, count: 9)) == .fast)
-        #expect(tier([12_000, 200, 8_000, 8_000]) == .moderate, "between the two limits it stays what it was")
-        #expect(tier([200] + Array(repeating: 9_000, count: 20)) == .fast)
+        #expect(isShort([hour] + Array(repeating: 200, count: 6)) == false)
+        #expect(isShort([hour] + Array(repeating: 200, count: 9)) == true)
+        #expect(isShort([12_000, 200, 8_000, 8_000]) == false, "between the two limits it stays what it was")
+        #expect(isShort([200] + Array(repeating: 9_000, count: 20)) == true)
     }
 
     /// A source whose statements alternate must not get them among the short ones every other time.

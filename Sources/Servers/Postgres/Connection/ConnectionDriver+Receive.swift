@@ -71,7 +71,7 @@ extension ConnectionDriver {
     func measure(_ job: Job) {
         let nowUs = MonotonicClock.nowUs
         defer { if role == .write { transactionEndedUs = nowUs } }
-        guard job.isGraded, let startedUs = job.startedUs, let pace = job.lane?.lane.pace else { return }
+        guard job.isGraded, let startedUs = job.startedUs, let pace = job.lane?.lane.rules.pace else { return }
         let us =
             role == .write
             ? max(0, nowUs - max(startedUs, transactionEndedUs) - handle.roundTrip.us) : nowUs - startedUs

@@ -82,8 +82,14 @@ final class Job: PipelineJob, @unchecked Sendable {
         lane != nil && slowAfterMs != nil && !isTrial && measuredStatement?.isSlow == true
     }
 
+    var facts: LaneRules.Facts {
+        LaneRules.Facts(
+            isGraded: isGraded, startsApart: startsApart, isMarkedSlow: isMarkedSlow, isTrial: isTrial,
+            wasRerouted: wasRerouted, average: measuredStatement?.average)
+    }
+
     /// Whether it belongs elsewhere than on its connection, or the one it is about to be submitted to.
-    var isKnownSlow: Bool { isMarkedSlow || isOnFast && lane?.lane.mayTakeFast(self) == false }
+    var isKnownSlow: Bool { isMarkedSlow || isOnFast && lane?.lane.rules.mayPipeline(facts) == false }
 
     /// Whether it is graded and shares a pipeline.
     var isOnFast: Bool {
@@ -114,21 +120,26 @@ final class Job: PipelineJob, @unchecked Sendable {
 
     /// Records that the job has been slow on its connection.
     func provedSlow(nowMs: Int) {
-        if isOnFast, lane?.lane.hasModerate == true {
-            measuredStatement?.doubt()
-        } else {
-            measuredStatement?.wasSlow(nowMs: nowMs)
-            if isTimed, measuredStatement?.isSlow == true { lane?.lane.moveSlow() }
+        record(lane?.lane.rules.delayedOthers(isOnFast: isOnFast) ?? .slow, nowMs: nowMs)
+        if isTimed, measuredStatement?.isSlow == true { lane?.lane.moveSlow() }
+    }
+
+    /// Records what an execution says about the job's statement.
+    func record(_ finding: LaneRules.Finding?, nowMs: Int = 0) {
+        switch finding {
+        case .doubtful: measuredStatement?.doubt()
+        case .slow: measuredStatement?.wasSlow(nowMs: nowMs)
+        case .slowAgain: measuredStatement?.isSlowAgain()
+        case .fastAgain: measuredStatement?.wasFast()
+        case nil: break
         }
     }
 
     /// Records that the job was cancelled, so that others need not wait for it. It may wait for its next turn as long
     /// as for the first one.
-    /// - Returns: whether it was so before.
-    func reroute(nowMs: Int) -> Bool {
-        defer { wasRerouted = true }
+    func reroute(nowMs: Int) {
+        wasRerouted = true
         deadlineMs = max(deadlineMs, nowMs + (runTimeoutMs ?? 0))
-        return wasRerouted
     }
 
     /// Records that the job waits for a slow connection and is on none now.
@@ -160,7 +171,7 @@ final class Job: PipelineJob, @unchecked Sendable {
         case .fast: if isGraded { lane.lane.leftFast() }
         case .moderate(let slot): lane.lane.leftModerate(self, slot: slot)
         case .slow(let slot, let slowAtMs):
-            lane.lane.left(self, slot: slot, isSlow: Int(MonotonicClock.nowMs()) >= slowAtMs)
+            lane.lane.left(self, slot: slot, wasLong: Int(MonotonicClock.nowMs()) >= slowAtMs)
         }
     }
 

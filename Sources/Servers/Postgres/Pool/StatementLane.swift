@@ -8,10 +8,7 @@ import Synchronization
 /// there until they have been fast again for a while; those that still wait for their turn on a fast connection move,
 /// too. Callers that know how long a job may take say so (`PostgresPool.RefreshMode`).
 ///
-/// Callers' own jobs are graded by what executions of their statements took (`StatementPace`). Where there are moderate
-/// connections, only short statements are pipelined, as far as a connection is expected to answer all of them soon;
-/// others run on the moderate connections, from which they move to the slow ones. Without, the longer ones share half
-/// of the pipelined connections, another half for each source.
+/// `LaneRules` decides where a job goes; the queues, whose turn it is; `ConnectionChoice`, which of the fast connections.
 ///
 /// Moderate and slow connections are divided fairly among the sources of the statements (`FairQueue`), so statements
 /// delay only their own sender.
@@ -27,9 +24,9 @@ final class StatementLane: Sendable {
         /// Jobs of short statements that wait for room on a fast connection; without slots. A free moderate connection
         /// takes them, too.
         var overflow: StatementQueue
-        /// Has one slot for each moderate connection.
+        /// Jobs that wait for a moderate connection, with a slot for each.
         var moderate: StatementQueue
-        /// Has one slot for each slow connection.
+        /// Jobs that wait for a slow connection, with a slot for each.
         var slow: StatementQueue
 
         init(moderate moderateCount: Int, slow slowCount: Int, _ configuration: PostgresConfiguration) {
@@ -47,17 +44,13 @@ final class StatementLane: Sendable {
         }
     }
 
-    /// The running time after which a short statement that others wait for leaves its fast connection.
-    private static let shortSlowAfterMs = 50
-
     let fast: [ConnectionHandle]
     let moderate: [ConnectionHandle]
     /// The connections for slow statements. Without any, slow statements stay where they are.
     let slow: [ConnectionHandle]
     private let queues: Queues
     private let choice: ConnectionChoice
-    let pace: StatementPace
-    private let slowAfterMs: Int
+    let rules: LaneRules
 
     /// - Parameters:
     ///   - choice: chooses among the fast connections.
@@ -69,9 +62,8 @@ final class StatementLane: Sendable {
         moderate = connections.moderate
         slow = connections.slow
         self.choice = choice
-        self.pace = pace
         self.queues = queues
-        self.slowAfterMs = slowAfterMs
+        rules = LaneRules(pace: pace, hasModerate: !connections.moderate.isEmpty, slowAfterMs: slowAfterMs)
     }
 
     var connections: [ConnectionHandle] { fast + moderate + slow }
@@ -86,7 +78,6 @@ final class StatementLane: Sendable {
         return counts
     }
 
-    var hasModerate: Bool { !moderate.isEmpty }
     var isFastAwaited: Bool { queues.overflow.hasWaiting }
     func isModerateSlotAwaited(of job: Job) -> Bool { queues.moderate.isSlotAwaited(of: job) }
 
@@ -109,16 +100,26 @@ final class StatementLane: Sendable {
     }
 
     func submit(_ job: Job) {
-        if job.isGraded, hasModerate { job.slowAfterMs = slowAfterMs }
-        if job.startsApart {
-            if enqueue(job, mayTry: false) { return }
-        } else if job.isMarkedSlow {
-            if enqueue(job, mayTry: true) { return }
-            job.isTrial = true
-        }
+        if rules.mayUseModerate(job.facts) { job.slowAfterMs = rules.slowAfterMs }
         job.costUs = 0
-        guard job.isGraded else { return submitToFast(job) }
-        if hasModerate { submitGradedQuery(job) } else { submitGradedTransaction(job) }
+        send(job, rules.route(job.facts))
+    }
+
+    /// - Parameter startsModerate: whether the caller leaves it to this function to start what waits for a moderate
+    ///   connection.
+    private func send(_ job: Job, _ route: LaneRules.Route, startsModerate: Bool = true) {
+        switch route {
+        case .fast: submitToFast(job)
+        case .fastShare: submitToShare(job)
+        case .short: submitShort(job)
+        case .moderate:
+            _ = queues.moderate.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
+            if startsModerate { startModerate() }
+        case .slow(let mayTry):
+            if enqueue(job, mayTry: mayTry) { return }
+            job.isTrial = true
+            send(job, rules.route(job.facts), startsModerate: startsModerate)
+        }
     }
 
     private func submitToFast(_ job: Job) {
@@ -127,22 +128,14 @@ final class StatementLane: Sendable {
 
     // MARK: graded jobs
 
-    /// Whether a graded job may share a pipeline.
-    func mayTakeFast(_ job: Job) -> Bool { !hasModerate || tier(job) == .fast }
-
-    private func tier(_ job: Job) -> StatementPace.Tier {
-        pace.tier(
-            job.measuredStatement?.average, isSlow: job.isMarkedSlow, staysApart: job.wasRerouted || job.isTrial)
-    }
-
     private enum Place {
         case fast(Int)
         case moderate(slot: Int)
-        case moderateQueue
+        /// The statement has proved not to be short.
+        case elsewhere
     }
 
-    private func submitGradedQuery(_ job: Job) {
-        guard mayTakeFast(job) else { return waitForModerate(job) }
+    private func submitShort(_ job: Job) {
         if !queues.overflow.hasWaiting, let place = placeOfShort(job) { return submit(job, to: place) }
         _ = queues.overflow.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
         startOverflow()
@@ -158,20 +151,15 @@ final class StatementLane: Sendable {
     private func submit(_ job: Job, to place: Place) {
         switch place {
         case .fast(let index):
-            job.slowAfterMs = min(slowAfterMs, Self.shortSlowAfterMs)
-            job.costUs = pace.costUs(job.measuredStatement?.average)
+            job.slowAfterMs = min(rules.slowAfterMs, LaneRules.shortSlowAfterMs)
+            job.costUs = rules.pace.costUs(job.measuredStatement?.average)
             fast[index].submit(job)
         case .moderate(let slot):
-            job.startOnModerateConnection(slot, slowAfterMs: slowAfterMs)
+            job.startOnModerateConnection(slot, slowAfterMs: rules.slowAfterMs)
             moderate[slot].submit(job)
-        case .moderateQueue:
-            waitForModerate(job)
+        case .elsewhere:
+            send(job, rules.route(job.facts))
         }
-    }
-
-    private func waitForModerate(_ job: Job) {
-        _ = queues.moderate.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
-        startModerate()
     }
 
     /// A fast connection is done with a graded job, so that it may have room.
@@ -183,7 +171,7 @@ final class StatementLane: Sendable {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard queues.overflow.hasWaiting else { return }
             // It may have become known meanwhile that its statement is not short.
-            guard let next = queues.overflow.take({ mayTakeFast($0) ? placeOfShort($0) : .moderateQueue })
+            guard let next = queues.overflow.take({ rules.route($0.facts) == .short ? placeOfShort($0) : .elsewhere })
             else { return }
             submit(next.job, to: next.place)
         }
@@ -191,30 +179,21 @@ final class StatementLane: Sendable {
 
     private func startModerate() {
         while let (job, slot) = queues.moderate.start({ Self.isUsable($0, of: moderate) }) {
-            // It may have become known meanwhile how long its statement takes.
-            switch tier(job) {
-            case .fast:
-                queues.moderate.ended(job, slot: slot)
-                submitGradedQuery(job)
-            case .moderate:
+            // Its statement may have been measured meanwhile.
+            let route = rules.route(job.facts)
+            if route == .moderate {
                 submit(job, to: .moderate(slot: slot))
-            case .slow:
+            } else {
                 queues.moderate.ended(job, slot: slot)
-                leaveModerateQueue(job)
+                // This loop starts what waits, so that many jobs that are tried do not nest.
+                send(job, route, startsModerate: false)
             }
         }
     }
 
-    /// Moves a job whose statement proved to be slow while the job waited.
-    private func leaveModerateQueue(_ job: Job) {
-        if enqueue(job, mayTry: true) { return }
-        job.isTrial = true
-        _ = queues.moderate.add(job, mayTry: false, nowMs: Int(MonotonicClock.nowMs()))
-    }
-
     /// Moves the waiting jobs whose statements have proved to be slow.
     func moveSlow() {
-        for job in queues.moderate.remove(where: \.isMarkedSlow) { leaveModerateQueue(job) }
+        for job in queues.moderate.remove(where: \.isMarkedSlow) { send(job, rules.route(job.facts)) }
     }
 
     /// A moderate connection is done with its job.
@@ -230,10 +209,8 @@ final class StatementLane: Sendable {
             || !tier.contains { $0.counters.isConnected.load(ordering: .relaxed) }
     }
 
-    private func submitGradedTransaction(_ job: Job) {
-        let average = job.measuredStatement?.average
-        if average?.isShort == true { return submitToFast(job) }
-        job.costUs = pace.costUs(average)
+    private func submitToShare(_ job: Job) {
+        job.costUs = rules.pace.costUs(job.measuredStatement?.average)
         let open = ConnectionChoice.share(of: fast.count, for: job.source)
         let best = choice.best(of: open.count, nowUs: MonotonicClock.nowUs) { fast[open[$0]].counters.choiceLoad }
         fast[open[best]].submit(job)
@@ -243,14 +220,11 @@ final class StatementLane: Sendable {
 
     /// Queues a job that a connection handed back after cancelling it on the server.
     func reroute(_ job: Job) {
-        let wasRerouted = job.reroute(nowMs: Int(MonotonicClock.nowMs()))
-        if job.isGraded, hasModerate { job.slowAfterMs = slowAfterMs }
-        if job.isGraded, hasModerate, !wasRerouted {
-            queues.moderate.countRerouted()
-            return submitGradedQuery(job)
-        }
-        queues.slow.countRerouted()
-        _ = enqueue(job, mayTry: false)
+        let route = rules.rerouted(job.facts)
+        job.reroute(nowMs: Int(MonotonicClock.nowMs()))
+        if rules.mayUseModerate(job.facts) { job.slowAfterMs = rules.slowAfterMs }
+        (route == .moderate ? queues.moderate : queues.slow).countRerouted()
+        send(job, route)
     }
 
     /// - Returns: false when the job is to be tried on another connection.
@@ -270,14 +244,8 @@ final class StatementLane: Sendable {
     func trialEnded(_ job: Job) { queues.slow.trialEnded(of: job.source) }
 
     /// A slow connection is done with its job.
-    func left(_ job: Job, slot: Int, isSlow: Bool) {
-        if job.startsApart {
-            // It says nothing about others with its text.
-        } else if isSlow {
-            job.measuredStatement?.isSlowAgain()
-        } else if !job.hasFailed {
-            job.measuredStatement?.wasFast()
-        }
+    func left(_ job: Job, slot: Int, wasLong: Bool) {
+        job.record(rules.leftSlow(job.facts, wasLong: wasLong, hasFailed: job.hasFailed))
         queues.slow.ended(job, slot: slot)
         startWaiting()
     }

@@ -36,16 +36,6 @@ struct StatementPace: Sendable {
         var encoded: Int { us << 2 | (isShort ? 2 : 0) | 1 }
     }
 
-    /// The connections of a lane on which a query runs.
-    enum Tier {
-        /// Pipelined.
-        case fast
-        /// One at a time, cancelled when it takes too long and others wait.
-        case moderate
-        /// One at a time.
-        case slow
-    }
-
     static let read = StatementPace(shortMaxUs: 10_000)
     /// A transaction's time includes its commit, which waits for a disk.
     static let transaction = StatementPace(shortMaxUs: 20_000)
@@ -61,14 +51,6 @@ struct StatementPace: Sendable {
         guard let former else { return Average(us: sample, isShort: sample <= shortMaxUs) }
         let average = former.us + (sample - former.us) / 4
         return Average(us: average, isShort: average <= (former.isShort ? shortMaxUs : shortMaxUs / 2))
-    }
-
-    /// - Parameters:
-    ///   - isSlow: whether the statement has been too slow for a moderate connection.
-    ///   - staysApart: whether this execution has already delayed others, or is only tried.
-    func tier(_ average: Average?, isSlow: Bool, staysApart: Bool) -> Tier {
-        if isSlow { return .slow }
-        return average?.isShort == true && !staysApart ? .fast : .moderate
     }
 
     /// The time that an execution is expected to occupy its connection. An average of a millisecond or less counts as
