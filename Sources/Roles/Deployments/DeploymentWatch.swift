@@ -201,7 +201,7 @@ package final class DeploymentWatch: Sendable {
         do {
             return .success(try await body())
         } catch {
-            return .failure(DeploymentsUnreadable("\(error)", isTransient: error.isRetryable || error.isOutcomeUnknown))
+            return .failure(DeploymentsUnreadable("\(error)", isTransient: error.isTransient))
         }
     }
 

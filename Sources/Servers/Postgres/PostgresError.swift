@@ -112,6 +112,9 @@ extension PostgresError {
         }
     }
 
+    /// Whether the server may be usable again without anybody's doing, for callers that wait for that.
+    package var isTransient: Bool { (isRetryable || isOutcomeUnknown || code == .closed) && !isMisconfigured }
+
     package var isUniqueViolation: Bool { sqlState == SQLState.uniqueViolation }
     package var isForeignKeyViolation: Bool { sqlState == SQLState.foreignKeyViolation }
     package var isNotNullViolation: Bool { sqlState == SQLState.notNullViolation }

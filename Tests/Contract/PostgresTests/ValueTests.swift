@@ -29,6 +29,19 @@ import Testing
         #expect(PostgresError(.server(sqlState: "40001"), "").isRetryable)
     }
 
+    /// Callers that wait for the server do not wait for what only an operator can change.
+    @Test func transientErrorsPassByThemselves() {
+        for code in [.connectionFailed, .closed, .timeout(outcomeUnknown: true), .connectionLost(outcomeUnknown: false)]
+            as [PostgresError.Code]
+        {
+            #expect(PostgresError(code, "").isTransient)
+        }
+        #expect(!PostgresError(.server(sqlState: "42501"), "").isTransient, "a missing privilege")
+        var wrongPassword = PostgresError(.connectionFailed, "")
+        wrongPassword.isMisconfigured = true
+        #expect(!wrongPassword.isTransient)
+    }
+
     @Test func preparedStatementsAreUsedOnlyWhenCertain() {
         var statements = PreparedStatements(countMax: 2)
         #expect(statements.use("a", group: 0) == .prepareFirst("s1"))

@@ -38,8 +38,7 @@ struct NodeStorage: Sendable {
                 try await pool.script(ServiceSchema.sql)
                 return .done(())
             } catch {
-                let isAway = error.isRetryable || error.isOutcomeUnknown || error.code == .closed
-                return isAway && !error.isMisconfigured ? .away(error.sentence) : .refused(error.sentence)
+                return error.isTransient ? .away(error.sentence) : .refused(error.sentence)
             }
         }
         return pool

@@ -33,7 +33,7 @@ struct SchemaGate {
                 await deployments?.poll()
                 return .away(Self.lack(plan.missing))
             } catch let error as PostgresError {
-                return error.isRetryable || error.isOutcomeUnknown ? .away(error.sentence) : .refused(error.sentence)
+                return error.isTransient ? .away(error.sentence) : .refused(error.sentence)
             } catch {
                 return .refused("the description of the database cannot be read: \(error)")
             }
