@@ -22,3 +22,23 @@ package struct RepeatedFailure: Sendable, Hashable {
         return leftOut
     }
 }
+
+/// The same for failures whose texts alternate: each text has its own interval.
+package struct RepeatedFailures: Sendable, Hashable {
+    /// The texts that are told apart; further ones share one interval.
+    package let textsMax: Int
+    private var failures: [String: RepeatedFailure] = [:]
+    private var further = RepeatedFailure()
+
+    package init(textsMax: Int = 64) {
+        self.textsMax = textsMax
+    }
+
+    /// Counts a failure.
+    /// - Returns: how many failures with this text were left out since the last logged one; nil if this one is left out
+    ///   too.
+    package mutating func failed(_ text: String, nowMs: Int64) -> Int? {
+        if failures[text] == nil, failures.count >= textsMax { return further.failed("", nowMs: nowMs) }
+        return failures[text, default: RepeatedFailure()].failed(text, nowMs: nowMs)
+    }
+}

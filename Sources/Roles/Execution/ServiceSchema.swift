@@ -1,12 +1,16 @@
 /// Creates Freshet's own tables, in a separate Postgres schema. Idempotent; run at every start under an advisory lock.
 ///
-/// Each statement runs only if its object is missing: `IF NOT EXISTS` alone would need the right to create it, or the
+/// A server that accepts no writes is refused (SQLSTATE 25006), even if there is nothing to create. Each statement runs
+/// only if its object is missing: `IF NOT EXISTS` alone would need the right to create it, or the
 /// ownership of its table, even when there is nothing to create.
 package enum ServiceSchema {
     package static let sql = """
         BEGIN;
         SELECT pg_advisory_xact_lock(hashtextextended('freshet.schema', 0));
         DO $$ BEGIN
+        IF current_setting('transaction_read_only') = 'on' THEN
+            RAISE EXCEPTION 'the server accepts no writes' USING ERRCODE = 'read_only_sql_transaction';
+        END IF;
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'freshet') THEN
             CREATE SCHEMA IF NOT EXISTS freshet;
         END IF;

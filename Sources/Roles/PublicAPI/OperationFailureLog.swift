@@ -6,10 +6,11 @@ import Synchronization
 
 /// Logs the causes of failed operations, which clients do not see.
 ///
-/// While the database is unavailable every request fails alike: one such failure is logged in each interval.
+/// While Postgres, a custom resolver or the embedding server is unavailable every request that needs it fails alike: one
+/// failure with each message is logged in each interval.
 final class OperationFailureLog: Sendable {
     private let logger: Logger
-    private let unavailable = Mutex(RepeatedFailure())
+    private let unavailable = Mutex(RepeatedFailures())
 
     init(_ logger: Logger) {
         self.logger = logger

@@ -72,6 +72,17 @@ struct ServiceSchemaTests {
         }
     }
 
+    /// A node that starts on a standby says so, and not at its first mutation.
+    @Test func aServerWithoutWritesIsRefused() async throws {
+        try await withServer { owner in
+            try await Self.run(owner) { try await $0.script(ServiceSchema.sql) }
+            try await Self.run(owner + " options='-c default_transaction_read_only=on'") { pool in
+                let error = await #expect(throws: PostgresError.self) { try await pool.script(ServiceSchema.sql) }
+                #expect(error?.sqlState == "25006" && error?.isTransient == false)
+            }
+        }
+    }
+
     @Test func aRoleThatOwnsTheSchemaOnlyCreatesTheTables() async throws {
         try await withServer { owner in
             try await Self.run(owner) { pool in

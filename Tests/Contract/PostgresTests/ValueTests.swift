@@ -31,7 +31,9 @@ import Testing
 
     /// Callers that wait for the server do not wait for what only an operator can change.
     @Test func transientErrorsPassByThemselves() {
-        for code in [.connectionFailed, .closed, .timeout(outcomeUnknown: true), .connectionLost(outcomeUnknown: false)]
+        for code in [
+            .connectionFailed, .closed, .timeout(outcomeUnknown: true), .connectionLost(outcomeUnknown: false),
+        ]
             as [PostgresError.Code]
         {
             #expect(PostgresError(code, "").isTransient)

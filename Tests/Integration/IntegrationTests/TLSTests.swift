@@ -74,7 +74,7 @@ struct TLSTests {
             let second = try await PythonClients.run("tls_client.py", [port, files.authority])
             #expect(second.contains("serial 66"), "\(second)")
             try Data("nonsense".utf8).write(to: URL(fileURLWithPath: files.certificate))
-            _ = try await node.process.line(containing: "http.tls not read")
+            _ = try await node.process.line(containing: "http.tls files could not be read")
             let third = try await PythonClients.run("tls_client.py", [port, files.authority])
             #expect(third.contains("serial 66"), "what was loaded serves: \(third)")
         }

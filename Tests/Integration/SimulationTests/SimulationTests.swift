@@ -84,17 +84,6 @@ import Testing
         #expect(promises.contains { violation.hasPrefix($0) }, "\(violation)")
     }
 
-    /// Seeds that failed once, and why. A seed is removed when the simulator's draws change, because it no longer shows
-    /// its failure; what was learned is in unit tests of the machines.
-    static let formerFailures: [(seed: UInt64, what: String)] = [
-        (2539, "a client closed a connection of a gateway's former process, and the simulator closed a new one")
-    ]
-
-    @Test(arguments: formerFailures)
-    func aSeedThatFailedOnce(seed: UInt64, what: String) throws {
-        #expect(try World(seed: seed).run().violation == nil, "\(what)")
-    }
-
     /// Runs in processes of their own: each hashes differently, and nothing may depend on the order of a dictionary.
     @Test func aSeedDecidesEverything() async throws {
         async let first = trace(6)

@@ -14,4 +14,17 @@ import Testing
         #expect(failure.failed("b", count: 7, nowMs: 9_002) == nil)
         #expect(failure.failed("b", count: 3, nowMs: 19_002) == 7)
     }
+
+    @Test func alternatingTextsHaveIntervalsOfTheirOwn() {
+        var failures = RepeatedFailures(textsMax: 2)
+        #expect(failures.failed("a", nowMs: 0) == 0 && failures.failed("b", nowMs: 1) == 0)
+        for nowMs in Int64(2)..<50 {
+            #expect(failures.failed("a", nowMs: nowMs) == nil && failures.failed("b", nowMs: nowMs) == nil)
+        }
+        #expect(failures.failed("a", nowMs: 10_000) == 48)
+        // Further texts share one interval, so that their number has a bound.
+        #expect(failures.failed("c", nowMs: 10_001) == 0)
+        #expect(failures.failed("d", nowMs: 10_002) == nil)
+        #expect(failures.failed("c", nowMs: 20_001) == 1)
+    }
 }

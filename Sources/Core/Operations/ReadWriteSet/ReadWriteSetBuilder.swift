@@ -74,7 +74,7 @@ struct ReadWriteSetBuilder {
             known = equal
         }
         let table = list.source.argumentTable
-        // The rows of a list come by key unless it says otherwise.
+        // Pages and nested lists come by key unless the list says otherwise.
         note(table.key, of: table)
         add(filter, of: table)
         add(list.arguments.having, of: table)

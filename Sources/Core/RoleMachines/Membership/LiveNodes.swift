@@ -9,7 +9,11 @@ package struct LiveNodes: Sendable, Hashable {
     ///   - ended: the processes that have certainly ended.
     ///   - node: the node that asks, which lives.
     package init(_ nodes: [NodeRecordPayload], ended: Set<ProcessIdentity>, askedBy node: NodeID) {
-        self.nodes = nodes.filter { $0.id == node || !($0.process.map(ended.contains) ?? false) }
+        self.nodes = nodes.filter { !Self.hasEnded($0, ended, askedBy: node) }
+    }
+
+    static func hasEnded(_ node: NodeRecordPayload, _ ended: Set<ProcessIdentity>, askedBy own: NodeID) -> Bool {
+        node.id != own && node.process.map(ended.contains) ?? false
     }
 
     /// The workers that share the shards.

@@ -7,7 +7,9 @@ struct ConnectionMetrics {
 
     private let gauges: [(ObservedMetric, @Sendable (PostgresMetrics.Role) -> Int)] = [
         (
-            Metric.observed("freshet_postgres_connections", "connections to Postgres, as configured", labels: labels),
+            Metric.observed(
+                "freshet_postgres_connections", "connections to Postgres as configured, without replicas",
+                labels: labels),
             { $0.connections }
         ),
         (
@@ -17,12 +19,13 @@ struct ConnectionMetrics {
         ),
         (
             Metric.observed(
-                "freshet_postgres_statements_queued", "statements waiting for their connection", labels: labels),
+                "freshet_postgres_statements_queued", "statements handed to a connection to Postgres and not sent yet",
+                labels: labels),
             { $0.queued }
         ),
         (
             Metric.observed(
-                "freshet_postgres_statements_in_flight", "statements sent and not answered", labels: labels),
+                "freshet_postgres_statements_in_flight", "statements sent to Postgres and not answered", labels: labels),
             { $0.inFlight }
         ),
     ]
@@ -79,9 +82,10 @@ struct ConnectionMetrics {
         ),
     ]
     private let sessionWaiters = Metric.observed(
-        "freshet_postgres_session_waiters", "calls waiting for a connection of their own, such as mutations in steps")
+        "freshet_postgres_session_waiters",
+        "calls waiting for a Postgres connection of their own, such as mutations in steps")
     private let sessionsFree = Metric.observed(
-        "freshet_postgres_sessions_free", "free connections for such calls")
+        "freshet_postgres_sessions_free", "free Postgres connections for calls that need one of their own")
 
     /// Installs the metrics, which are read at every scrape: a few atomics for each connection.
     static func observe(_ pool: PostgresPool, in metrics: PrometheusMetrics) {

@@ -5,14 +5,14 @@ import Postgres
 struct DatabaseMetrics {
     private let running = Metric.observed(
         "freshet_postgres_slow_statements_running",
-        "slow statements on slow connections; moderate: any on moderate ones",
+        "statements running on connections for long statements",
         labels: ["kind"])
     private let waiting = Metric.observed(
         "freshet_postgres_slow_statements_waiting",
-        "statements waiting for such a connection; moderate: also short ones", labels: ["kind"])
+        "statements waiting for a connection for long statements", labels: ["kind"])
     private let rerouted = Metric.observed(
         "freshet_postgres_slow_statements_moved",
-        "statements cancelled because others waited, and repeated on the connections of this kind, since the start",
+        "statements cancelled because others waited, and repeated on a connection for long statements, since the start",
         labels: ["kind"])
     private let refused = Metric.observed(
         "freshet_postgres_slow_statements_refused", "statements refused because too many waited, since the start",

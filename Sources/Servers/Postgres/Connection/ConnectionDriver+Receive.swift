@@ -23,7 +23,8 @@ extension ConnectionDriver {
 
     private func readAnswers(_ connection: Connection, _ nowMs: Int) {
         var answers = 0
-        defer { noteAnswers(answers) }
+        var syncs = 0
+        defer { noteAnswers(answers, syncs) }
         while machine.expectsAnswer, !connection.isBusy {
             guard let pointer = connection.nextResult() else {
                 let goesOn = machine.commandEnded(nowMs: nowMs, lossMessage: connection.errorMessage)
@@ -32,6 +33,7 @@ extension ConnectionDriver {
             }
             let answer = self.answer(pointer)
             if answer.isOfStatement { answers += 1 }
+            if case .sync = answer { syncs += 1 }
             switch machine.answered(answer, nowMs: nowMs) {
             case .keep(let job):
                 job.results.append(ResultSet(storage: ResultStorage(owning: pointer)))
@@ -48,13 +50,16 @@ extension ConnectionDriver {
     }
 
     /// Records answers just read. If one of several statements took long, all are measured again, apart from others.
-    private func noteAnswers(_ count: Int) {
+    private func noteAnswers(_ count: Int, _ syncs: Int) {
+        if count == 0, syncs == 0 { return }
+        let roundTrip = handle.roundTrip
+        let times = busyTime.answered(syncs: syncs, atUs: MonotonicClock.nowUs, roundTripUs: roundTrip.us)
         if count == 0 { return }
-        let us = counters.answered(count, roundTripUs: handle.roundTrip.us)
-        if isFirstAnswerDue { handle.roundTrip.isAtMost(us: us) }
-        isFirstAnswerDue = false
+        if let times { roundTrip.isAtMost(us: times.underWayUs) }
+        let busyUs = times?.busyUs ?? 0
+        counters.answered(count, inUs: busyUs)
         if answeredStatements.isEmpty { return }
-        if !isLate, StatementPace.read.isStall(us: us - handle.roundTrip.us, answers: count) {
+        if !isLate, StatementPace.read.isStall(us: busyUs, answers: count) {
             for statement in answeredStatements { statement.doubt() }
         }
         answeredStatements.removeAll(keepingCapacity: true)

@@ -32,8 +32,7 @@ final class ConnectionDriver {
     var transactionEndedUs = 0
     /// When the last set-up query was sent; microseconds.
     var setupSentUs = 0
-    /// Whether nothing was in flight when the job at the head was sent, so that its answer takes a whole round trip.
-    var isFirstAnswerDue = false
+    var busyTime = BusyTime()
     /// Whether what is being read is read late (`PipelineMachine.isLate`).
     var isLate = false
 
@@ -118,7 +117,6 @@ final class ConnectionDriver {
         while let action = machine.nextAction(nowMs: nowMs, isIdle: connection?.isIdle ?? false) { perform(action) }
         if wasIdle, machine.inFlight > 0 {
             counters.progressUs.store(MonotonicClock.nowUs, ordering: .relaxed)
-            isFirstAnswerDue = true
         }
         publishCounts()
     }
@@ -134,10 +132,12 @@ final class ConnectionDriver {
             if index == 0, job.isGraded, role == .write { job.startedUs = MonotonicClock.nowUs }
             report(connection?.send(step.statement, step.parameters, use))
         case .sync:
+            busyTime.sent(atUs: MonotonicClock.nowUs)
             report(connection?.sendSync())
         case .announce(let job):
             job.startedUs = nil
             job.announcedUs = MonotonicClock.nowUs
+            busyTime.sent(atUs: job.announcedUs)
             report(connection?.sendSync())
         case .reportStart(let job):
             started(job)
@@ -224,6 +224,7 @@ final class ConnectionDriver {
 
     private func disconnect(_ reason: String, _ isExpected: Bool) {
         connection = nil
+        busyTime.connectionLost()
         mustFlush = false
         counters.isConnected.store(false, ordering: .relaxed)
         connector.lost(Int(MonotonicClock.nowMs()))

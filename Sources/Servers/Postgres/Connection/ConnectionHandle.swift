@@ -198,7 +198,7 @@ final class ConnectionCounters: Sendable {
     /// The time of the server's last answer, or of a job that came while there was none; microseconds of the monotonic
     /// clock.
     let progressUs = Atomic<Int>(0)
-    /// The moving average of the time from one answer to the next while there were jobs; microseconds.
+    /// The moving average of the time for which the server was busy with a command (`BusyTime`); microseconds.
     let answerUs = Atomic<Int>(0)
     /// The number of connections made so far; a session is bound to one.
     let generation = Atomic<Int>(0)
@@ -215,19 +215,11 @@ final class ConnectionCounters: Sendable {
     let cancelThreads = Atomic<Int>(0)
     static let cancelThreadsMax = 4
 
-    /// Records that the server has answered this number of commands since the last call.
-    /// - Parameter roundTripUs: the part of that time which more commands would not add to.
-    /// - Returns: how long that took; microseconds.
-    @discardableResult
-    func answered(_ count: Int, roundTripUs: Int = 0) -> Int {
-        guard count > 0 else { return 0 }
-        let nowUs = MonotonicClock.nowUs
-        let elapsedUs = max(0, nowUs - progressUs.load(ordering: .relaxed))
-        let sample = max(0, elapsedUs - roundTripUs) / count
+    /// Records that the server has answered this number of commands, and how long it was busy with them.
+    func answered(_ count: Int, inUs us: Int) {
         let average = answerUs.load(ordering: .relaxed)
-        answerUs.store(average + (sample - average) / 8, ordering: .relaxed)
-        progressUs.store(nowUs, ordering: .relaxed)
-        return elapsedUs
+        answerUs.store(average + (us / count - average) / 8, ordering: .relaxed)
+        progressUs.store(MonotonicClock.nowUs, ordering: .relaxed)
     }
 
     /// Removes the job from the load.

@@ -19,22 +19,22 @@ struct FairQueue<Element> {
         case sourceFull
     }
 
-    private enum Party: Hashable {
+    private enum Subject: Hashable {
         case user(UInt64)
         case address(UInt64)
     }
 
     /// The number of elements of each user and each address; those of which there are none are absent.
     private struct Counts {
-        private var counts: [Party: Int] = [:]
+        private var counts: [Subject: Int] = [:]
 
-        subscript(_ party: Party) -> Int { counts[party, default: 0] }
+        subscript(_ subject: Subject) -> Int { counts[subject, default: 0] }
 
         mutating func add(_ change: Int, of source: Caller) {
-            for party in FairQueue.parties(of: source) {
-                let count = self[party] + change
-                precondition(count >= 0, "\(count) elements of \(party)")
-                counts[party] = count == 0 ? nil : count
+            for subject in FairQueue.subjects(of: source) {
+                let count = self[subject] + change
+                precondition(count >= 0, "\(count) elements of \(subject)")
+                counts[subject] = count == 0 ? nil : count
             }
         }
     }
@@ -45,7 +45,7 @@ struct FairQueue<Element> {
     private var turns = Deque<Caller>()
     /// The sources with waiting elements whose user or address was found to have all the slots that it may have, under
     /// that user or address. Each slot that it gives back returns one source to `turns`.
-    private var parked: [Party: Deque<Caller>] = [:]
+    private var parked: [Subject: Deque<Caller>] = [:]
     private var waitingCounts = Counts()
     private var runningCounts = Counts()
     private var free: [Int]
@@ -58,7 +58,7 @@ struct FairQueue<Element> {
 
     var runningCount: Int { limits.slots - free.count }
 
-    private static func parties(of source: Caller) -> [Party] {
+    private static func subjects(of source: Caller) -> [Subject] {
         [.user(source.number)] + (source.address.map { [.address($0)] } ?? [])
     }
 
@@ -83,7 +83,7 @@ struct FairQueue<Element> {
     /// has all that it may have.
     mutating func isSlotAwaited(of source: Caller) -> Bool {
         if nextSource() != nil, free.isEmpty { return true }
-        return Self.parties(of: source).contains { parked[$0] != nil }
+        return Self.subjects(of: source).contains { parked[$0] != nil }
     }
 
     /// Removes and returns waiting elements.
@@ -118,7 +118,7 @@ struct FairQueue<Element> {
 
     /// Gives away a slot for an element that did not wait, unless others do.
     mutating func startAtOnce(_ source: Caller, _ isUsable: (Int) -> Bool) -> Int? {
-        guard waitingCount == 0, fullParty(of: source) == nil, let position = free.lastIndex(where: isUsable)
+        guard waitingCount == 0, fullSubject(of: source) == nil, let position = free.lastIndex(where: isUsable)
         else { return nil }
         runningCounts.add(1, of: source)
         return free.remove(at: position)
@@ -134,28 +134,30 @@ struct FairQueue<Element> {
         precondition(!free.contains(slot), "slot \(slot) of \(limits.slots) is free already")
         free.append(slot)
         runningCounts.add(-1, of: source)
-        for party in Self.parties(of: source) { unpark(party) }
+        for subject in Self.subjects(of: source) { unpark(subject) }
     }
 
     /// Returns the source whose turn it is, after parking those before it that may have no more slots.
     private mutating func nextSource() -> Caller? {
         while let source = turns.first {
-            guard let full = fullParty(of: source) else { return source }
+            guard let full = fullSubject(of: source) else { return source }
             turns.removeFirst()
             parked[full, default: []].append(source)
             // Another one takes the turn that it had of its address or user.
-            for party in Self.parties(of: source) where runningCounts[party] < limits.slotsPerSource { unpark(party) }
+            for subject in Self.subjects(of: source) where runningCounts[subject] < limits.slotsPerSource {
+                unpark(subject)
+            }
         }
         return nil
     }
 
-    private func fullParty(of source: Caller) -> Party? {
-        Self.parties(of: source).first { runningCounts[$0] >= limits.slotsPerSource }
+    private func fullSubject(of source: Caller) -> Subject? {
+        Self.subjects(of: source).first { runningCounts[$0] >= limits.slotsPerSource }
     }
 
-    private mutating func unpark(_ party: Party) {
-        guard let source = parked[party]?.popFirst() else { return }
-        if parked[party]?.isEmpty == true { parked[party] = nil }
+    private mutating func unpark(_ subject: Subject) {
+        guard let source = parked[subject]?.popFirst() else { return }
+        if parked[subject]?.isEmpty == true { parked[subject] = nil }
         turns.append(source)
     }
 
