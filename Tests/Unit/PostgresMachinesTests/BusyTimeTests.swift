@@ -25,7 +25,7 @@ import Testing
         #expect(busyUs(&time, syncs: 1, atUs: 23_000) == 4_000)
         #expect(busyUs(&time, syncs: 1, atUs: 27_000) == 4_000)
         #expect(busyUs(&time, syncs: 1, atUs: 31_000) == 4_000)
-        // The server has waited for this one: it came 3.5 ms after the one before was done.
+        // The server has waited for this one: it arrived 3 ms after the one before was done.
         #expect(busyUs(&time, syncs: 1, atUs: 38_000) == 4_000)
     }
 
