@@ -25,7 +25,7 @@ package struct RepeatedFailure: Sendable, Hashable {
 
 /// The same for failures whose texts alternate: each text has its own interval.
 package struct RepeatedFailures: Sendable, Hashable {
-    /// The texts that are told apart; further ones share one interval.
+    /// The number of texts with an interval of their own; further ones share one.
     package let textsMax: Int
     private var failures: [String: RepeatedFailure] = [:]
     private var further = RepeatedFailure()

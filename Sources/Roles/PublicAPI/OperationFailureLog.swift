@@ -6,8 +6,8 @@ import Synchronization
 
 /// Logs the causes of failed operations, which clients do not see.
 ///
-/// While Postgres, a custom resolver or the embedding server is unavailable every request that needs it fails alike: one
-/// failure with each message is logged in each interval.
+/// While Postgres, a custom resolver or the embedding server is unavailable, every request that needs it fails alike.
+/// So one failure with each message is logged in each interval.
 final class OperationFailureLog: Sendable {
     private let logger: Logger
     private let unavailable = Mutex(RepeatedFailures())

@@ -216,7 +216,7 @@ struct OperatorTests {
             // More than rowsMax: folded and reported.
             let status = try await admin.wait("status") {
                 ($0["outbox"]?["folded"]?.intValue ?? 0) > 100
-                    && $0["outbox"]?["problem"]?.stringValue?.contains("broker") == true
+                    && $0["outbox"]?["problem"]?.stringValue?.contains("Redis") == true
             }
             #expect((status["outbox"]?["rows"]?.intValue ?? .max) <= 300)
             try await admin.wait("status") { ($0["outbox"]?["rows"]?.intValue ?? .max) <= 100 }

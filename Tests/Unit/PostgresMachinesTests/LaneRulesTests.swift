@@ -27,7 +27,7 @@ import Testing
             (Facts(isGraded: true, average: short), .short, .fast),
             (Facts(isGraded: true, average: long), .moderate, .fastShare),
             (Facts(isGraded: true, isMarkedSlow: true, average: short), .slow(mayTry: true), .slow(mayTry: true)),
-            // An execution that delayed others, or is tried although its statement is slow, stays apart from short ones.
+            // One that delayed others, or is tried although its statement is slow, stays apart from short ones.
             (Facts(isGraded: true, wasRerouted: true, average: short), .moderate, .fast),
             (Facts(isGraded: true, isTrial: true, average: short), .moderate, .fast),
         ] as [(Facts, Route, Route)])
@@ -57,7 +57,8 @@ import Testing
         #expect(pipelined.rerouted(Facts(isGraded: true)) == .slow(mayTry: false))
     }
 
-    /// Who held up a pipeline is unknown: the statement is measured again, apart from others. Elsewhere it ran alone.
+    /// The statement that held up a pipeline is unknown, so it is measured again, apart from others. Elsewhere it ran
+    /// alone.
     @Test func delaysInAPipelineProveNothing() {
         #expect(graded.delayedOthers(isOnFast: true) == .doubtful)
         #expect(graded.delayedOthers(isOnFast: false) == .slow)

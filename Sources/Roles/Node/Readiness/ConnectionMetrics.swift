@@ -25,7 +25,7 @@ struct ConnectionMetrics {
         ),
         (
             Metric.observed(
-                "freshet_postgres_statements_in_flight", "statements sent to Postgres and not answered", labels: labels),
+                "freshet_postgres_statements_in_flight", "statements sent to Postgres, not answered", labels: labels),
             { $0.inFlight }
         ),
     ]

@@ -6,7 +6,7 @@
 /// others run on the moderate connections, from which they move to the slow ones. Without, the longer ones share half
 /// of the pipelined connections, another half for each source.
 struct LaneRules: Sendable {
-    /// What is known of a job when it needs a connection.
+    /// The facts about a job that needs a connection.
     struct Facts: Equatable, Sendable {
         /// Whether it is a caller's own.
         var isGraded = false
@@ -35,7 +35,7 @@ struct LaneRules: Sendable {
         case slow(mayTry: Bool)
     }
 
-    /// What an execution says about its statement.
+    /// A lesson of an execution about its statement.
     enum Finding: Equatable, Sendable {
         /// It is no longer known to be short.
         case doubtful

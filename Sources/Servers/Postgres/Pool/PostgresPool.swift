@@ -201,7 +201,7 @@ package final class PostgresPool: Sendable {
         switch use {
         case .caller(let caller):
             (lane, source) = (requests, caller)
-            isGraded = lane.hasModerate
+            isGraded = lane.rules.hasModerate
         case .refresh(let count, let mode):
             lane = refreshes
             source = Self.source(of: statement, mode)

@@ -8,7 +8,7 @@ import Synchronization
 /// there until they have been fast again for a while; those that still wait for their turn on a fast connection move,
 /// too. Callers that know how long a job may take say so (`PostgresPool.RefreshMode`).
 ///
-/// `LaneRules` decides where a job goes; the queues, whose turn it is; `ConnectionChoice`, which of the fast connections.
+/// `LaneRules` decides where a job goes; the queues, whose turn it is; `ConnectionChoice`, which fast connection.
 ///
 /// Moderate and slow connections are divided fairly among the sources of the statements (`FairQueue`), so statements
 /// delay only their own sender.
