@@ -44,6 +44,29 @@ import Testing
         #expect(queue.waitingCount == 3)
     }
 
+    /// Two users of one address, of whom one always has something that waits: the other one's turn comes next, although
+    /// both had to let others pass, each for another reason.
+    @Test func aSourceThatLetOthersPassKeepsItsPlace() throws {
+        var queue = queue(slots: 3, perSource: 2, perSourceMax: 100)
+        let (busy, other) = (Caller(1, address: 9), Caller(2, address: 9))
+        for number in 0..<50 { #expect(queue.add("busy \(number)", of: busy) == nil) }
+        var slots: [Int] = []
+        while let started = queue.start() { slots.append(started.slot) }
+        #expect(slots.count == 2)
+        for round in 0..<10 {
+            #expect(queue.add("other \(round)", of: other) == nil)
+            #expect(queue.start() == nil)
+            queue.ended(slot: slots.removeFirst(), of: busy)
+            let next = queue.start()
+            let started = try #require(next)
+            #expect(started.element == "other \(round)")
+            #expect(queue.start() == nil)
+            queue.ended(slot: started.slot, of: other)
+            let following = queue.start()
+            slots.append(try #require(following).slot)
+        }
+    }
+
     /// Otherwise one client with many accounts would get all slots.
     @Test func usersOfOneAddressLeaveAPlaceToOthers() throws {
         var queue = queue(slots: 2, perSource: 1, perSourceMax: 1)

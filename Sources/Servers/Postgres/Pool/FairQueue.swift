@@ -1,8 +1,8 @@
 import DequeModule
 
 /// Divides a few slots among sources: each source's elements start in order, sources take turns, and no source gets
-/// all slots at once. A source is a user, or an address without one; the users of an address also count as one. A pure
-/// value.
+/// all slots at once. A source is a user, or an address without one; the users of an address also count as one. A source
+/// that had to let others pass keeps its place in the order. A pure value.
 struct FairQueue<Element> {
     struct Limits: Sendable {
         /// Elements that run at the same time.
@@ -39,9 +39,16 @@ struct FairQueue<Element> {
         }
     }
 
+    private struct Waiting {
+        var elements: Deque<Element>
+        /// The place in the order of turns: lower ones come first.
+        var turn: Int
+    }
+
     let limits: Limits
-    private var waiting: [Caller: Deque<Element>] = [:]
-    /// The sources with waiting elements, the next one first, except those in `parked`.
+    private var waiting: [Caller: Waiting] = [:]
+    private var lastTurn = 0
+    /// The sources with waiting elements, the next one first, except those in `parked`. Sorted by `Waiting.turn`.
     private var turns = Deque<Caller>()
     /// The sources with waiting elements whose user or address was found to have all the slots that it may have, under
     /// that user or address. Each slot that it gives back returns one source to `turns`.
@@ -70,10 +77,7 @@ struct FairQueue<Element> {
         guard waitingCounts[.user(source.number)] < limits.waitingPerSourceMax,
             source.address.map({ waitingCounts[.address($0)] < 2 * limits.waitingPerSourceMax }) ?? true
         else { return .sourceFull }
-        if waiting[source]?.append(element) == nil {
-            waiting[source] = [element]
-            turns.append(source)
-        }
+        if waiting[source]?.elements.append(element) == nil { wait([element], of: source) }
         waitingCounts.add(1, of: source)
         waitingCount += 1
         return nil
@@ -90,16 +94,16 @@ struct FairQueue<Element> {
     mutating func remove(where isUnwanted: (Element) -> Bool) -> [Element] {
         guard waitingCount > 0 else { return [] }
         var removed: [Element] = []
-        for (source, elements) in waiting where elements.contains(where: isUnwanted) {
-            let unwanted = elements.filter(isUnwanted)
-            let rest = elements.filter { !isUnwanted($0) }
+        for (source, own) in waiting where own.elements.contains(where: isUnwanted) {
+            let unwanted = own.elements.filter(isUnwanted)
+            let rest = own.elements.filter { !isUnwanted($0) }
             removed += unwanted
-            waiting[source] = rest.isEmpty ? nil : Deque(rest)
+            waiting[source] = rest.isEmpty ? nil : Waiting(elements: Deque(rest), turn: own.turn)
             waitingCounts.add(-unwanted.count, of: source)
         }
         waitingCount -= removed.count
         if !removed.isEmpty {
-            turns = Deque((turns + parked.values.joined()).filter { waiting[$0] != nil })
+            turns = Deque(waiting.sorted { $0.value.turn < $1.value.turn }.map(\.key))
             parked = [:]
         }
         return removed
@@ -126,7 +130,9 @@ struct FairQueue<Element> {
 
     /// Removes the next element, which needs no slot, if it is accepted.
     mutating func take(_ isAccepted: (Element) -> Bool) -> Element? {
-        guard let source = nextSource(), let element = waiting[source]?.first, isAccepted(element) else { return nil }
+        guard let source = nextSource(), let element = waiting[source]?.elements.first, isAccepted(element) else {
+            return nil
+        }
         return takeFirst(of: source)
     }
 
@@ -158,19 +164,34 @@ struct FairQueue<Element> {
     private mutating func unpark(_ subject: Subject) {
         guard let source = parked[subject]?.popFirst() else { return }
         if parked[subject]?.isEmpty == true { parked[subject] = nil }
+        turns.insert(source, at: position(of: source))
+    }
+
+    /// Returns the position in `turns` that follows from the source's turn.
+    private func position(of source: Caller) -> Int {
+        let turn = waiting[source]?.turn ?? lastTurn
+        var range = 0..<turns.count
+        while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
+            let isBefore = waiting[turns[middle]].map { $0.turn < turn } ?? true
+            range = isBefore ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
+
+    /// Puts a source at the end of the order.
+    private mutating func wait(_ elements: Deque<Element>, of source: Caller) {
+        lastTurn += 1
+        waiting[source] = Waiting(elements: elements, turn: lastTurn)
         turns.append(source)
     }
 
     /// Removes the first element of the source whose turn it is.
     private mutating func takeFirst(of source: Caller) -> Element {
         turns.removeFirst()
-        guard var own = waiting.removeValue(forKey: source), let element = own.popFirst() else {
+        guard var own = waiting.removeValue(forKey: source)?.elements, let element = own.popFirst() else {
             preconditionFailure("source \(source) has a turn, but nothing waits")
         }
-        if !own.isEmpty {
-            waiting[source] = own
-            turns.append(source)
-        }
+        if !own.isEmpty { wait(own, of: source) }
         waitingCounts.add(-1, of: source)
         waitingCount -= 1
         return element
