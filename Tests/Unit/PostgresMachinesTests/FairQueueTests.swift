@@ -44,8 +44,8 @@ import Testing
         #expect(queue.waitingCount == 3)
     }
 
-    /// Two users of one address, of whom one always has something that waits: the other one's turn comes next, although
-    /// both had to let others pass, each for another reason.
+    /// Two users of one address, of whom one always has something that waits: the other one's turn comes after it,
+    /// although both had to let others pass, each for another reason.
     @Test func aSourceThatLetOthersPassKeepsItsPlace() throws {
         var queue = queue(slots: 3, perSource: 2, perSourceMax: 100)
         let (busy, other) = (Caller(1, address: 9), Caller(2, address: 9))
@@ -55,13 +55,17 @@ import Testing
         #expect(slots.count == 2)
         for round in 0..<10 {
             #expect(queue.add("other \(round)", of: other) == nil)
-            #expect(queue.start() == nil)
-            queue.ended(slot: slots.removeFirst(), of: busy)
-            let next = queue.start()
-            let started = try #require(next)
-            #expect(started.element == "other \(round)")
-            #expect(queue.start() == nil)
-            queue.ended(slot: started.slot, of: other)
+            var started: [String] = []
+            for _ in 0..<2 where started.last?.hasPrefix("other") != true {
+                #expect(queue.start() == nil)
+                queue.ended(slot: slots.removeFirst(), of: busy)
+                let next = queue.start()
+                let (element, slot) = try #require(next)
+                started.append(element)
+                slots.append(slot)
+            }
+            #expect(started.last == "other \(round)", "\(started)")
+            queue.ended(slot: slots.removeLast(), of: other)
             let following = queue.start()
             slots.append(try #require(following).slot)
         }

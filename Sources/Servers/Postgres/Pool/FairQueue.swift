@@ -1,8 +1,8 @@
 import DequeModule
 
 /// Divides a few slots among sources: each source's elements start in order, sources take turns, and no source gets
-/// all slots at once. A source is a user, or an address without one; the users of an address also count as one. A source
-/// that had to let others pass keeps its place in the order. A pure value.
+/// all slots at once. A source is a user, or an address without one; the users of an address also count as one. A
+/// source that had to let others pass keeps its place in the order. A pure value.
 struct FairQueue<Element> {
     struct Limits: Sendable {
         /// Elements that run at the same time.
