@@ -381,7 +381,7 @@ let package = Package(
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
-        tests(.unit, "PostgresMachinesTests", ["Clocks", "Postgres", "SeededRandom", deque]),
+        tests(.unit, "PostgresMachinesTests", ["Postgres", "SeededRandom", deque]),
         tests(.contract, "PostgresTests", ["LocalServers", "Postgres", "TestSupport", logging]),
         tests(.unit, "StreamsTests", ["LiveModel", "RedisModel", "SeededRandom", "Streams"]),
         tests(.unit, "BrokerMachinesTests", ["Broker", "LiveModel", "Streams"]),

@@ -34,7 +34,8 @@ import Testing
     private func routesFollowFromWhatIsKnown(_ job: Facts, _ withModerate: Route, _ without: Route) {
         #expect(graded.route(job) == withModerate)
         #expect(pipelined.route(job) == without)
-        #expect(graded.mayUseModerate(job) == job.isGraded && !pipelined.mayUseModerate(job))
+        #expect(graded.mayUseModerate(isGraded: job.isGraded) == job.isGraded)
+        #expect(!pipelined.mayUseModerate(isGraded: job.isGraded))
     }
 
     /// A job in a pipeline leaves it when its statement proves not to be short, unless there is nowhere else to go.

@@ -53,11 +53,12 @@ extension ConnectionDriver {
     private func noteAnswers(_ count: Int, _ syncs: Int) {
         if count == 0, syncs == 0 { return }
         let roundTrip = handle.roundTrip
-        let times = busyTime.answered(syncs: syncs, atUs: MonotonicClock.nowUs, roundTripUs: roundTrip.us)
+        let nowUs = MonotonicClock.nowUs
+        let times = busyTime.answered(syncs: syncs, atUs: nowUs, roundTripUs: roundTrip.us)
         if count == 0 { return }
         if let times { roundTrip.isAtMost(us: times.underWayUs) }
         let busyUs = times?.busyUs ?? 0
-        counters.answered(count, inUs: busyUs)
+        counters.answered(count, inUs: busyUs, atUs: nowUs)
         if answeredStatements.isEmpty { return }
         if !isLate, StatementPace.read.isStall(us: busyUs, answers: count) {
             for statement in answeredStatements { statement.doubt() }

@@ -216,10 +216,10 @@ final class ConnectionCounters: Sendable {
     static let cancelThreadsMax = 4
 
     /// Records that the server has answered this number of commands, and how long it was busy with them.
-    func answered(_ count: Int, inUs us: Int) {
+    func answered(_ count: Int, inUs us: Int, atUs nowUs: Int) {
         let average = answerUs.load(ordering: .relaxed)
         answerUs.store(average + (us / count - average) / 8, ordering: .relaxed)
-        progressUs.store(MonotonicClock.nowUs, ordering: .relaxed)
+        progressUs.store(nowUs, ordering: .relaxed)
     }
 
     /// Removes the job from the load.

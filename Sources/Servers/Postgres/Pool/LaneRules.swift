@@ -53,7 +53,7 @@ struct LaneRules: Sendable {
     let slowAfterMs: Int
 
     /// Whether a job can come to a moderate connection.
-    func mayUseModerate(_ job: Facts) -> Bool { job.isGraded && hasModerate }
+    func mayUseModerate(isGraded: Bool) -> Bool { isGraded && hasModerate }
 
     /// Returns where a job goes that is on no connection. Asked again when it has waited, since its statement may have
     /// been measured meanwhile.
@@ -74,7 +74,7 @@ struct LaneRules: Sendable {
     /// Returns where a job goes that was cancelled because it delayed others.
     /// - Parameter job: what was known of it before.
     func rerouted(_ job: Facts) -> Route {
-        mayUseModerate(job) && !job.wasRerouted ? .moderate : .slow(mayTry: false)
+        mayUseModerate(isGraded: job.isGraded) && !job.wasRerouted ? .moderate : .slow(mayTry: false)
     }
 
     /// Returns what follows when a job has delayed others on its connection.

@@ -100,7 +100,7 @@ final class StatementLane: Sendable {
     }
 
     func submit(_ job: Job) {
-        if rules.mayUseModerate(job.facts) { job.slowAfterMs = rules.slowAfterMs }
+        if rules.mayUseModerate(isGraded: job.isGraded) { job.slowAfterMs = rules.slowAfterMs }
         job.costUs = 0
         send(job, rules.route(job.facts))
     }
@@ -222,7 +222,7 @@ final class StatementLane: Sendable {
     func reroute(_ job: Job) {
         let route = rules.rerouted(job.facts)
         job.reroute(nowMs: Int(MonotonicClock.nowMs()))
-        if rules.mayUseModerate(job.facts) { job.slowAfterMs = rules.slowAfterMs }
+        if rules.mayUseModerate(isGraded: job.isGraded) { job.slowAfterMs = rules.slowAfterMs }
         (route == .moderate ? queues.moderate : queues.slow).countRerouted()
         send(job, route)
     }
