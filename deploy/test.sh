@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs all tests in two processes beside each other: the integration tests, whose output is shown as they run, and the
-# others, whose output follows. Each runs its tests serially, because many start servers and have time limits. The
-# output of a process that failed comes last. Arguments are passed to `swift build`.
+# Runs all tests in three processes beside each other: the integration tests in two of them, by the first letter of
+# their suites, and the others. Each process runs its tests serially, because many start servers and have time limits.
+# The output of the first is shown as it runs, that of the others follows, and that of those that failed comes last.
+# Arguments are passed to `swift build`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,18 +13,18 @@ bundle="$(swift build --show-bin-path "$@")/freshetPackageTests.xctest"
 folder=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 
-part() { exec "$bundle" --testing-library swift-testing --no-parallel "$@" '^IntegrationTests\.' 2>&1; }
+part() { exec "$bundle" --testing-library swift-testing --no-parallel "$@" 2>&1; }
 
-part --skip >"$folder/others" &
+part --filter '^IntegrationTests\.[^A-P]' >"$folder/second" &
+second=$!
+part --skip '^IntegrationTests\.' >"$folder/others" &
 others=$!
-status=0
-part --filter | tee "$folder/integration" || status=$?
-othersStatus=0
-wait "$others" || othersStatus=$?
-cat "$folder/others"
-if [ "$status" -ne 0 ]; then
-    # Again, since the last lines are the ones that are read.
-    cat "$folder/integration"
-    [ "$othersStatus" -eq 0 ] || cat "$folder/others"
-fi
-exit $((status > othersStatus ? status : othersStatus))
+failed=()
+part --filter '^IntegrationTests\.[A-P]' | tee "$folder/first" || failed+=(first)
+wait "$second" || failed+=(second)
+wait "$others" || failed+=(others)
+cat "$folder/second" "$folder/others"
+[ ${#failed[@]} -eq 0 ] && exit 0
+# Again, since the last lines are the ones that are read.
+for name in "${failed[@]}"; do cat "$folder/$name"; done
+exit 1
