@@ -61,8 +61,8 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         case noteFolder(CallID)
         /// Read and compile a stored version, then call `compiled`.
         case compile(CallID, Digest)
-        /// Replace the versions in service.
-        case serve(Served)
+        /// Replace the versions in service, then call `served`.
+        case serve(CallID, Served)
         /// Log that a version is not served.
         case reportProblem(String)
         /// Every look requested up to this number has ended. Sessions of versions other than `staying` are to
@@ -88,6 +88,7 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         case notingFolder(CallID, isFirst: Bool)
         case readingHistory(CallID, isNoted: Bool)
         case compiling(CallID, Digest, Plan)
+        case serving(CallID)
     }
 
     private let folder: Digest
@@ -223,7 +224,16 @@ package struct DeploymentFollower<Compiled: Sendable>: Sendable {
         compiled = compiled.filter { versions.contains($0.key) || $0.key == folder }
         problem = plan.problem
         staying = Set(versions).subtracting(plan.schedule.moving)
-        return (isChanged ? [.serve(served)] : []) + end()
+        guard isChanged else { return end() }
+        let call = newCall()
+        state = .serving(call)
+        return [.serve(call, served)]
+    }
+
+    /// Handles that the versions are in service. The look ends with it, and no other begins before.
+    package mutating func served(_ call: CallID) -> [Effect] {
+        guard case .serving(call) = state else { return [] }
+        return end()
     }
 
     private func served(_ plan: Plan) -> Served {

@@ -30,8 +30,8 @@ package struct DeploymentError: Error, Sendable, CustomStringConvertible {
 /// Performs `DeploymentFollower` on the deployments of the cluster: compiles versions, swaps the catalogs, and reports
 /// when the sessions of a former version must reconnect.
 ///
-/// Locking: the follower changes under a mutex; its effects are performed after the lock is released. Only one look is
-/// in progress at a time, so catalogs are replaced one after the other.
+/// Locking: the follower changes under a mutex; its effects are performed after the lock is released. At most one call
+/// is in progress at a time, so catalogs are replaced one after the other.
 package final class DeploymentWatch: Sendable {
     package struct Settings: Sendable {
         package var follower = DeploymentFollower<Catalog>.Settings()
@@ -157,7 +157,9 @@ package final class DeploymentWatch: Sendable {
                 let answer = await compile(version)
                 change { $0.compiled(call, answer) }
             }
-        case .serve(let served): serve(served)
+        case .serve(let call, let served):
+            serve(served)
+            change { $0.served(call) }
         case .reportProblem(let problem): logger.error("deployment not loaded", metadata: ["problem": "\(problem)"])
         case .endLook(let number, let failure): endLook(number, failure)
         }

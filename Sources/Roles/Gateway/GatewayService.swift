@@ -16,7 +16,8 @@ import Synchronization
 /// The shell of the gateway role: feeds inbox entries, subscriptions and time to `GatewayMachine` and performs its
 /// effects on the event loops and the broker.
 ///
-/// Locking: the machine changes under a mutex; its effects are performed after the lock is released.
+/// Locking: the machine changes under a mutex, and the steps of event loops are handed over under it, so every loop
+/// takes them in the order in which the machine decided them. Other effects are performed after the lock is released.
 package final class GatewayService: Sendable {
     /// The entries that one read takes from the inbox.
     private static let readMax = 1_024
@@ -27,9 +28,14 @@ package final class GatewayService: Sendable {
     private let logger: Logger
     private let controlLengthMax: Int
     private let epochs: ShardEpochs?
-    private let machine: Mutex<GatewayMachine>
+    private struct State {
+        var machine: GatewayMachine
+        /// The decided steps that event loops do not have yet.
+        var turn = HubTurn(hubs: [])
+    }
+
+    private let state: Mutex<State>
     private let tickMs: Int64
-    private let hubStorage = Mutex<[LoopHub]>([])
     private let reader: any StreamReader
     private let metrics = GatewayMetrics()
     private let probes = Atomic<Int>(0)
@@ -49,17 +55,17 @@ package final class GatewayService: Sendable {
         self.controlLengthMax = controlLengthMax
         self.epochs = epochs
         tickMs = settings.tickMs
-        machine = Mutex(GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs()))
+        state = Mutex(State(machine: GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs())))
         self.reader = broker.makeReader(name: "gateway-\(node)")
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
         }
-        hubStorage.withLock { $0 = hubs }
+        state.withLock { $0.turn = HubTurn(hubs: hubs) }
     }
 
     /// Returns the hub of an event loop.
     package func hub(of eventLoop: any EventLoop) -> LoopHub? {
-        hubStorage.withLock { $0.first { $0.eventLoop === eventLoop } }
+        state.withLock { $0.turn.hubs.first { $0.eventLoop === eventLoop } }
     }
 
     /// Withdraws the interest of a former process with the same name. Call before the first subscription.
@@ -102,7 +108,9 @@ package final class GatewayService: Sendable {
     package func leave(withinMs: Int64) async {
         let deadline = Deadline(afterMs: withinMs)
         change { $0.leave() }
-        while !deadline.isReached, !machine.withLock({ $0.isIdle }) { try? await Task.sleep(for: .milliseconds(2)) }
+        while !deadline.isReached, !state.withLock({ $0.machine.isIdle }) {
+            try? await Task.sleep(for: .milliseconds(2))
+        }
         reader.close()
         _ = try? await broker.delete(broker.keys.inbox(gateway: node.name))
     }
@@ -119,9 +127,12 @@ package final class GatewayService: Sendable {
         hub: Int, _ query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool, client: ClientID?
     ) throws(RequestError) -> InterestMachine.Start {
         let nowMs = clock.nowMs()
-        let (start, effects) = try machine.withLock { machine throws(RequestError) in
-            try machine.subscribed(
+        let (start, effects) = try state.withLock { state throws(RequestError) in
+            let (start, effects) = try state.machine.subscribed(
                 hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, client: client, nowMs: nowMs)
+            let others = state.turn.taking(effects)
+            state.turn.begin()
+            return (start, others)
         }
         perform(effects)
         return start
@@ -131,8 +142,12 @@ package final class GatewayService: Sendable {
     /// - Returns: the number of the announcement that requests it; nil if the live query is unknown.
     func rerun(_ key: LiveQueryKey) -> UInt64? {
         let nowMs = clock.nowMs()
-        guard let (announcement, effects) = machine.withLock({ $0.rerun(key, nowMs: nowMs) }) else { return nil }
-        perform(effects)
+        var announcement: UInt64?
+        change { machine in
+            guard let (number, effects) = machine.rerun(key, nowMs: nowMs) else { return [] }
+            announcement = number
+            return effects
+        }
         return announcement
     }
 
@@ -146,37 +161,35 @@ package final class GatewayService: Sendable {
     /// Messages of one read share turns of the event loops, so that a session with several results writes once.
     private func arrived(_ batch: StreamBatch) {
         let nowMs = clock.nowMs()
-        var turn = HubTurn(hubs: hubStorage.withLock { $0 })
         batch.forEachInboxFact { fact in
-            perform(machine.withLock { $0.inboxRead(fact, nowMs: nowMs) }, in: &turn)
-            if turn.isFull { turn.begin() }
+            perform(
+                state.withLock { state in
+                    let effects = state.turn.taking(state.machine.inboxRead(fact, nowMs: nowMs))
+                    if state.turn.isFull { state.turn.begin() }
+                    return effects
+                })
         }
-        turn.begin()
+        state.withLock { $0.turn.begin() }
     }
 
     // MARK: Effects
 
     private func change(_ body: (inout GatewayMachine) -> [GatewayMachine.Effect]) {
-        perform(machine.withLock { body(&$0) })
+        perform(
+            state.withLock { state in
+                let effects = state.turn.taking(body(&state.machine))
+                state.turn.begin()
+                return effects
+            })
     }
 
     private func perform(_ effects: [GatewayMachine.Effect]) {
-        if effects.isEmpty { return }
-        var turn = HubTurn(hubs: hubStorage.withLock { $0 })
-        perform(effects, in: &turn)
-        turn.begin()
-    }
-
-    private func perform(_ effects: [GatewayMachine.Effect], in turn: inout HubTurn) {
         for effect in effects {
             switch effect {
             case .gather: Task { change { $0.batchDue() } }
             case .append(let call, let messages): Task { await append(call, messages) }
-            case .deliver(let hubs, let key, let delivery, let answers):
-                turn.append(.deliver(delivery, key: key, answers: answers), to: hubs)
+            case .deliver, .forgetPositions: preconditionFailure("\(effect) belongs to an event loop's turn")
             case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
-            case .forgetPositions(let hubs, let key, let from):
-                turn.append(.forgetPositions(key, from: from), to: hubs)
             case .reportEpoch(let shard, let named, let recorded):
                 logger.warning(
                     "messages from a worker that does not own the shard were ignored",
@@ -186,6 +199,8 @@ package final class GatewayService: Sendable {
             case .reportLoss(let loss):
                 logger.warning(
                     "results may have been lost; announcing all interest again", metadata: ["loss": "\(loss)"])
+            case .trimInbox(let minimumID):
+                Task { _ = try? await broker.trim(broker.keys.inbox(gateway: node.name), minimumID: minimumID) }
             case .reportProbe: probes.wrappingAdd(1, ordering: .relaxed)
             case .reportResult(let result): report(result)
             case .sample(let counts):
@@ -234,5 +249,5 @@ package final class GatewayService: Sendable {
     /// The number of the node's probes that were read from the inbox.
     package var probesRead: Int { probes.load(ordering: .relaxed) }
 
-    package var counts: GatewayMachine.Counts { machine.withLock { $0.counts } }
+    package var counts: GatewayMachine.Counts { state.withLock { $0.machine.counts } }
 }

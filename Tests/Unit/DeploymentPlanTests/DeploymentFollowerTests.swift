@@ -43,7 +43,7 @@ import Testing
             case .readHistory: "read"
             case .noteFolder: "note"
             case .compile(_, let version): "compile \(name(version))"
-            case .serve(let served):
+            case .serve(_, let served):
                 "serve "
                     + ([served.current] + served.others).map { $0.compiled + ($0.takesRequests ? "" : "-") }
                     .joined(separator: " ") + " @\(served.loadedDeployment)"
@@ -62,8 +62,8 @@ import Testing
     private func call(_ effects: [Follower.Effect]) -> Follower.CallID {
         for effect in effects {
             switch effect {
-            case .readHistory(let call), .noteFolder(let call), .compile(let call, _): return call
-            case .serve, .reportProblem, .endLook: continue
+            case .readHistory(let call), .noteFolder(let call), .compile(let call, _), .serve(let call, _): return call
+            case .reportProblem, .endLook: continue
             }
         }
         Issue.record("no call in \(effects)")
@@ -78,12 +78,16 @@ import Testing
         var all = words(effects)
         effects = follower.historyRead(call(effects), history(deployments, at: nowMs))
         all += words(effects)
-        while case .compile(let call, let version)? = effects.last {
-            let name = name(version)
-            effects = follower.compiled(call, broken.contains(name) ? .invalid(reason: "line 1") : .compiled(name))
+        while true {
+            switch effects.last {
+            case .compile(let call, let version)?:
+                let name = name(version)
+                effects = follower.compiled(call, broken.contains(name) ? .invalid(reason: "line 1") : .compiled(name))
+            case .serve(let call, _)?: effects = follower.served(call)
+            default: return all
+            }
             all += words(effects)
         }
-        return all
     }
 
     // MARK: Starting
@@ -95,7 +99,8 @@ import Testing
         effects = follower.folderNoted(call(effects), .success(()))
         #expect(words(effects) == ["read"])
         effects = follower.historyRead(call(effects), history([folder()]))
-        #expect(words(effects) == ["serve folder @1", "end 1"])
+        #expect(words(effects) == ["serve folder @1"])
+        #expect(words(follower.served(call(effects))) == ["end 1"])
         #expect(follower.problem.isEmpty && follower.staying == [Self.version("folder")])
         // The same again changes nothing.
         #expect(look(&follower, [folder()]) == ["read", "end 2"])
@@ -212,7 +217,7 @@ import Testing
         var effects = follower.look().effects
         effects = follower.historyRead(call(effects), history([folder(), deployed(2, "first", active: nil)]))
         effects = follower.compiled(call(effects), .notStored)
-        #expect(words(effects) == ["problem", "serve folder @1", "end 1"])
+        #expect(words(effects) == ["problem", "serve folder @1"])
         #expect(follower.problem.hasSuffix("is not stored any more"))
     }
 
@@ -237,8 +242,12 @@ import Testing
         #expect(words(follower.historyRead(call(first), history([folder()]))).isEmpty)
         #expect(words(follower.folderNoted(call(compile), .success(()))).isEmpty)
         #expect(words(follower.compiled(call(first), .notStored)).isEmpty)
-        #expect(words(follower.compiled(call(compile), .compiled("first"))) == ["serve folder first- @2", "end 1"])
+        let serve = follower.compiled(call(compile), .compiled("first"))
+        #expect(words(serve) == ["serve folder first- @2"])
         #expect(words(follower.compiled(call(compile), .notStored)).isEmpty)
+        #expect(words(follower.served(call(compile))).isEmpty)
+        #expect(words(follower.served(call(serve))) == ["end 1"])
+        #expect(words(follower.served(call(serve))).isEmpty)
         let second = follower.look().effects
         #expect(words(follower.historyRead(call(first), history([folder()]))).isEmpty)
         #expect(words(follower.historyRead(call(second), history(rows))) == ["end 2"])
@@ -250,8 +259,13 @@ import Testing
         let (second, none) = follower.look()
         let (third, nothing) = follower.look()
         #expect([first, second, third] == [1, 2, 2] && none.isEmpty && nothing.isEmpty)
-        let next = follower.historyRead(call(effects), history([folder()]))
-        #expect(words(next) == ["serve folder @1", "end 1", "read"])
+        let serve = follower.historyRead(call(effects), history([folder()]))
+        #expect(words(serve) == ["serve folder @1"])
+        // Until the versions are in service, the look goes on.
+        let (fourth, still) = follower.look()
+        #expect(fourth == 2 && still.isEmpty)
+        let next = follower.served(call(serve))
+        #expect(words(next) == ["end 1", "read"])
         #expect(words(follower.historyRead(call(next), history([folder()]))) == ["end 2"])
     }
 }

@@ -1,6 +1,7 @@
 import JSON
 import LiveModel
 import NIOCore
+import RoleMachines
 import Sessions
 import Streams
 import Testing
@@ -71,6 +72,18 @@ import Testing
             hub.perform([Self.step(1), Self.step(2)])
             #expect(first.log == "(1)" && second.log == "()" && hub.subscriptionCount == 0)
         }
+    }
+
+    @Test func theStepsOfHubsAreTakenOutOfTheEffects() {
+        var turn = HubTurn(hubs: [])
+        let effects: [GatewayMachine.Effect] = [
+            .reportProbe, .forgetPositions(hubs: [], key: Self.query(1).key, from: 1), .gather,
+            .deliver(hubs: [], key: Self.query(1).key, .failed(RequestError(.timeout, "t")), answers: 1),
+        ]
+        let others = turn.taking(effects)
+        #expect(others.count == 2)
+        if case .reportProbe? = others.first, case .gather? = others.last { return }
+        Issue.record("\(others)")
     }
 
     @Test func aFullTurnBeginsAndTheNextIsEmpty() {

@@ -9,8 +9,8 @@ import Streams
 /// Messages enter the queue in the order in which the machine makes them and leave it one batch at a time, which
 /// preserves their order within a control stream. A failed batch is not resent: announcements repeat until they are
 /// answered, and summaries repair the rest.
-/// Bounds: `outgoingMax` messages and `outgoingBytesMax`; a message that exceeds them is treated like one whose batch
-/// failed.
+/// Bounds: `outgoingMax` messages and `outgoingBytesMax`; a message that exceeds them is dropped, as if its batch
+/// had failed.
 package struct GatewayMachine: Sendable {
     package struct Settings: Sendable {
         package var interest = InterestMachine.Settings()
@@ -25,6 +25,8 @@ package struct GatewayMachine: Sendable {
         package var batchBytesMax = 8 << 20
         /// Time between two calls of `ticked`.
         package var tickMs = InterestMachine.sweepMs
+        /// Time between two rounds of trimming. The inbox keeps what was read since the round before the last one.
+        package var trimMs: Int64 = 10_000
         /// Number of ticks between two samples for the metrics.
         package var sampleEveryTicks = 20
 
@@ -74,6 +76,8 @@ package struct GatewayMachine: Sendable {
         case reportUnsent(Int, reason: String)
         /// Log that messages may be missing, and that all interest is announced again.
         case reportLoss(InboxLoss)
+        /// Remove the entries below this id from the inbox. What an attempt that fails leaves there goes with the next.
+        case trimInbox(minimumID: StreamID)
         /// Count a probe of the node for its readiness.
         case reportProbe
         /// Log and measure a result that arrived.
@@ -94,11 +98,17 @@ package struct GatewayMachine: Sendable {
     private var appending: Int?
     private var ticks = 0
     private var reconnects = 0
+    /// The last entry read from the inbox.
+    private var cursor = StreamID.zero
+    /// The value of `cursor` when the inbox was last trimmed.
+    private var cursorAtTrim = StreamID.zero
+    private var lastTrimMs: Int64
 
     /// Makes a gateway that routes live queries without overrides until `overridesChanged`.
     /// - Parameter nowMs: decides the first announcement number (`firstAnnouncement`).
     package init(gateway: NodeID, settings: Settings, nowMs: Int64) {
         self.settings = settings
+        lastTrimMs = nowMs
         interest = InterestMachine(
             gateway: gateway, settings: settings.interest, firstAnnouncement: Self.firstAnnouncement(atMs: nowMs))
         let outgoingMax = settings.outgoingMax ?? settings.messagesPerLiveQueryMax * settings.interest.liveQueriesMax
@@ -132,9 +142,18 @@ package struct GatewayMachine: Sendable {
             actions += interest.brokerReconnected(nowMs: nowMs)
         }
         var effects = self.effects(of: actions + interest.timeReached(nowMs: nowMs))
+        if !(lastTrimMs..<lastTrimMs + settings.trimMs).contains(nowMs) { effects += trimmed(nowMs: nowMs) }
         if ticks % settings.sampleEveryTicks == 0 { effects.append(.sample(counts)) }
         ticks += 1
         return effects
+    }
+
+    /// Only this process reads the inbox, so it needs none of the read entries but the last one: while that exists,
+    /// the reader knows that nothing after it was lost.
+    private mutating func trimmed(nowMs: Int64) -> [Effect] {
+        lastTrimMs = nowMs
+        defer { cursorAtTrim = cursor }
+        return cursorAtTrim == .zero || cursorAtTrim == cursor ? [] : [.trimInbox(minimumID: cursorAtTrim)]
     }
 
     /// Handles a change of the overrides by operators. From now on, and not before, subscriptions follow their routes.
@@ -193,6 +212,9 @@ package struct GatewayMachine: Sendable {
             guard case .result(_, _, let result, _) = message else { return effects }
             return [.reportResult(result)] + effects
         case .probe: return [.reportProbe]
+        case .read(let last):
+            cursor = last
+            return []
         case .lost(let loss): return [.reportLoss(loss)] + effects(of: interest.inboxLost(nowMs: nowMs))
         }
     }

@@ -8,6 +8,8 @@ package enum InboxFact: Sendable, Hashable {
     case probe
     /// Messages may be missing, so owners may believe that this gateway holds results that it does not.
     case lost(InboxLoss)
+    /// Everything up to this entry has been read.
+    case read(upTo: StreamID)
 }
 
 /// The reason why messages may be missing.
@@ -36,5 +38,6 @@ extension StreamBatch {
                 body(.lost(.unreadable(entry.id)))
             }
         }
+        if let last = entries.last { body(.read(upTo: last.id)) }
     }
 }

@@ -1,5 +1,6 @@
 import LiveModel
 import NIOCore
+import RoleMachines
 import Sessions
 
 /// The steps that hubs take in one turn of their event loops, in order.
@@ -14,7 +15,7 @@ struct HubTurn {
         case forgetPositions(LiveQueryKey, from: UInt64)
     }
 
-    private let hubs: [LoopHub]
+    let hubs: [LoopHub]
     /// The steps of each hub.
     private var steps: [[Step]]
     private var count = 0
@@ -30,6 +31,21 @@ struct HubTurn {
     mutating func append(_ step: Step, to indices: [Int]) {
         for index in indices { steps[index].append(step) }
         count += 1
+    }
+
+    /// Takes the effects that are steps of event loops.
+    /// - Returns: the other effects.
+    mutating func taking(_ effects: [GatewayMachine.Effect]) -> [GatewayMachine.Effect] {
+        var others: [GatewayMachine.Effect] = []
+        for effect in effects {
+            switch effect {
+            case .deliver(let hubs, let key, let delivery, let answers):
+                append(.deliver(delivery, key: key, answers: answers), to: hubs)
+            case .forgetPositions(let hubs, let key, let from): append(.forgetPositions(key, from: from), to: hubs)
+            default: others.append(effect)
+            }
+        }
+        return others
     }
 
     /// Hands the steps to the event loops; later steps belong to another turn.

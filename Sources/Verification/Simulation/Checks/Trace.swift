@@ -34,6 +34,7 @@ extension GatewayMachine.Effect {
         case .reportUnsent(let count, let reason): "\(count) not sent: \(reason)"
         case .sample: "sample"
         case .reportLoss(let loss): "lost: \(loss)"
+        case .trimInbox(let minimumID): "trim the inbox below \(minimumID)"
         case .reportProbe: "probe"
         case .reportResult(let result): "result \(result.position)"
         case .readEpoch(let shard, let call): "read epoch of \(shard) #\(call)"

@@ -65,6 +65,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case activatedEarly
     /// Nodes report a version as loaded although mutations that began without it are in progress.
     case mutationsInProgressIgnored
+    /// Looks for deployments end before the versions are in service.
+    case servedLate
     /// Workers forget a version as soon as another is current.
     case formerForgotten
     /// Sweepers do not append resync markers.

@@ -10,6 +10,8 @@ final class SimulatedDeployments {
     private static let pollMs: Int64 = 700
     /// The maximum time to compile a version.
     private static let compileMaxMs: Int64 = 1_500
+    /// The maximum time to replace the versions in service.
+    private static let serveMaxMs: Int64 = 300
     /// The most versions served besides the current one.
     static let othersMax = 4
 
@@ -62,7 +64,9 @@ final class SimulatedDeployments {
                 effects += follower.historyRead(call, .success(history))
             case .compile(let call, let version):
                 effects += follower.compiled(call, .compiled(Workload.number(of: version)))
-            case .serve(let served): serve(served)
+            case .serve(let call, let served):
+                serve(served)
+                effects += follower.served(call)
             case .reportProblem, .endLook: break
             }
         }
@@ -129,7 +133,13 @@ final class SimulatedDeployments {
             process.later(process.timeline.pick(0...Self.compileMaxMs)) { [weak self] in
                 self?.answered(call, .compiled(Workload.number(of: version))) { $0.compiled(call, $1) }
             }
-        case .serve(let served): serve(served)
+        case .serve(let call, let served):
+            // Answered again after the versions are in service, which changes nothing.
+            if process.world.sabotage == .servedLate { perform(follower.served(call)) }
+            process.later(process.timeline.pick(0...Self.serveMaxMs)) { [weak self] in
+                self?.serve(served)
+                self?.answered(call, ()) { follower, _ in follower.served(call) }
+            }
         case .reportProblem(let problem): process.world.note("\(process.name) \(problem)")
         case .endLook(let number, let failure):
             if let failure { process.world.note("\(process.name) looked in vain: \(failure)") }

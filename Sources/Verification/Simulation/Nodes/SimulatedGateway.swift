@@ -9,13 +9,17 @@ import Streams
 final class SimulatedGateway: Process {
     private(set) var machine = GatewayMachine(gateway: NodeID(""), settings: .init(), nowMs: 0)
     private(set) var hubs: [Hub] = []
+    /// The steps that each hub has yet to take, in order.
+    private var hubSteps: [[() -> Void]] = []
     /// The subscribers by hub.
     private var subscribers: [[Hub.Handle: Connection]] = []
     private(set) var connections: [ObjectIdentifier: Connection] = [:]
-    private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
+    private lazy var follower = StreamFollower(self) { [unowned self] in for batch in $0 { arrived(batch) } }
     private lazy var membership = newMembership()
     private var forgedRun: UInt64 = 0
     private let keepsName: Bool
+    /// The time for which an event loop may be busy.
+    private static let hubLateMaxMs: Int64 = 200
     /// The newest epoch of a message from each shard.
     private var epochs: [ShardID: UInt64] = [:]
 
@@ -34,9 +38,10 @@ final class SimulatedGateway: Process {
         membership = newMembership()
         machine = GatewayMachine(gateway: me, settings: world.gatewaySettings, nowMs: nowMs)
         hubs = Array(repeating: Hub(), count: World.hubCount)
+        hubSteps = Array(repeating: [], count: World.hubCount)
         subscribers = Array(repeating: [:], count: World.hubCount)
         (connections, epochs) = ([:], [:])
-        follower = StreamFollower(self) { [unowned self] in arrived($0) }
+        follower = StreamFollower(self) { [unowned self] in for batch in $0 { arrived(batch) } }
     }
 
     override func start(_ part: NodePart, _ next: @escaping () -> Void) {
@@ -151,7 +156,8 @@ final class SimulatedGateway: Process {
     /// Checks, right after a tick, that every client without a result got one, or an error, in time.
     private func checkSilence() {
         let limitMs = World.answerMaxMs + 2 * machine.settings.tickMs
-        for connection in sortedConnections {
+        // The steps of a busy hub are on their way.
+        for connection in sortedConnections where hubSteps[connection.hub].isEmpty {
             guard let sinceMs = connection.silentSinceMs, nowMs - sinceMs > limitMs else { continue }
             world.violated("silence: client \(connection.client.number) has heard nothing for \(nowMs - sinceMs) ms")
         }
@@ -177,16 +183,30 @@ final class SimulatedGateway: Process {
             case .gather: later(0) { [self] in perform(machine.batchDue()) }
             case .append(let call, let messages): append(call, messages)
             case .deliver(let indices, let key, let delivery, let answers):
-                for hub in indices { deliver(delivery, key, answers: answers, hub: hub) }
+                for hub in indices { onHub(hub) { $0.deliver(delivery, key, answers: answers, hub: hub) } }
             case .readEpoch(let shard, let call): readEpoch(of: shard, call: call)
             case .forgetPositions(let indices, let key, let from):
-                for hub in indices { hubs[hub].forgetPositions(key, from: from) }
+                for hub in indices { onHub(hub) { $0.hubs[hub].forgetPositions(key, from: from) } }
             case .reportEpoch(let shard, _, let recorded):
                 // Postgres may have lost the epochs of owners that this gateway met.
                 epochs[shard] = min(epochs[shard] ?? 0, recorded)
+            case .trimInbox(let minimumID):
+                call { [inbox] in
+                    $0.trim(inbox, minimumID: minimumID)
+                } then: { (_: Void?) in
+                }
             case .reportUnsent, .reportLoss, .reportProbe, .reportResult, .sample: break
             }
         }
+    }
+
+    /// Lets a hub take a step: from time to time later than it was decided, as an event loop does that is busy, but in
+    /// order.
+    private func onHub(_ hub: Int, _ step: @escaping (SimulatedGateway) -> Void) {
+        let isLate = world.hasFaults && timeline.chance(5)
+        guard isLate || !hubSteps[hub].isEmpty else { return step(self) }
+        hubSteps[hub].append { [unowned self] in step(self) }
+        later(timeline.pick(0...Self.hubLateMaxMs)) { [self] in hubSteps[hub].removeFirst()() }
     }
 
     private func deliver(_ delivery: InterestMachine.Delivery, _ key: LiveQueryKey, answers: UInt64, hub: Int) {
@@ -207,6 +227,9 @@ final class SimulatedGateway: Process {
             world.note("\(me) \(shard) #\(call) recorded \(recorded.map(String.init) ?? "unknown")")
             if world.sabotage == .recordedEpochIgnored { return }
             perform(machine.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs))
+            sometimesAgain(call) { [self] in
+                perform(machine.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs))
+            }
         }
     }
 
@@ -226,7 +249,9 @@ final class SimulatedGateway: Process {
                     redis.keys.control(shard: shard.number), message.fields, lengthMax: World.controlLengthMax)
             }
         } then: { [self] (answer: Void?) in
-            perform(machine.batchAppended(id, problem: answer == nil ? "cut off" : nil))
+            let problem = answer == nil ? "cut off" : nil
+            perform(machine.batchAppended(id, problem: problem))
+            sometimesAgain(id) { [self] in perform(machine.batchAppended(id, problem: problem)) }
         }
     }
 }

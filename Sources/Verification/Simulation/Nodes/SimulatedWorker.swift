@@ -9,7 +9,7 @@ import Streams
 /// mistake changes its settings, facts or effects (`SimulatedWorker+Mistakes.swift`).
 final class SimulatedWorker: Process {
     private(set) var machine: WorkerMachine
-    private lazy var follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
+    private lazy var follower = StreamFollower(self) { [unowned self] in arrived($0) }
     private var followed: Set<String> = []
     private var earliest = EarliestDeadline()
     private lazy var membership = newMembership()
@@ -60,7 +60,7 @@ final class SimulatedWorker: Process {
 
     override func prepare() {
         machine = Self.makeMachine(name, world, deployments.catalogs)
-        follower = StreamFollower(self) { [unowned self] in arrived([$0]) }
+        follower = StreamFollower(self) { [unowned self] in arrived($0) }
         (followed, running, readEarly) = ([], [], [:])
         (earliest, stopsAtNextRun) = (EarliestDeadline(), false)
         membership = newMembership()

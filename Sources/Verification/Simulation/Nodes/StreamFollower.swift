@@ -6,10 +6,10 @@ final class StreamFollower {
     private unowned let process: Process
     private let redis: SimulatedRedis
     private let reader: Int
-    private let handler: (StreamBatch) -> Void
+    private let handler: ([StreamBatch]) -> Void
     private var isReading = false
 
-    init(_ process: Process, _ handler: @escaping (StreamBatch) -> Void) {
+    init(_ process: Process, _ handler: @escaping ([StreamBatch]) -> Void) {
         self.process = process
         self.handler = handler
         redis = process.world.redis
@@ -35,7 +35,8 @@ final class StreamFollower {
         isReading = false
         guard !process.isCutFromRedis else { return }
         let batches = redis.read(reader)
-        for batch in batches { handler(batch) }
-        if !batches.isEmpty { poke() }
+        guard !batches.isEmpty else { return }
+        handler(batches)
+        poke()
     }
 }

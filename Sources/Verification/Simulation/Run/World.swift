@@ -58,6 +58,7 @@ package final class World {
         settings.interest.announceRetryMaxMs = 4_000
         settings.interest.lingerMs = 1_500
         settings.interest.summaryMs = 3_000
+        settings.trimMs = 500
         settings.outgoingMax = Self.outgoingMax
         return settings
     }

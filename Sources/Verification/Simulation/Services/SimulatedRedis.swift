@@ -143,6 +143,8 @@ final class SimulatedRedis {
         return true
     }
 
+    func trim(_ stream: String, minimumID: StreamID) { _ = store.trim(stream, minimumID: minimumID, nowMs: nowMs) }
+
     func trim(_ stream: String, minimumID: StreamID, lease key: String, epoch: UInt64) -> Bool {
         guard holds(key, epoch) else { return false }
         _ = store.trim(stream, minimumID: minimumID, nowMs: nowMs)

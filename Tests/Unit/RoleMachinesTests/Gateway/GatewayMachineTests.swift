@@ -214,12 +214,12 @@ import Testing
         var facts: [InboxFact] = []
         batch.forEachInboxFact { facts.append($0) }
         // After the signal, the unreadable entry needs no further announcements.
-        #expect(facts == [.lost(.signal(.trimmed(firstID: nil))), .message(message)])
+        #expect(facts == [.lost(.signal(.trimmed(firstID: nil))), .message(message), .read(upTo: damaged.id)])
         facts = []
         StreamBatch(stream: "inbox", signal: nil, entries: [damaged] + entries + [damaged]).forEachInboxFact {
             facts.append($0)
         }
-        #expect(facts == [.lost(.unreadable(damaged.id)), .message(message)])
+        #expect(facts == [.lost(.unreadable(damaged.id)), .message(message), .read(upTo: damaged.id)])
     }
 
     @Test func anUnreadableEntryIsALoss() throws {
@@ -251,6 +251,27 @@ import Testing
     }
 
     // MARK: Time and the end
+
+    @Test func theInboxIsTrimmedBehindWhatWasReadTwoRoundsAgo() {
+        var machine = machine { $0.trimMs = 10_000 }
+        func trimmed(_ nowMs: Int64) -> StreamID? {
+            for case .trimInbox(let minimumID) in machine.ticked(connected, nowMs: Self.startMs + nowMs) {
+                return minimumID
+            }
+            return nil
+        }
+        func read(_ ms: UInt64) { _ = machine.inboxRead(.read(upTo: StreamID(ms: ms, sequence: 0)), nowMs: 0) }
+        #expect(trimmed(0) == nil)
+        read(5)
+        #expect(trimmed(9_999) == nil && trimmed(10_000) == nil)
+        read(6)
+        read(7)
+        #expect(trimmed(19_999) == nil && trimmed(20_000) == StreamID(ms: 5, sequence: 0))
+        // Nothing has been read since.
+        #expect(trimmed(30_000) == nil)
+        read(8)
+        #expect(trimmed(40_000) == StreamID(ms: 7, sequence: 0))
+    }
 
     @Test func countsAreSampledWithEverySoManyTicks() throws {
         var machine = machine { $0.sampleEveryTicks = 3 }
