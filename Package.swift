@@ -142,7 +142,7 @@ let package = Package(
             .roles, "Execution",
             [
                 "Catalog", "Clocks", "DeploymentPlan", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel",
-                "Postgres",
+                "Pacing", "Postgres", logging,
             ]),
         // Brings a database to a project's schema
         module(
@@ -218,7 +218,7 @@ let package = Package(
             [
                 "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
                 "HTTPServer", "JSON",
-                "LiveModel", "Observability", "Pacing", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
         module(
             .roles, "Admin",
@@ -356,7 +356,10 @@ let package = Package(
             .unit, "OutboundHTTPTests", ["OutboundHTTP", nio, nioPosix]),
         tests(
             .unit, "ExecutionTests",
-            ["Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaModel"]),
+            [
+                "Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaModel",
+                logging,
+            ]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),
         tests(
@@ -425,7 +428,7 @@ let package = Package(
             .unit, "PublicAPITests",
             [
                 "Catalog", "Execution", "HTTPServer", "LiveModel", "PublicAPI", "SchemaModel", "Sessions",
-                "TestSupport", nioHTTP, logging,
+                "TestSupport", nioHTTP,
             ]),
         tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
         tests(
@@ -445,7 +448,10 @@ let package = Package(
         tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             .unit, "LoadDriverTests",
-            ["FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP, logging]),
+            [
+                "FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP,
+                logging,
+            ]),
         tests(.integration, "ChaosTests", ["Chaos", "LoadDriver", "TestSupport", "freshet", nio, nioPosix]),
         tests(
             .integration, "IntegrationTests",

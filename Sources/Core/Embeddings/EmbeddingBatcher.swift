@@ -138,7 +138,7 @@ package struct EmbeddingBatcher<Waiter: Sendable>: Sendable {
     // MARK: Errors
 
     private static var stopped: RequestError {
-        RequestError(.unavailable, "no embeddings are requested: the node is shutting down")
+        RequestError(.unavailable, "the node is shutting down, try again")
     }
 
     private func timeout(of text: EmbeddingText, wasSent: Bool = true) -> RequestError {

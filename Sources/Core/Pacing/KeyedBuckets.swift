@@ -1,7 +1,9 @@
 /// Token buckets by key, such as the addresses of peers. Time is an argument.
 ///
-/// A bucket may owe up to another burst: for what had arrived already when its tokens ran out. Those who then wait for
-/// a bucket get different times, so that they do not come back together.
+/// A bucket may go into debt by up to one burst, for input that had arrived already. Waiters get different times, so
+/// that they do not return together.
+///
+/// Not made of `TokenBucket`s: these may owe, and each of many would carry the rate that all share.
 ///
 /// Bounded by `countMax`. Buckets that are full again are dropped when there are twice as many as after the last time;
 /// where that makes no room, those that are nearest to it go, so a key with many events keeps its bucket.

@@ -10,6 +10,12 @@ package struct RepeatedFailure: Sendable, Hashable {
         self.intervalMs = intervalMs
     }
 
+    /// Whether the interval of the last line has passed.
+    fileprivate func isOver(nowMs: Int64) -> Bool {
+        guard let lastMs else { return true }
+        return !(lastMs..<lastMs + intervalMs).contains(nowMs)
+    }
+
     /// Counts a failure, or several at once.
     /// - Returns: how many failures since the last logged one were left out; nil if this one is left out too.
     package mutating func failed(_ text: String, count: Int = 1, nowMs: Int64) -> Int? {
@@ -25,7 +31,7 @@ package struct RepeatedFailure: Sendable, Hashable {
 
 /// The same for failures whose texts alternate: each text has its own interval.
 package struct RepeatedFailures: Sendable, Hashable {
-    /// The number of texts with an interval of their own; further ones share one.
+    /// The number of texts with an interval of their own at a time; further ones share one.
     package let textsMax: Int
     private var failures: [String: RepeatedFailure] = [:]
     private var further = RepeatedFailure()
@@ -38,7 +44,10 @@ package struct RepeatedFailures: Sendable, Hashable {
     /// - Returns: how many failures with this text were left out since the last logged one; nil if this one is left out
     ///   too.
     package mutating func failed(_ text: String, nowMs: Int64) -> Int? {
-        if failures[text] == nil, failures.count >= textsMax { return further.failed("", nowMs: nowMs) }
+        if failures[text] == nil, failures.count >= textsMax {
+            failures = failures.filter { !$0.value.isOver(nowMs: nowMs) }
+            if failures.count >= textsMax { return further.failed("", nowMs: nowMs) }
+        }
         return failures[text, default: RepeatedFailure()].failed(text, nowMs: nowMs)
     }
 }

@@ -28,8 +28,14 @@ extension FanoutWorker {
     private func ended(
         _ id: WorkerMachine.CallID, _ batch: RunBatch, _ answers: [QueryExecutor.Outcome], _ startNs: UInt64
     ) {
-        for item in batch.items where !item.traceID.isEmpty {
-            logger.debug("live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
+        for (item, outcome) in zip(batch.items, answers) {
+            if !item.traceID.isEmpty {
+                logger.debug(
+                    "live query run", metadata: ["trace": "\(item.traceID)", "operation": "\(batch.operation)"])
+            }
+            if case .failed(let error) = outcome {
+                failures.rerunFailed(error, of: batch.operation, traceID: item.traceID, nowMs: clock.nowMs())
+            }
         }
         let outcomes = answers.map { outcome -> RunOutcome in
             switch outcome {

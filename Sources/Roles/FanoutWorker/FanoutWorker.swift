@@ -33,8 +33,9 @@ package actor FanoutWorker {
     let queries: QueryExecutor
     private let epochs: ShardEpochs
     private let settings: Settings
-    private let clock: ServiceClock
+    let clock: ServiceClock
     let logger: Logger
+    let failures: OperationFailureLog
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
@@ -60,6 +61,7 @@ package actor FanoutWorker {
         self.settings = settings
         self.clock = clock
         self.logger = logger
+        failures = OperationFailureLog(logger)
         reader = broker.makeReader(name: "worker-\(node)")
         machine = WorkerMachine(node: node, keys: broker.keys, shardCount: shardCount, settings: settings) {
             query throws(RequestError) in

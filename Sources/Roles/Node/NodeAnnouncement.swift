@@ -22,7 +22,7 @@ struct NodeAnnouncement: Sendable {
         sessions = roles.sessions
         worker = roles.worker
         let settings = node.settings
-        let advertised = settings.cluster.advertiseAddress ?? "\(settings.http.host):\(address.publicPort)"
+        let advertised = node.advertisedAddress(port: address.publicPort)
         self.address = advertised
         adminAddress =
             address.adminPort.map { Self.address(host: settings.admin.host, port: $0, besides: advertised) } ?? ""

@@ -16,6 +16,7 @@ import Sessions
 import LiveModel
 import Settings
 import Sharding
+import Streams
 
 /// The configuration of each part, derived from the node's settings.
 extension NodeContext {
@@ -37,6 +38,32 @@ extension NodeContext {
         sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
         return sweeper
     }
+
+    /// The numbers of entries that streams in Redis keep at least.
+    var streamLengths: (events: Int, control: Int) {
+        (events: settings.redis.eventsLengthMax, control: settings.redis.controlLengthMax)
+    }
+
+    var deltaCache: DeltaCache {
+        DeltaCache(bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax)
+    }
+
+    var variableLimits: VariableLimits {
+        VariableLimits(depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax)
+    }
+
+    /// How many revocations the node keeps, and how often it reads them.
+    var revocationSettings: (countMax: Int, pollMs: Int) {
+        (countMax: settings.auth.revocationsMax, pollMs: settings.auth.revocationsPollMs)
+    }
+
+    /// The address of the public port at which other machines reach the node.
+    func advertisedAddress(port: Int) -> String {
+        settings.cluster.advertiseAddress ?? "\(settings.http.host):\(port)"
+    }
+
+    /// - Throws: `.misconfigured` for a namespace that keys cannot have.
+    func keys() throws(BrokerError) -> Keys { try Keys(namespace: settings.cluster.namespace) }
 
     var resolverSettings: HTTPResolvers.Settings {
         HTTPResolvers.Settings(

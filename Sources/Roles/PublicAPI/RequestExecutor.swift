@@ -163,7 +163,7 @@ package final class RequestExecutor: SessionRequestExecutor {
             traceID: traceID, on: taskExecutor, work, failed: failed)
     }
 
-    /// The same for a sender who has been authenticated.
+    /// Runs `work` for a sender who is authenticated already.
     func withRequest(
         _ identity: Identity, from address: QuotaSubject?, traceID: String, on taskExecutor: (any TaskExecutor)?,
         _ work: @escaping @Sendable (Identity) async throws(RequestError) -> Void,
@@ -244,7 +244,7 @@ package final class RequestExecutor: SessionRequestExecutor {
 
     /// Logs the cause of an error, which the client does not see.
     private func report(_ error: RequestError, _ resolved: ResolvedOperation, _ traceID: String) {
-        parts.failures.report(
+        parts.failures.requestFailed(
             error, of: resolved.operation.reference, traceID: traceID, nowMs: parts.clock.nowMs())
     }
 

@@ -47,7 +47,7 @@ package final class APIKeys: Sendable {
         guard isOn, let key, !key.isEmpty else { return nil }
         let bytes = Array(key.utf8.prefix(APIKeyFile.keyBytesMax + 1))
         guard let name = keys.withLock({ $0.names[Digest(of: bytes)] }) else {
-            throw RequestError(.unauthenticated, "The API key is unknown.")
+            throw RequestError(.unauthenticated, "the API key is unknown")
         }
         return name
     }
@@ -57,8 +57,8 @@ package final class APIKeys: Sendable {
     package func refusal(of name: String?) -> RequestError? {
         if let name {
             return keys.withLock { $0.known.contains(name) }
-                ? nil : RequestError(.unauthenticated, "The API key is no longer valid.")
+                ? nil : RequestError(.unauthenticated, "the API key is no longer valid")
         }
-        return isOn && isRequired ? RequestError(.unauthenticated, "An API key or a token is required.") : nil
+        return isOn && isRequired ? RequestError(.unauthenticated, "an API key or a token is required") : nil
     }
 }

@@ -26,18 +26,18 @@ enum TokenFailure: Error, Hashable {
     /// The error for the client. It repeats nothing of the token.
     var requestError: RequestError {
         switch self {
-        case .tooLarge(let bytesMax): unauthenticated("The token is longer than \(bytesMax) bytes.")
-        case .malformed(let what): unauthenticated("The token is malformed: \(what).")
-        case .unsigned: unauthenticated("The token is not signed.")
-        case .algorithm: unauthenticated("The token's algorithm does not match its key.")
-        case .unknownKey: unauthenticated("The token is signed with an unknown key.")
-        case .badSignature: unauthenticated("The token's signature is invalid.")
-        case .expired: unauthenticated("The token has expired.")
-        case .notYetValid: unauthenticated("The token is not valid yet.")
-        case .wrongAudience: unauthenticated("The token is for another audience.")
-        case .wrongIssuer: unauthenticated("The token is from another issuer.")
-        case .nothingTrusted: unauthenticated("This server accepts no signed tokens.")
-        case .noKeys: RequestError(.unavailable, "The keys that verify tokens cannot be fetched.")
+        case .tooLarge(let bytesMax): unauthenticated("the token is longer than \(bytesMax) bytes")
+        case .malformed(let what): unauthenticated("the token is malformed: \(what)")
+        case .unsigned: unauthenticated("the token is not signed")
+        case .algorithm: unauthenticated("the token's algorithm does not match its key")
+        case .unknownKey: unauthenticated("the token is signed with an unknown key")
+        case .badSignature: unauthenticated("the token's signature is invalid")
+        case .expired: unauthenticated("the token has expired")
+        case .notYetValid: unauthenticated("the token is not valid yet")
+        case .wrongAudience: unauthenticated("the token is for another audience")
+        case .wrongIssuer: unauthenticated("the token is from another issuer")
+        case .nothingTrusted: unauthenticated("this server accepts no signed tokens")
+        case .noKeys: RequestError(.unavailable, "the keys that verify tokens cannot be fetched")
         }
     }
 

@@ -185,7 +185,7 @@ struct RedisReaderTests {
                     StreamAppend(stream: "s\(stream)", fields: [("n", Array(String($0).utf8))], lengthMax: 64)
                 })
         }
-        // The first few become lively.
+        // The first few become hot.
         for number in 0..<3 {
             try await append(0..<1, to: number)
             #expect(try await reader.next(maxEntries: 1000).map(\.numbers) == [[0]])

@@ -6,7 +6,7 @@ import Streams
 
 @Suite("Broker parts")
 struct BrokerPartsTests {
-    @Test("Redis addresses")
+    @Test("addresses are read with and without their parts")
     func addresses() throws {
         func endpoint(_ url: String) throws -> RedisConfiguration.Endpoint { try RedisConfiguration(url: url).endpoint }
         #expect(try endpoint("redis://example.org:7000/2") == .tcp(host: "example.org", port: 7000))

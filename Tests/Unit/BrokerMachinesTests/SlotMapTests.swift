@@ -53,7 +53,7 @@ struct SlotMapTests {
         for reply in bad { #expect(SlotMap(reply, asked: asked) == nil, "\(reply)") }
     }
 
-    @Test("redirections")
+    @Test("redirections name a slot and a node")
     func redirections() {
         func read(_ message: String) -> Redirection? { Redirection(RedisFailure(message: message), asked: asked) }
         #expect(read("MOVED 3999 127.0.0.1:6381") == .moved(slot: 3999, .tcp(host: "127.0.0.1", port: 6381)))
@@ -67,7 +67,7 @@ struct SlotMapTests {
         }
     }
 
-    @Test("a sentinel's answer")
+    @Test("a sentinel's answer names the master")
     func sentinel() {
         func answer(_ pairs: [(String, String)]) -> RedisValue {
             .array(pairs.flatMap { [RedisValue.bytes(Array($0.0.utf8)), .bytes(Array($0.1.utf8))] })

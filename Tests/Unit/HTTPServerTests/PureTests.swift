@@ -41,7 +41,7 @@ import Testing
         return String(buffer: buffer)
     }
 
-    @Test func framingIsOurs() {
+    @Test func framingHeadersOfTheApplicationAreReplaced() {
         let head = ResponseHead(
             status: .ok,
             headers: ["x-a": "1", "Content-Length": "99", "transfer-encoding": "gzip", "Connection": "close"],

@@ -47,7 +47,7 @@ import Testing
         #expect(rule.problem(nowMs: 9_000) == "Redis has not answered for 3 s")
     }
 
-    @Test("0: ready, whichever worker is away") func never() {
+    @Test("0: ready, whichever worker is away") func aLimitOfZeroIgnoresMissingWorkers() {
         #expect(ReadinessRule(roles: [.worker], limitMs: 0, nowMs: 0).problem(nowMs: .max) == nil)
     }
 }

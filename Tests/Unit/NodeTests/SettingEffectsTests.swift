@@ -29,19 +29,6 @@ import Testing
     /// Settings that change none of the configurations below, each with the files that use it: a source file that reads
     /// it, or a test that changes it and observes the effect.
     private static let elsewhere: [String: String] = [
-        // Arguments of the stages that open the node's parts.
-        "cluster.namespace": "Sources/Roles/Node",
-        "cluster.advertiseAddress": "Sources/Roles/Node",
-        "redis.eventsLengthMax": "Sources/Roles/Node",
-        "redis.controlLengthMax": "Sources/Roles/Node",
-        "gateway.deltaBytesMax": "Sources/Roles/Node",
-        "gateway.deltaResultBytesMax": "Sources/Roles/Node",
-        "limits.variablesDepthMax": "Sources/Roles/Node",
-        "postgres.replicas": "Sources/Roles/Node",
-        "postgres.replicaConnections": "Sources/Roles/Node",
-        "auth.issuersFile": "Sources/Roles/Node",
-        "auth.revocationsMax": "Sources/Roles/Node",
-        "auth.revocationsPollMs": "Sources/Roles/Node",
         // Settings of commands; the tool that deploys or migrates has no node.
         "drain.graceMs": "Sources/Tools/freshet",
         "deploy.historyMax": "Sources/Tools/freshet",
@@ -52,13 +39,13 @@ import Testing
         "migrate.waitMs": "Sources/Roles/Migrations",
         "log.format": "Sources/Tools/freshet",
         // Observed by tests of whole nodes.
+        "auth.issuersFile": "Tests/Contract/NodeStartTests/StartFailureTests.swift",
         "cluster.startWaitMs": "Tests/Integration/IntegrationTests/StartTests.swift",
         "http.eventLoops": "Tests/Integration/IntegrationTests/StartTests.swift",
         "http.tls.certificateFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
         "http.tls.keyFile": "Tests/Integration/IntegrationTests/TLSTests.swift",
         "http.tls.pollMs": "Tests/Integration/IntegrationTests/TLSTests.swift",
         "postgres.replicaWaitMs": "Tests/Integration/IntegrationTests/PostgresFailoverTests.swift",
-        "limits.variablesBytesMax": "Tests/Integration/IntegrationTests/MainJobTests.swift",
         "api.requestsInFlightMax": "Tests/Integration/IntegrationTests/QuotaLimitTests.swift",
         "auth.apiKeysFile": "Tests/Integration/IntegrationTests/RevocationTests.swift",
         "auth.apiKeyRequired": "Tests/Integration/IntegrationTests/RevocationTests.swift",
@@ -92,6 +79,7 @@ import Testing
         var secure = plain
         secure.redis.url = "rediss://localhost"
         secure.redis.sentinelAddresses = ["sentinel:1"]
+        secure.postgres.replicas = ["host=/tmp"]
         secure.auth.mode = .jwks
         secure.auth.jwksUrl = "https://localhost"
         var firebase = plain
@@ -186,7 +174,10 @@ import Testing
             text(node.publicAPISettings), text(node.quotaLimits), text(node.sessionAdmission),
             text(node.grpcConfiguration), text(node.httpConfiguration), text(node.id),
             text(node.postgresConfiguration(settings.postgres.url ?? "")),
-            text(try ServiceNode.redisConfiguration(settings)),
+            text(node.replicaConfigurations),
+            text(try ServiceNode.redisConfiguration(settings)), text(try node.keys()), text(node.streamLengths),
+            text(node.deltaCache), text(node.variableLimits), text(node.revocationSettings),
+            text(node.advertisedAddress(port: 1)),
         ]
         let policy = TokenPolicy(settings.auth, downloads)
         switch policy.trust {

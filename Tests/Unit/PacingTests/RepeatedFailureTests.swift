@@ -21,10 +21,13 @@ import Testing
         for nowMs in Int64(2)..<50 {
             #expect(failures.failed("a", nowMs: nowMs) == nil && failures.failed("b", nowMs: nowMs) == nil)
         }
-        #expect(failures.failed("a", nowMs: 10_000) == 48)
+        #expect(failures.failed("a", nowMs: 10_001) == 48 && failures.failed("b", nowMs: 10_001) == 48)
         // Further texts share one interval, so that their number has a bound.
-        #expect(failures.failed("c", nowMs: 10_001) == 0)
-        #expect(failures.failed("d", nowMs: 10_002) == nil)
-        #expect(failures.failed("c", nowMs: 20_001) == 1)
+        #expect(failures.failed("c", nowMs: 10_002) == 0)
+        #expect(failures.failed("d", nowMs: 10_003) == nil)
+        #expect(failures.failed("a", nowMs: 20_001) == 0 && failures.failed("b", nowMs: 20_001) == 0)
+        #expect(failures.failed("c", nowMs: 20_002) == 1)
+        // Texts that are over make room.
+        #expect(failures.failed("c", nowMs: 40_000) == 0 && failures.failed("d", nowMs: 40_001) == 0)
     }
 }

@@ -87,7 +87,8 @@ struct SettingsLoadTests {
             ])
     }
 
-    @Test("truth values", arguments: [("true", true), ("Yes", true), ("off", false), ("0", false)])
+    @Test(
+        "true, yes, off and 0 are Booleans", arguments: [("true", true), ("Yes", true), ("off", false), ("0", false)])
     func booleans(text: String, expected: Bool) throws {
         #expect(
             try Settings.load(profile: .dev, overrides: ["auth.unsignedAllowed=\(text)"]).settings.auth.unsignedAllowed

@@ -40,7 +40,7 @@ struct KeyRefreshTests {
     func unknownKey() async throws {
         try await verifier.loadKeys(nowMs: start)
         #expect(
-            await refusal(verifier, try tokenOfTwo, nowMs: start)?.message == "The token is signed with an unknown key."
+            await refusal(verifier, try tokenOfTwo, nowMs: start)?.message == "the token is signed with an unknown key"
         )
         #expect(stub.fetches == 1)
         stub.set(TokenFactory.jwks([try TokenFactory.jwk(one, kid: "one"), try TokenFactory.jwk(two, kid: "two")]))
@@ -78,7 +78,7 @@ struct KeyRefreshTests {
         #expect(await refusal(verifier, try tokenOfTwo, nowMs: start + 10_000) == nil)
         #expect(
             await refusal(verifier, try tokenOfOne, nowMs: start + 10_001)?.message
-                == "The token is signed with an unknown key.")
+                == "the token is signed with an unknown key")
     }
 
     @Test("tokens without any keys to check them are to be tried again, not refused")

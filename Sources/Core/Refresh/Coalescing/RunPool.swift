@@ -14,8 +14,8 @@ struct RunPool: Sendable {
         /// Runs that also wait for custom resolvers or the embedding server.
         case remote
 
-        /// The pools share the pace; runs that wait take little of it, so they go first. `local` hands live queries on
-        /// to `apart`.
+        /// The order in which pools take from the shared rate limit: runs that wait for servers use little of it and go
+        /// first. `local` precedes `apart`, to which it hands live queries.
         static let inOrder: [Name] = [.remote, .slow, .local, .apart]
 
         /// Whether its runs take long and are few, so that clients take turns.

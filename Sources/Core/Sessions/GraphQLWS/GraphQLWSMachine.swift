@@ -123,7 +123,7 @@ package struct GraphQLWSMachine: SessionMachine {
 
     package mutating func failed(id: String, _ errors: [RequestError]) -> [SessionAction] {
         guard operations.remove(id) != nil else { return [] }
-        return [Self.error(id: id, errors.first ?? RequestError(.internalError, "failed"))]
+        return [Self.error(id: id, errors.first ?? RequestError(.internalError, "the operation failed"))]
     }
 
     /// A result whose `data` is null: `error` would mean that the query never ran.

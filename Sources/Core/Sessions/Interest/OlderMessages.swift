@@ -7,7 +7,7 @@ struct OlderMessages: Sendable {
     private var count = 0
     private var sinceMs: Int64 = 0
 
-    /// - Returns: whether they are too many, over too long a time, for duplicates.
+    /// - Returns: whether the older messages are too many, over too long a time, to be duplicates.
     mutating func arrived(nowMs: Int64) -> Bool {
         if count == 0 { sinceMs = nowMs }
         count = min(count + 1, Self.countMax)

@@ -17,7 +17,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     }
 
     private enum Activity: Sendable {
-        case subscription(OperationRequest)
+        case subscription(StreamRequest.Execute)
         case once
     }
 
@@ -37,7 +37,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private var credentials: Credentials
     private var active: [String: Activity] = [:]
     /// Subscriptions that were refused or have failed, at most `operationsMax`: further ones are not remembered.
-    private var ended: [String: OperationRequest] = [:]
+    private var ended: [String: StreamRequest.Execute] = [:]
     private var connector: Result<ConnectorName, SQLConnectFailure>?
     private var tokenState = TokenState.accepted
     /// The credentials verified last; nil: the next ones are to be verified even if they are the same.
@@ -141,17 +141,14 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     private mutating func start(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
         if case .refused(let error) = tokenState {
-            if mode == .follow, active[id] == nil, case .success(let name)? = connector {
-                remember(id, Self.request(wanted, of: name))
-            }
+            if mode == .follow, active[id] == nil, case .success? = connector { remember(id, wanted) }
             return [mode == .follow ? subscriptionRefusal(id, [error]) : refusal(id, error)]
         }
         guard id.utf8.count <= operationIDBytesMax else {
             return [refusal(id, RequestError(.badRequest, "\"requestId\" is longer than \(operationIDBytesMax) bytes"))]
         }
-        let name: ConnectorName
         switch connector {
-        case .success(let bound): name = bound
+        case .success: break
         case .failure(let failure): return [refusal(id, failure.error)]
         case nil: return [refusal(id, RequestError(.badRequest, "the first message must have a \"name\""))]
         }
@@ -162,29 +159,28 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         case (.subscription, .follow): actions.append(.stop(id: id))
         case (.some, _): return [refusal(id, RequestError(.badRequest, "this \"requestId\" is in use"))]
         }
-        return actions + begin(id, Self.request(wanted, of: name), mode)
+        return actions + begin(id, wanted, mode)
     }
 
-    private static func request(_ wanted: StreamRequest.Execute, of name: ConnectorName) -> OperationRequest {
-        OperationRequest(
-            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
-    }
-
-    private mutating func begin(_ id: String, _ request: OperationRequest, _ mode: StartMode) -> [SessionAction] {
+    /// Starts an operation of the connector, which is bound.
+    private mutating func begin(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
+        guard case .success(let name)? = connector else { return [] }
         ended[id] = nil
         guard active[id] != nil || active.count < operationsMax else {
             let error = RequestError.operationsMaximum(operationsMax)
             guard mode == .follow else { return [refusal(id, error)] }
-            remember(id, request)
+            remember(id, wanted)
             return [subscriptionRefusal(id, [error])]
         }
-        active[id] = mode == .follow ? .subscription(request) : .once
+        active[id] = mode == .follow ? .subscription(wanted) : .once
+        let request = OperationRequest(
+            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
         return [.start(id: id, request, mode)]
     }
 
-    private mutating func remember(_ id: String, _ request: OperationRequest) {
+    private mutating func remember(_ id: String, _ wanted: StreamRequest.Execute) {
         guard id.utf8.count <= operationIDBytesMax, ended[id] != nil || ended.count < operationsMax else { return }
-        ended[id] = request
+        ended[id] = wanted
     }
 
     private mutating func resume(_ id: String) -> [SessionAction] {
@@ -193,9 +189,9 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         // The next message under this id is its answer anyway.
         case .once: return []
         case nil:
-            if let request = ended[id] {
+            if let wanted = ended[id] {
                 if case .refused(let error) = tokenState { return [subscriptionRefusal(id, [error])] }
-                return begin(id, request, .follow)
+                return begin(id, wanted, .follow)
             }
             return [refusal(id, RequestError(.operationNotFound, "nothing is subscribed under this \"requestId\""))]
         }
@@ -246,8 +242,8 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         switch active.removeValue(forKey: id) {
         case nil: return []
         case .once?: return [refusal(id, errors)]
-        case .subscription(let request)?:
-            remember(id, request)
+        case .subscription(let wanted)?:
+            remember(id, wanted)
             return [subscriptionRefusal(id, errors)]
         }
     }

@@ -72,7 +72,7 @@ struct NodeAccess: Sendable {
         let logger = node.logger
         var failure = RepeatedFailure()
         while !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(node.settings.auth.revocationsPollMs))
+            try? await Task.sleep(for: .milliseconds(node.revocationSettings.pollMs))
             do throws(BrokerError) {
                 if try await revocations.refresh() {
                     logger.info("revocations changed", metadata: ["count": "\(revocations.current.entries.count)"])

@@ -14,7 +14,7 @@ enum NodeCluster {
         let overrideList = OverrideList(
             broker: broker, shardCount: settings.cluster.shardCount, nowMs: { clock.nowMs() })
         let revocations = RevocationList(
-            broker: broker, countMax: settings.auth.revocationsMax, nowMs: { clock.nowMs() },
+            broker: broker, countMax: node.revocationSettings.countMax, nowMs: { clock.nowMs() },
             makeMark: { RandomIdentity.uuid() }, logger: node.logger)
         _ = try await gate.until("Redis") { withinMs in
             await NodeStorage.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in

@@ -27,13 +27,13 @@ struct NodeRoles: Sendable {
         let publisher = EventPublisher(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs,
             overrideList: cluster.overrideList,
-            settings: node.publisherSettings, eventsLengthMax: settings.redis.eventsLengthMax, logger: node.logger)
+            settings: node.publisherSettings, eventsLengthMax: node.streamLengths.events, logger: node.logger)
         // Closed after the ports, when the last mutation has ended.
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
         let sweeper = OutboxSweeper(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
             overrideList: cluster.overrideList, settings: node.sweeperSettings,
-            eventsLengthMax: settings.redis.eventsLengthMax, makeUUID: { RandomIdentity.uuid() }, logger: node.logger)
+            eventsLengthMax: node.streamLengths.events, makeUUID: { RandomIdentity.uuid() }, logger: node.logger)
         let roles = settings.cluster.roles
         return NodeRoles(
             publisher: publisher, sweeper: sweeper,
@@ -47,12 +47,9 @@ struct NodeRoles: Sendable {
     private static func gateway(
         _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ group: MultiThreadedEventLoopGroup
     ) -> GatewayService {
-        let settings = node.settings
-        return GatewayService(
+        GatewayService(
             node: node.id, broker: cluster.broker, group: group, settings: node.gatewaySettings,
-            controlLengthMax: settings.redis.controlLengthMax,
-            deltas: DeltaCache(
-                bytesMax: settings.gateway.deltaBytesMax, resultBytesMax: settings.gateway.deltaResultBytesMax),
+            controlLengthMax: node.streamLengths.control, deltas: node.deltaCache,
             epochs: epochs(node, storage), clock: node.clock, logger: node.logger)
     }
 
@@ -88,9 +85,7 @@ struct NodeRoles: Sendable {
                 clock: node.clock, catalogs: execution.catalogs, authenticator: authenticator,
                 queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
                 disclosesConstraints: node.isDevelopment,
-                limits: VariableLimits(
-                    depthMax: settings.limits.variablesDepthMax, bytesMax: settings.limits.variablesBytesMax),
-                resultBytesMax: settings.gateway.resultBytesMax,
+                limits: node.variableLimits, resultBytesMax: settings.gateway.resultBytesMax,
                 quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax)))
     }
 }

@@ -50,19 +50,9 @@ struct NodeStorage: Sendable {
     ) -> PostgresReplicas? {
         let settings = node.settings.postgres
         guard node.settings.cluster.roles.contains(.worker), !settings.replicas.isEmpty else { return nil }
-        let configurations = settings.replicas.map { url in
-            var configuration = node.postgresConfiguration(url)
-            configuration.readConnections = 1
-            (configuration.moderateReadConnections, configuration.slowReadConnections) = (0, 0)
-            configuration.refreshConnections = 0
-            // Re-runs are transactions there, because each is preceded by a check of the replica's position.
-            configuration.slowWriteConnections = settings.slowConnections
-            configuration.writeConnections = settings.replicaConnections
-            configuration.sessionConnections = 1
-            return configuration
-        }
         let replicas = PostgresReplicas(
-            primary: pool, configurations: configurations, waitMs: settings.replicaWaitMs, logger: node.logger)
+            primary: pool, configurations: node.replicaConfigurations, waitMs: settings.replicaWaitMs,
+            logger: node.logger)
         replicas.start()
         parts.push("replicas") { _ in await replicas.stop() }
         return replicas
@@ -77,7 +67,7 @@ struct NodeStorage: Sendable {
         do {
             broker = try RedisBroker(
                 try ServiceNode.redisConfiguration(node.settings),
-                keys: try Keys(namespace: node.settings.cluster.namespace), name: "freshet-\(node.id)",
+                keys: try node.keys(), name: "freshet-\(node.id)",
                 logger: node.logger)
         } catch let error as NodeError {
             throw error
@@ -166,6 +156,23 @@ extension NodeContext {
         configuration.reconnectBackoffMaxMs = settings.postgres.reconnectMaxMs
         configuration.applicationName = "freshet \(id)"
         return configuration
+    }
+}
+
+extension NodeContext {
+    /// One for each replica. Only re-runs use them.
+    var replicaConfigurations: [PostgresConfiguration] {
+        settings.postgres.replicas.map { url in
+            var configuration = postgresConfiguration(url)
+            configuration.readConnections = 1
+            (configuration.moderateReadConnections, configuration.slowReadConnections) = (0, 0)
+            configuration.refreshConnections = 0
+            // Re-runs are transactions there, because each is preceded by a check of the replica's position.
+            configuration.slowWriteConnections = settings.postgres.slowConnections
+            configuration.writeConnections = settings.postgres.replicaConnections
+            configuration.sessionConnections = 1
+            return configuration
+        }
     }
 }
 

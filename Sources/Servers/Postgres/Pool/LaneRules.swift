@@ -52,7 +52,7 @@ struct LaneRules: Sendable {
     /// The running time after which a job that others wait for leaves its moderate connection.
     let slowAfterMs: Int
 
-    /// Whether a job can come to a moderate connection.
+    /// Whether a job may use a moderate connection.
     func mayUseModerate(isGraded: Bool) -> Bool { isGraded && hasModerate }
 
     /// Returns where a job goes that is on no connection. Asked again when it has waited, since its statement may have

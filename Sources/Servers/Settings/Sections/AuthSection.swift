@@ -4,7 +4,10 @@ package struct AuthSection: SettingSection {
 
     package let mode = Setting<AuthMode>.choice(
         "auth.mode", .none,
-        "Who signs tokens. none: nobody; firebase: Google for projectId; jwks: a key set; hs256: a shared secret.")
+        """
+        The issuer of tokens. none: tokens are refused; firebase: Google for projectId; jwks: a key set; hs256: a \
+        shared secret.
+        """)
     package let projectId = Setting.optional(
         "auth.projectId", "Firebase project; sets audience, issuer and jwksUrl unless they are given.")
     package let audience = Setting.optional(

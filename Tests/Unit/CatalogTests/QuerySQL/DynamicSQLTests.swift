@@ -152,7 +152,7 @@ import Testing
         """
 
     /// Names that look like fields made from another column, or like nested rows, mean the columns of these names.
-    @Test func columnsMeanThemselves() throws {
+    @Test func columnsNamedLikeGeneratedFieldsAreColumns() throws {
         let insert = try CatalogHarness.operation(
             """
             mutation M(

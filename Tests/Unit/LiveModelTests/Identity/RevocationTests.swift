@@ -21,7 +21,7 @@ import Testing
         #expect(isRevoked(nil, apiKey: "web") && !isRevoked(nil, apiKey: "ann"))
     }
 
-    @Test func anEndIsKept() throws {
+    @Test func aRevocationEndsAtItsTime() throws {
         let list = Revocations([Revocation(.uid("ann"), atMs: nowMs, untilMs: nowMs + 1_000)])
         #expect(list.revocation(of: auth("ann"), apiKey: nil, nowMs: nowMs + 999) != nil)
         #expect(list.revocation(of: auth("ann"), apiKey: nil, nowMs: nowMs + 1_000) == nil)

@@ -8,7 +8,7 @@ import Testing
 
     private let mutation = OperationReference(connector: "c", operation: "Write")
     private let other = OperationReference(connector: "c", operation: "Other")
-    private let audience = PublisherFixture.targets(of: PublisherFixture.mutation)
+    private let targets = PublisherFixture.targets(of: PublisherFixture.mutation)
     private let newer = PublisherFixture.targets(of: PublisherFixture.mutation, rules: .init(loadedDeployment: 2))
 
     private func overrides(_ generation: UInt64) -> ClusterOverrides {
@@ -39,24 +39,24 @@ import Testing
 
     @Test func targetsAreCachedUntilCatalogsOrOverridesChange() {
         let catalogs = Catalogs()
-        var audiences = RefreshTargetsCache<Catalogs>()
-        #expect(audiences.known(mutation, by: catalogs, overrides(0)) == nil)
-        audiences.note(audience, of: mutation, by: catalogs, overrides(1))
-        #expect(audiences.known(mutation, by: catalogs, overrides(1)) == audience)
-        #expect(audiences.known(other, by: catalogs, overrides(1)) == nil)
-        #expect(audiences.known(mutation, by: catalogs, overrides(2)) == nil)
-        #expect(audiences.known(mutation, by: Catalogs(), overrides(1)) == nil)
+        var cache = RefreshTargetsCache<Catalogs>()
+        #expect(cache.known(mutation, by: catalogs, overrides(0)) == nil)
+        cache.note(targets, of: mutation, by: catalogs, overrides(1))
+        #expect(cache.known(mutation, by: catalogs, overrides(1)) == targets)
+        #expect(cache.known(other, by: catalogs, overrides(1)) == nil)
+        #expect(cache.known(mutation, by: catalogs, overrides(2)) == nil)
+        #expect(cache.known(mutation, by: Catalogs(), overrides(1)) == nil)
     }
 
     @Test func nothingOfAFormerStateIsKept() {
         let (former, present) = (Catalogs(), Catalogs())
-        var audiences = RefreshTargetsCache<Catalogs>()
-        audiences.note(audience, of: mutation, by: former, overrides(1))
-        audiences.note(newer, of: other, by: present, overrides(1))
-        #expect(audiences.known(mutation, by: present, overrides(1)) == nil)
-        #expect(audiences.known(other, by: present, overrides(1)) == newer)
-        audiences.note(audience, of: mutation, by: present, overrides(2))
-        #expect(audiences.known(other, by: present, overrides(2)) == nil)
+        var cache = RefreshTargetsCache<Catalogs>()
+        cache.note(targets, of: mutation, by: former, overrides(1))
+        cache.note(newer, of: other, by: present, overrides(1))
+        #expect(cache.known(mutation, by: present, overrides(1)) == nil)
+        #expect(cache.known(other, by: present, overrides(1)) == newer)
+        cache.note(targets, of: mutation, by: present, overrides(2))
+        #expect(cache.known(other, by: present, overrides(2)) == nil)
     }
 
     /// The shards of the former splits receive events for a while after a change of splits.
@@ -64,8 +64,8 @@ import Testing
         let catalogs = Catalogs()
         var overrides = overrides(1)
         overrides.splits[other] = .init(splits: 4, formerSplits: 1, untilMs: 0, version: 1)
-        var audiences = RefreshTargetsCache<Catalogs>()
-        audiences.note(audience, of: mutation, by: catalogs, overrides)
-        #expect(audiences.known(mutation, by: catalogs, overrides) == nil)
+        var cache = RefreshTargetsCache<Catalogs>()
+        cache.note(targets, of: mutation, by: catalogs, overrides)
+        #expect(cache.known(mutation, by: catalogs, overrides) == nil)
     }
 }

@@ -84,7 +84,7 @@ import Testing
         #expect(bench.calls == ["loadCatalogs"])
     }
 
-    @Test func twoTriesThenTheNextTick() throws {
+    @Test func afterTwoOutdatedGrantsTheNextTickNegotiatesAgain() throws {
         var bench = try WorkerBench()
         bench.list()
         bench.succeed()

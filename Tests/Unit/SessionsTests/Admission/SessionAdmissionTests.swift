@@ -87,7 +87,7 @@ import Testing
         let advice = count(10_000, &admission, at: 0).suffix(5_000)
         #expect(advice.allSatisfy { (1_000...SessionAdmission.retryAfterMaxMs).contains($0) })
         #expect(Set(advice).count == 60)
-        // Once those seats are over, the advice is short again.
+        // Once those slots have passed, the advice is short again.
         let later = count(3, &admission, at: 200_000)
         #expect(later.count == 2 && later.allSatisfy { $0 <= 3_000 })
     }

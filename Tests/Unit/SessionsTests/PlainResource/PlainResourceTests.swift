@@ -27,7 +27,7 @@ import Testing
         #expect(EntityTag(known, of: key).known(of: other) == KnownResult(digest: digest, position: nil))
     }
 
-    @Test func theFirstOfOursInAListCounts() {
+    @Test func theFirstOwnTagInAListIsUsed() {
         let mine = "\"\(digest.hex)\""
         for header in [
             mine, "W/\(mine)", "  \(mine) ", "\"other\", \(mine)", "\"\",W/ \"x\",\t\(mine)",

@@ -43,7 +43,7 @@ import Testing
         #expect(machine.tick(nowMs: 5_503).first == .stop(zero, epoch: 9))
     }
 
-    @Test func aLateGrantOfWhatIsHeldIsServedUnder() {
+    @Test func aLateGrantWithAHigherEpochReplacesTheHeldLease() {
         var machine = holding()
         // Renewed since the late request was sent.
         _ = machine.tick(nowMs: 2_100)

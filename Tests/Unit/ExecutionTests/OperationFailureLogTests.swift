@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Testing
 
-@testable import PublicAPI
+import Execution
 
 @Suite struct OperationFailureLogTests {
     private let lines = Lines()
@@ -18,7 +18,7 @@ import Testing
     private func report(_ code: ErrorCode, _ message: String = "m", cause: String?, nowMs: Int64) {
         var error = RequestError(code, message)
         error.cause = cause
-        log.report(error, of: OperationReference(connector: "c", operation: "o"), traceID: "t", nowMs: nowMs)
+        log.requestFailed(error, of: OperationReference(connector: "c", operation: "o"), traceID: "t", nowMs: nowMs)
     }
 
     @Test func anUnavailableDatabaseIsLoggedOnceInEachInterval() {
@@ -37,7 +37,28 @@ import Testing
 
     @Test func errorsWithoutACauseAreNotLogged() {
         report(.unavailable, cause: nil, nowMs: 0)
+        rerun(.invalidVariable, "out of range", "a", nowMs: 0)
         #expect(lines.all == [])
+    }
+
+    private func rerun(_ code: ErrorCode, _ message: String, _ operation: String, cause: String? = nil, nowMs: Int64) {
+        var error = RequestError(code, message)
+        error.cause = cause
+        log.rerunFailed(
+            error, of: OperationReference(connector: "c", operation: operation), traceID: "", nowMs: nowMs)
+    }
+
+    @Test func aLiveQueryThatFailsAgainAndAgainIsLoggedOnceInEachInterval() {
+        for nowMs in [0, 1, 2, 10_000] as [Int64] {
+            rerun(.databaseError, "refused", "a", cause: "42P01", nowMs: nowMs)
+            rerun(.timeout, "too long", "b", nowMs: nowMs)
+        }
+        #expect(lines.all == ["c/a - 42P01 0", "c/b - too long 0", "c/a - 42P01 2", "c/b - too long 2"])
+    }
+
+    @Test func anUnavailableDatabaseIsLoggedOnceForAllLiveQueries() {
+        for operation in ["a", "b", "c"] { rerun(.unavailable, "stopping", operation, cause: "57P01", nowMs: 0) }
+        #expect(lines.all == ["c/a - 57P01 0"])
     }
 }
 

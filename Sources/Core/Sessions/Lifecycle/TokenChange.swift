@@ -4,7 +4,7 @@ package import LiveModel
 package enum TokenChange: Sendable, Hashable {
     /// The subscription goes on: the live query is the same.
     case goesOn
-    /// The live query that the token makes of it is followed, instead of the former one, if any.
+    /// The session follows the live query of the new token instead of the former one.
     case restarts
     case ends(RequestError)
 
