@@ -52,8 +52,8 @@ extension OperationExplanation {
             lines += [
                 "",
                 kind == .query
-                    ? "Not refreshed by these mutations, although they write tables that it reads"
-                    : "Does not refresh these queries, although they read tables that it writes",
+                    ? "Not refreshed by these mutations, although they can change what it reads"
+                    : "Does not refresh these queries, although it can change what they read",
             ]
             for relation in unnoticed {
                 lines.append("  \(relation.other)   (\(relation.tables.joined(separator: ", ")))")

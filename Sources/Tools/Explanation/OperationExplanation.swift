@@ -23,7 +23,7 @@ package struct OperationExplanation: Sendable {
         package let other: OperationReference
         /// The reasons for a refresh; empty if there is none.
         package let reasons: [String]
-        /// The tables that the mutation writes and the query reads.
+        /// The tables in which the mutation may change what the query reads.
         package let tables: [String]
     }
 
@@ -53,7 +53,7 @@ package struct OperationExplanation: Sendable {
     package let rules: [Rule]
     /// The mutations that refresh a query, or the queries that a mutation refreshes.
     package let refreshing: [Relation]
-    /// Operations that touch the same tables without a refresh.
+    /// Mutations that may change what the query reads without a refresh, or such queries of the mutation.
     package let unnoticed: [Relation]
     /// The number of all other operations of that kind.
     package let unrelatedCount: Int
@@ -117,7 +117,7 @@ package struct OperationExplanation: Sendable {
             let (query, mutation) = operation.kind == .query ? (operation, other) : (other, operation)
             return Relation(
                 other: other.reference, reasons: reasons(query, mutation, catalog),
-                tables: query.readWriteSet.tablesRead.intersection(mutation.readWriteSet.tablesWritten).sorted())
+                tables: query.readWriteSet.tablesChanged(by: mutation.readWriteSet).sorted())
         }
     }
 

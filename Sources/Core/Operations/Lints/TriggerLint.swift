@@ -13,15 +13,16 @@ extension Lint {
                     $0.operation.reference == trigger.mutation && $0.operation.kind == .mutation
                 })?.operation
             else { continue }
-            let tables = query.readWriteSet.tablesRead.intersection(mutation.readWriteSet.tablesWritten)
-            if tables.isEmpty, !query.readWriteSet.isPartial, !mutation.readWriteSet.isPartial {
+            let (reads, writes) = (query.readWriteSet, mutation.readWriteSet)
+            if !reads.isPartial, !writes.isPartial, reads.tablesChanged(by: writes).isEmpty {
+                let part = reads.tablesRead.isDisjoint(with: writes.tablesWritten) ? "table" : "field"
                 warn(
                     .refreshUnrelated, at: range,
-                    "\"\(mutation.reference.operation)\" writes no table that the query reads")
+                    "\"\(mutation.reference.operation)\" writes no \(part) that the query reads")
                 continue
             }
             guard trigger.condition == nil,
-                let condition = ReadWriteSet.condition(query: query.readWriteSet, mutation: mutation.readWriteSet)
+                let condition = ReadWriteSet.condition(query: reads, mutation: writes)
             else { continue }
             warn(
                 .refreshTooBroad, at: range,

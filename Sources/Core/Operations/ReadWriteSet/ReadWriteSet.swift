@@ -59,6 +59,11 @@ package struct ReadWriteSet: Sendable {
         return !fields.isDisjoint(with: fieldsRead[write.table] ?? [])
     }
 
+    /// Returns the tables in which a mutation may change what this query reads.
+    package func tablesChanged(by mutation: ReadWriteSet) -> Set<String> {
+        Set(mutation.writes.filter(isChanged).map(\.table))
+    }
+
     /// Returns the only condition under which a mutation affects a query, `request.variables.id ==
     /// mutation.variables.novelId`; nil if there is none, or more than one.
     ///

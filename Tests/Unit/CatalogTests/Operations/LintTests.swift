@@ -178,6 +178,16 @@ import Testing
                 query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "M"}) { makers { name } }
                 mutation M($id: UUID!) @auth(level: USER) { remark_delete(id: $id) }
                 """) == ["1:69 refresh-unrelated: \"M\" writes no table that the query reads"])
+        func withUpdate(of data: String) throws -> [String] {
+            try lints(
+                """
+                query Q @auth(level: USER) @refresh(onMutationExecuted: {operation: "M"}) { remarks { text } }
+                mutation M($id: UUID!) @auth(level: USER) { remark_update(id: $id, data: {\(data)}) }
+                """)
+        }
+        #expect(
+            try withUpdate(of: "stars: 1") == ["1:69 refresh-unrelated: \"M\" writes no field that the query reads"])
+        #expect(try withUpdate(of: "text: \"t\"") == [])
     }
 
     @Test func aTimerWhereTriggersWouldDo() throws {
