@@ -27,4 +27,8 @@ cat "$folder/second" "$folder/others"
 [ ${#failed[@]} -eq 0 ] && exit 0
 # Again, since the last lines are the ones that are read.
 for name in "${failed[@]}"; do cat "$folder/$name"; done
+for name in "${failed[@]}"; do
+    grep -qE '^(✔|✘) Test run with ' "$folder/$name" ||
+        echo "error: the tests of part \"$name\" ended without a summary: $(tail -n 1 "$folder/$name")"
+done
 exit 1

@@ -29,7 +29,8 @@ package struct RepeatedFailure: Sendable, Hashable {
     }
 }
 
-/// The same for failures whose texts alternate: each text has its own interval.
+/// The same for failures whose texts alternate: each text has its own interval. A text whose interval is over makes
+/// room for others, and the number of its failures that were left out is forgotten then.
 package struct RepeatedFailures: Sendable, Hashable {
     /// The number of texts with an interval of their own at a time; further ones share one.
     package let textsMax: Int

@@ -1,4 +1,3 @@
-import Catalog
 package import LiveModel
 package import Logging
 import Pacing

@@ -31,7 +31,7 @@ struct NodeRun {
     /// Returns when the node can take clients. `NodePart` decides the order, also of the end.
     func start() async {
         for part in NodePart.startOrder(of: node.roles) { await start(part) }
-        // All have started: none of them can fail, and they end in an order of their own.
+        // Pushed together, in the order of the end: no start above can fail, so nothing is left open between.
         for part in NodePart.stopOrder(of: node.roles).reversed() {
             if let end = end(of: part) { parts.push(part.rawValue, end) }
         }

@@ -79,7 +79,7 @@ struct RedisUserTests {
             let used = try await Self.commandsUsed(redis)
             let allowed = rules.filter { $0.hasPrefix("+") }.map { $0.dropFirst() }
             #expect(allowed.count > 20)
-            // Streams are trimmed every half a minute: the other test asks whether they may be.
+            // Streams are trimmed every 10 or 30 s: the other test asks whether they may be.
             for command in allowed where command != "xtrim" {
                 #expect(used.contains(String(command)), "\(command) is not needed")
             }

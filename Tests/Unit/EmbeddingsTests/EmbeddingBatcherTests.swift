@@ -338,7 +338,7 @@ import TestSupport
         var batcher = batcher { $0.inFlightMax = 1 }
         let first = requests(batcher.submit([Self.text("a")], for: "ann", nowMs: 0))[0]
         _ = batcher.submit([Self.text("b")], for: "bob", nowMs: 0)
-        let message = "UNAVAILABLE: no embeddings are requested: the node is shutting down"
+        let message = "UNAVAILABLE: the node is shutting down, try again"
         #expect(answers(batcher.stop(), "b") == ["bob \(message)"])
         #expect(answers(batcher.submit([Self.text("c")], for: "carl", nowMs: 0), "c") == ["carl \(message)"])
         #expect(answers(batcher.responded(first.id, .failed(Self.failure), nowMs: 0), "a") == ["ann UNAVAILABLE: gone"])

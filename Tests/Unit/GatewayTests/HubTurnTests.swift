@@ -74,16 +74,31 @@ import Testing
         }
     }
 
-    @Test func theStepsOfHubsAreTakenOutOfTheEffects() {
-        var turn = HubTurn(hubs: [])
-        let effects: [GatewayMachine.Effect] = [
-            .reportProbe, .forgetPositions(hubs: [], key: Self.query(1).key, from: 1), .gather,
-            .deliver(hubs: [], key: Self.query(1).key, .failed(RequestError(.timeout, "t")), answers: 1),
-        ]
-        let others = turn.taking(effects)
-        #expect(others.count == 2)
-        if case .reportProbe? = others.first, case .gather? = others.last { return }
-        Issue.record("\(others)")
+    @Test func theStepsOfHubsAreTakenOutOfTheEffectsInOrder() async throws {
+        try await withHub { hub in
+            let session = NIOLoopBoundBox.makeBoxSendingValue(Session(), eventLoop: hub.eventLoop)
+            try await hub.eventLoop.submit {
+                try follow(hub, session.value, [1, 2])
+                var turn = HubTurn(hubs: [hub])
+                let others = turn.taking([
+                    .reportProbe, Self.delivery(1, run: 1), .gather, Self.delivery(2, run: 1), .reportProbe,
+                ])
+                #expect(others.count == 3)
+                turn.begin()
+                // Taken before, so that this one comes too late.
+                _ = turn.taking([Self.delivery(1, run: 2), Self.delivery(1, run: 1)])
+                turn.begin()
+            }.get()
+            let log = try await hub.eventLoop.submit { session.value.log }.get()
+            #expect(log == "(12)1")
+        }
+    }
+
+    private static func delivery(_ number: Int, run: UInt64) -> GatewayMachine.Effect {
+        guard case .deliver(let delivery, let key, let answers) = step(number, run: run) else {
+            preconditionFailure("a step is a delivery")
+        }
+        return .deliver(hubs: [0], key: key, delivery, answers: answers)
     }
 
     @Test func aFullTurnBeginsAndTheNextIsEmpty() {

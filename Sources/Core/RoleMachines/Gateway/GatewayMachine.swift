@@ -76,7 +76,7 @@ package struct GatewayMachine: Sendable {
         case reportUnsent(Int, reason: String)
         /// Log that messages may be missing, and that all interest is announced again.
         case reportLoss(InboxLoss)
-        /// Remove the entries below this id from the inbox. What an attempt that fails leaves there goes with the next.
+        /// Remove the entries below this id from the inbox. Repeated in each round, so a failure needs no answer.
         case trimInbox(minimumID: StreamID)
         /// Count a probe of the node for its readiness.
         case reportProbe
@@ -98,9 +98,9 @@ package struct GatewayMachine: Sendable {
     private var appending: Int?
     private var ticks = 0
     private var reconnects = 0
-    /// The last entry read from the inbox.
+    /// The last entry read from the inbox; zero before the first one, and after a loss: ids may begin again.
     private var cursor = StreamID.zero
-    /// The value of `cursor` when the inbox was last trimmed.
+    /// The value of `cursor` in the last round of trimming.
     private var cursorAtTrim = StreamID.zero
     private var lastTrimMs: Int64
 
@@ -153,7 +153,7 @@ package struct GatewayMachine: Sendable {
     private mutating func trimmed(nowMs: Int64) -> [Effect] {
         lastTrimMs = nowMs
         defer { cursorAtTrim = cursor }
-        return cursorAtTrim == .zero || cursorAtTrim == cursor ? [] : [.trimInbox(minimumID: cursorAtTrim)]
+        return cursorAtTrim == .zero || cursorAtTrim > cursor ? [] : [.trimInbox(minimumID: cursorAtTrim)]
     }
 
     /// Handles a change of the overrides by operators. From now on, and not before, subscriptions follow their routes.
@@ -215,7 +215,11 @@ package struct GatewayMachine: Sendable {
         case .read(let last):
             cursor = last
             return []
-        case .lost(let loss): return [.reportLoss(loss)] + effects(of: interest.inboxLost(nowMs: nowMs))
+        case .lost(let loss):
+            // A former process of this name has trimmed what it read.
+            let isOfFormer = if case .signal(.trimmed) = loss { cursor == .zero } else { false }
+            if case .signal = loss { (cursor, cursorAtTrim) = (.zero, .zero) }
+            return (isOfFormer ? [] : [.reportLoss(loss)]) + effects(of: interest.inboxLost(nowMs: nowMs))
         }
     }
 

@@ -42,7 +42,9 @@ struct HubTurn {
             case .deliver(let hubs, let key, let delivery, let answers):
                 append(.deliver(delivery, key: key, answers: answers), to: hubs)
             case .forgetPositions(let hubs, let key, let from): append(.forgetPositions(key, from: from), to: hubs)
-            default: others.append(effect)
+            case .gather, .append, .readEpoch, .reportEpoch, .reportUnsent, .reportLoss, .trimInbox, .reportProbe,
+                .reportResult, .sample:
+                others.append(effect)
             }
         }
         return others

@@ -4,10 +4,7 @@ package struct AuthSection: SettingSection {
 
     package let mode = Setting<AuthMode>.choice(
         "auth.mode", .none,
-        """
-        The issuer of tokens. none: tokens are refused; firebase: Google for projectId; jwks: a key set; hs256: a \
-        shared secret.
-        """)
+        "Whose tokens are accepted. none: nobody's; firebase: Google's; jwks: those of a key set; hs256: of a secret.")
     package let projectId = Setting.optional(
         "auth.projectId", "Firebase project; sets audience, issuer and jwksUrl unless they are given.")
     package let audience = Setting.optional(

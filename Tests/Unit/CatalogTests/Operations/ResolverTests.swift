@@ -173,15 +173,13 @@ import Testing
     // MARK: Mistakes
 
     private func errors(_ operations: String, _ resolver: String = schema) -> [String] {
-        do {
+        do throws(CatalogError) {
             _ = try Catalog.compile(Self.project(operations, resolver))
             return []
-        } catch let error as CatalogError {
+        } catch {
             return error.diagnostics.filter { $0.severity == .error }.map {
                 "\($0.file):\($0.line):\($0.column) \($0.rule): \($0.message)" + ($0.help.map { " [\($0)]" } ?? "")
             }
-        } catch {
-            return ["\(error)"]
         }
     }
 

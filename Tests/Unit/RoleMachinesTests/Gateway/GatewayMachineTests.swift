@@ -222,6 +222,18 @@ import Testing
         #expect(facts == [.lost(.unreadable(damaged.id)), .message(message), .read(upTo: damaged.id)])
     }
 
+    @Test func entriesTrimmedByAFormerProcessAreNotReported() throws {
+        var machine = try served()
+        func isReported() -> Bool {
+            machine.inboxRead(.lost(.signal(.trimmed(firstID: nil))), nowMs: 2).contains {
+                if case .reportLoss = $0 { true } else { false }
+            }
+        }
+        #expect(!isReported())
+        _ = machine.inboxRead(.read(upTo: StreamID(ms: 1, sequence: 0)), nowMs: 2)
+        #expect(isReported())
+    }
+
     @Test func anUnreadableEntryIsALoss() throws {
         var machine = try served()
         #expect(announced(begin(machine.inboxRead(.lost(.unreadable(.zero)), nowMs: 2), &machine)) == 1)
@@ -267,10 +279,15 @@ import Testing
         read(6)
         read(7)
         #expect(trimmed(19_999) == nil && trimmed(20_000) == StreamID(ms: 5, sequence: 0))
-        // Nothing has been read since.
-        #expect(trimmed(30_000) == nil)
-        read(8)
-        #expect(trimmed(40_000) == StreamID(ms: 7, sequence: 0))
+        // Also when nothing has been read since: the last attempt may have failed.
+        #expect(trimmed(30_000) == StreamID(ms: 7, sequence: 0) && trimmed(40_000) == StreamID(ms: 7, sequence: 0))
+        // Another server, whose clock is behind.
+        _ = machine.inboxRead(.lost(.signal(.regressed(lastID: .zero))), nowMs: 0)
+        read(3)
+        #expect(trimmed(50_000) == nil && trimmed(60_000) == StreamID(ms: 3, sequence: 0))
+        // Its ids are not compared with those of the former, whatever the order of the facts.
+        read(2)
+        #expect(trimmed(70_000) == nil && trimmed(80_000) == StreamID(ms: 2, sequence: 0))
     }
 
     @Test func countsAreSampledWithEverySoManyTicks() throws {
