@@ -3,7 +3,7 @@
 /// A bucket may go into debt by up to one burst, for input that had arrived already. Waiters get different times, so
 /// that they do not return together.
 ///
-/// Not made of `TokenBucket`s, which cannot owe and would each carry the rate that all keys share.
+/// Not made of `TokenBucket`s, because each of many would carry the rate that all keys share.
 ///
 /// Bounded by `countMax`. Buckets that are full again are dropped when there are twice as many as after the last time;
 /// where that makes no room, those that are nearest to it go, so a key with many events keeps its bucket.

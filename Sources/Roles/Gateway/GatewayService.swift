@@ -35,6 +35,8 @@ package final class GatewayService: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Set once; a lock of its own, so that looking one up waits for nothing.
+    private let hubs = Mutex<[LoopHub]>([])
     private let tickMs: Int64
     private let reader: any StreamReader
     private let metrics = GatewayMetrics()
@@ -60,12 +62,13 @@ package final class GatewayService: Sendable {
         let hubs = group.makeIterator().enumerated().map { index, eventLoop in
             LoopHub(index: index, eventLoop: eventLoop, service: self, deltas: deltas)
         }
+        self.hubs.withLock { $0 = hubs }
         state.withLock { $0.turn = HubTurn(hubs: hubs) }
     }
 
     /// Returns the hub of an event loop.
     package func hub(of eventLoop: any EventLoop) -> LoopHub? {
-        state.withLock { $0.turn.hubs.first { $0.eventLoop === eventLoop } }
+        hubs.withLock { $0.first { $0.eventLoop === eventLoop } }
     }
 
     /// Withdraws the interest of a former process with the same name. Call before the first subscription.

@@ -156,10 +156,13 @@ package struct SubscriptionTable: Sendable {
     }
 
     /// Forgets the positions of the live query's subscriptions, because they are not comparable with those to come, and
-    /// accepts only answers to this announcement or a later one.
+    /// accepts only answers to this announcement or a later one. Subscriptions that began after this was decided have
+    /// rules of their own: they wait for a later announcement, or it ends their fence.
     package mutating func forgetPositions(_ key: LiveQueryKey, from announcement: UInt64) {
         guard let queryIndex = queryIndices[key] else { return }
         for slot in queries[Int(queryIndex)].slots {
+            let (from, fence) = (subscriptions[Int(slot)].fromAnnouncement, subscriptions[Int(slot)].fencedUntil)
+            if from > announcement || (fence > announcement && fence < .max) { continue }
             subscriptions[Int(slot)].position = nil
             subscriptions[Int(slot)].fromAnnouncement = announcement
         }

@@ -25,7 +25,14 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         /// The last token was accepted, or the client is signed out.
         case accepted
         case verifying
-        case refused(RequestError)
+        // Indirect, as below: every idle session would carry the room of an error.
+        indirect case refused(RequestError)
+    }
+
+    /// What the first message that names a connector leads to.
+    private enum Binding: Sendable {
+        case connector(ConnectorName)
+        indirect case refused(SQLConnectFailure)
     }
 
     /// Messages that wait while a token is verified: everything that a client may start, and as much again.
@@ -38,7 +45,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     private var active: [String: Activity] = [:]
     /// Subscriptions that were refused or have failed, at most `operationsMax`: further ones are not remembered.
     private var ended: [String: StreamRequest.Execute] = [:]
-    private var connector: Result<ConnectorName, SQLConnectFailure>?
+    private var binding: Binding?
     private var tokenState = TokenState.accepted
     /// The credentials verified last; nil: the next ones are to be verified even if they are the same.
     private var verified: Credentials? = Credentials.none
@@ -129,27 +136,27 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     /// The first message that names a connector decides it for the stream.
     private mutating func bind(_ text: String) {
-        guard !text.isEmpty, connector == nil else { return }
+        guard !text.isEmpty, binding == nil else { return }
         guard let name = ConnectorName(text) else {
-            connector = .failure(
+            binding = .refused(
                 SQLConnectFailure(
                     .badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C"))
             return
         }
-        connector = service.refusal(of: name).map { .failure($0) } ?? .success(name)
+        binding = service.refusal(of: name).map { .refused($0) } ?? .connector(name)
     }
 
     private mutating func start(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
         if case .refused(let error) = tokenState {
-            if mode == .follow, active[id] == nil, case .success? = connector { remember(id, wanted) }
+            if mode == .follow, active[id] == nil, case .connector? = binding { remember(id, wanted) }
             return [mode == .follow ? subscriptionRefusal(id, [error]) : refusal(id, error)]
         }
         guard id.utf8.count <= operationIDBytesMax else {
             return [refusal(id, RequestError(.badRequest, "\"requestId\" is longer than \(operationIDBytesMax) bytes"))]
         }
-        switch connector {
-        case .success: break
-        case .failure(let failure): return [refusal(id, failure.error)]
+        switch binding {
+        case .connector: break
+        case .refused(let failure): return [refusal(id, failure.error)]
         case nil: return [refusal(id, RequestError(.badRequest, "the first message must have a \"name\""))]
         }
         var actions: [SessionAction] = []
@@ -164,7 +171,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
 
     /// Starts an operation of the connector, which is bound.
     private mutating func begin(_ id: String, _ wanted: StreamRequest.Execute, _ mode: StartMode) -> [SessionAction] {
-        guard case .success(let name)? = connector else { return [] }
+        guard case .connector(let name)? = binding else { return [] }
         ended[id] = nil
         guard active[id] != nil || active.count < operationsMax else {
             let error = RequestError.operationsMaximum(operationsMax)

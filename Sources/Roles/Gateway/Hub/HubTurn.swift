@@ -15,7 +15,7 @@ struct HubTurn {
         case forgetPositions(LiveQueryKey, from: UInt64)
     }
 
-    let hubs: [LoopHub]
+    private let hubs: [LoopHub]
     /// The steps of each hub.
     private var steps: [[Step]]
     private var count = 0

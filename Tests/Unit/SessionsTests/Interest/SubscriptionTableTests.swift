@@ -47,6 +47,21 @@ import Testing
         #expect(table.take(.result(SessionFixture.live(2, 2)), key: key, answers: 7).count == 1)
     }
 
+    /// An event loop takes the step later than it was decided.
+    @Test func subscriptionsThatBeganAfterTheRestartKeepTheirRules() {
+        var table = SubscriptionTable()
+        let known = SessionFixture.known(1, SessionFixture.position(5, epoch: 9))
+        let fenced = table.insert(key, known: known, fencedUntil: 8)
+        let later = table.insert(key, known: known, fromAnnouncement: 8)
+        table.forgetPositions(key, from: 7)
+        // Read before the result that the clients hold.
+        let older = InterestMachine.Delivery.result(SessionFixture.live(2, 4, epoch: 9))
+        #expect(table.take(older, key: key, answers: 7).isEmpty)
+        let begunAgain = InterestMachine.Delivery.result(SessionFixture.live(3, 1))
+        #expect(table.take(begunAgain, key: key, answers: 8).first == fenced)
+        #expect(table.contains(later))
+    }
+
     @Test func unchangedMovesThePositionOnlyForward() {
         var table = SubscriptionTable()
         let handle = table.insert(key, known: SessionFixture.known(1, SessionFixture.position(5)))
