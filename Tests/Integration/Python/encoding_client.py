@@ -65,8 +65,8 @@ async def main(base, admin):
         later = {form: then.get(form, 0) - first.get(form, 0) for form in FORMS}
         print("sessions", len(followers), "changes", CHANGES, "encodings", later, "of first results", first)
         assert later == {form: CHANGES for form in FORMS}, later
-        # Newcomers share as well: the live query's first run may be delivered twice.
-        assert all(1 <= first[form] <= 3 for form in FORMS), first
+        # Newcomers share as well; each further run of the live query while they arrive has an encoding of its own.
+        assert all(1 <= first[form] <= SESSIONS // 2 for form in FORMS), first
     print("passed", flush=True)
     os._exit(0)
 

@@ -29,7 +29,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         indirect case refused(RequestError)
     }
 
-    /// What the first message that names a connector leads to.
+    /// The outcome of the first message that names a connector.
     private enum Binding: Sendable {
         case connector(ConnectorName)
         indirect case refused(SQLConnectFailure)
@@ -137,12 +137,8 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
     /// The first message that names a connector decides it for the stream.
     private mutating func bind(_ text: String) {
         guard !text.isEmpty, binding == nil else { return }
-        guard let name = ConnectorName(text) else {
-            binding = .refused(
-                SQLConnectFailure(
-                    .badRequest, "\"name\" must be projects/P/locations/L/services/S/connectors/C"))
-            return
-        }
+        let form = "\"name\" must be projects/P/locations/L/services/S/connectors/C"
+        guard let name = ConnectorName(text) else { return binding = .refused(SQLConnectFailure(.badRequest, form)) }
         binding = service.refusal(of: name).map { .refused($0) } ?? .connector(name)
     }
 
