@@ -97,10 +97,10 @@ async def refused(base):
 
 
 async def everyone(base):
-    told = asyncio.Event()
+    signalled = asyncio.Event()
     # The parent may have the signal blocked, and children inherit that.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signalled.set)
     messages, services = connector_stubs()
     session = aiohttp.ClientSession()
     channel = grpc.aio.insecure_channel(base.split("://")[1])
@@ -163,7 +163,7 @@ async def everyone(base):
 
     endings.append(leave)
     print("live %d" % len(endings), flush=True)
-    await told.wait()
+    await signalled.wait()
     for task in reading:
         task.cancel()
     for ending in endings[::2]:

@@ -201,7 +201,7 @@ class Test:
                 async with self.session.delete(self.url + query, headers=headers) as answer:
                     expect(answer.status, status, "DELETE " + query)
             # Nothing comes for what was ended; its id is free.
-            await self.change(seen["live"]["lots"][0]["id"], "not told")
+            await self.change(seen["live"]["lots"][0]["id"], "not announced")
             await post("live", QUERY, 202)
             name, data = await self.event(stream.content)
             assert name == "next" and json.loads(data)["id"] == "live", data

@@ -21,8 +21,8 @@ NAME = "projects/p/locations/us-central1/services/auctions/connectors/auctions"
 
 async def main(address, token, lot):
     messages, services = connector_stubs()
-    told = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, told.set)
+    signalled = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, signalled.set)
     async with grpc.aio.insecure_channel(address) as channel:
         call = services.ConnectorStreamServiceStub(channel).Connect(metadata=(("x-firebase-auth-token", token),))
 
@@ -36,7 +36,7 @@ async def main(address, token, lot):
         answer = await asyncio.wait_for(call.read(), 20)
         assert answer.request_id == "1" and answer.data["lot"]["id"] == lot, answer
         print("live", flush=True)
-        await told.wait()
+        await signalled.wait()
         for identifier in "23":
             await send(identifier, "execute", "EditLot", id=lot, category="Books", description="lost")
         answer = await asyncio.wait_for(call.read(), 20)

@@ -43,7 +43,7 @@ async def closed(session):
     expect(await session.close_code(), 4403, session.name)
 
 
-async def told(session):
+async def notified(session):
     message = await session.receive()
     expect((message["type"], message["id"]), ("error", "1"), session.name)
     expect(message["payload"]["errors"][0]["errorType"], "UnauthorizedException", session.name)
@@ -104,7 +104,7 @@ async def main(base, token, other_token):
 
         print("live", flush=True)
         await asyncio.gather(
-            *(told(session) if session.is_appsync else closed(session) for session in sessions),
+            *(notified(session) if session.is_appsync else closed(session) for session in sessions),
             *(broken_off(answer, accept) for answer, accept in zip(streams, STREAMS)),
             single(shared), refused(web), ended(call))
         print("ended at %.3f" % time.time(), flush=True)
