@@ -16,6 +16,8 @@ package struct Catalog: Sendable {
     package var graphQLSchema: GraphQLSchema { GraphQLSchema(schema, resolvers) }
     /// The connectors by id.
     package let connectors: [String: Connector]
+    /// The ids of the connectors, one set for all sessions that keep it.
+    package let connectorIDs: Set<String>
     /// All warnings: `Project.warnings`, then the others in order of place. With
     /// `CatalogOptions.omitsInvalidOperations`, also the errors of the operations that were left out.
     package let warnings: [Diagnostic]
@@ -79,6 +81,7 @@ package struct Catalog: Sendable {
         self.schema = schema
         self.resolvers = resolvers
         self.connectors = connectors
+        connectorIDs = Set(connectors.keys)
         self.warnings = warnings
         let operations = connectors.values.flatMap(\.operations.values)
         refreshed = Self.refreshed(operations)

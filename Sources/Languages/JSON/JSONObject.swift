@@ -46,6 +46,14 @@ package struct JSONObject: Sendable {
         storage.reserveCapacity(count)
     }
 
+    /// The same object without room for further members, to be kept for long.
+    package var compacted: JSONObject {
+        guard storage.capacity > storage.count else { return self }
+        var copy = self
+        copy.storage = storage.map { $0 }
+        return copy
+    }
+
     mutating func set(_ key: String, _ value: JSONValue) {
         if let position = position(of: key) {
             storage[position].value = value

@@ -39,7 +39,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     package var serviceIdentity: ServiceIdentity {
         let catalog = lookup.catalog
         return ServiceIdentity(
-            service: catalog.serviceID, location: catalog.location, connectors: Set(catalog.connectors.keys))
+            service: catalog.serviceID, location: catalog.location, connectors: catalog.connectorIDs)
     }
 
     /// The version of the project that resolves requests.

@@ -18,7 +18,8 @@ package struct StreamRequest: Sendable, Hashable {
 
         package init(operationName: String, variables: JSONObject) {
             self.operationName = operationName
-            self.variables = variables
+            // A session keeps it as long as it follows the operation.
+            self.variables = variables.compacted
         }
     }
 
