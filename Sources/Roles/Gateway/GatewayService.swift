@@ -133,9 +133,9 @@ package final class GatewayService: Sendable {
         let (start, effects) = try state.withLock { state throws(RequestError) in
             let (start, effects) = try state.machine.subscribed(
                 hub: hub, query, known: known, reportsTimerRuns: reportsTimerRuns, client: client, nowMs: nowMs)
-            let others = state.turn.taking(effects)
+            state.turn.append(effects)
             state.turn.begin()
-            return (start, others)
+            return (start, effects)
         }
         perform(effects)
         return start
@@ -167,7 +167,8 @@ package final class GatewayService: Sendable {
         batch.forEachInboxFact { fact in
             perform(
                 state.withLock { state in
-                    let effects = state.turn.taking(state.machine.inboxRead(fact, nowMs: nowMs))
+                    let effects = state.machine.inboxRead(fact, nowMs: nowMs)
+                    state.turn.append(effects)
                     if state.turn.isFull { state.turn.begin() }
                     return effects
                 })
@@ -180,7 +181,8 @@ package final class GatewayService: Sendable {
     private func change(_ body: (inout GatewayMachine) -> [GatewayMachine.Effect]) {
         perform(
             state.withLock { state in
-                let effects = state.turn.taking(body(&state.machine))
+                let effects = body(&state.machine)
+                state.turn.append(effects)
                 state.turn.begin()
                 return effects
             })
@@ -191,7 +193,8 @@ package final class GatewayService: Sendable {
             switch effect {
             case .gather: Task { change { $0.batchDue() } }
             case .append(let call, let messages): Task { await append(call, messages) }
-            case .deliver, .forgetPositions: preconditionFailure("\(effect) belongs to an event loop's turn")
+            // Steps of event loops, which have them already.
+            case .deliver, .forgetPositions: break
             case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
             case .reportEpoch(let shard, let named, let recorded):
                 logger.warning(

@@ -29,7 +29,7 @@ package enum NodePart: String, Sendable, Hashable, CaseIterable {
     /// Returns the parts of a node in the order of their end.
     ///
     /// The entry goes first, so that nothing new is assigned to the node. The gateway works until its sessions have
-    /// ended. Deployments and sweeper end with the process's tasks, so their places here only order what is closed.
+    /// ended. A node has nothing to do at the turn of the deployments and the sweeper, which end with its tasks.
     package static func stopOrder(of roles: Set<Role>) -> [NodePart] {
         [.membership, .sweeper, .worker, .sessions, .gateway, .deployments].filter { $0.isPart(of: roles) }
     }

@@ -175,7 +175,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             remember(id, wanted)
             return [subscriptionRefusal(id, [error])]
         }
-        active[id] = mode == .follow ? .subscription(wanted) : .once
+        active[id] = mode == .follow ? .subscription(wanted.compacted) : .once
         let request = OperationRequest(
             connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
         return [.start(id: id, request, mode)]

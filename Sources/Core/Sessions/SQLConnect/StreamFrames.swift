@@ -18,9 +18,11 @@ package struct StreamRequest: Sendable, Hashable {
 
         package init(operationName: String, variables: JSONObject) {
             self.operationName = operationName
-            // A session keeps it as long as it follows the operation.
-            self.variables = variables.compacted
+            self.variables = variables
         }
+
+        /// The same for a session, which keeps it as long as it follows the operation.
+        var compacted: Execute { Execute(operationName: operationName, variables: variables.compacted) }
     }
 
     /// `projects/P/locations/L/services/S/connectors/C` in the first message, empty later.

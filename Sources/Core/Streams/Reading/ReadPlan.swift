@@ -17,7 +17,8 @@ import Pacing
 /// A stream is compared with its cursor (`GapCheck`) when it is newly followed, after a reconnect, when the reader did
 /// not reach the server for longer than `awayMs`, and when a read returns `StreamAppend.lengthMaxFloor` entries of it,
 /// or as many as the read's limit. A stream keeps at least that many, so a shorter read without a pause cannot have
-/// lost any to trimming by length; and trimming by age does not reach entries that young.
+/// lost any to trimming by length; trimming by age does not reach entries that young, and a gateway trims only what it
+/// has read.
 ///
 /// While a cluster moves the streams' slot to another node, each stream is read individually on the node that has it.
 /// Losses in that time are found when ordinary reading resumes, because new connections compare.

@@ -33,10 +33,8 @@ struct HubTurn {
         count += 1
     }
 
-    /// Takes the effects that are steps of event loops.
-    /// - Returns: the other effects.
-    mutating func taking(_ effects: [GatewayMachine.Effect]) -> [GatewayMachine.Effect] {
-        var others: [GatewayMachine.Effect] = []
+    /// Appends the effects that are steps of event loops; the others are not for them.
+    mutating func append(_ effects: [GatewayMachine.Effect]) {
         for effect in effects {
             switch effect {
             case .deliver(let hubs, let key, let delivery, let answers):
@@ -44,10 +42,9 @@ struct HubTurn {
             case .forgetPositions(let hubs, let key, let from): append(.forgetPositions(key, from: from), to: hubs)
             case .gather, .append, .readEpoch, .reportEpoch, .reportUnsent, .reportLoss, .trimInbox, .reportProbe,
                 .reportResult, .sample:
-                others.append(effect)
+                break
             }
         }
-        return others
     }
 
     /// Hands the steps to the event loops; later steps belong to another turn.

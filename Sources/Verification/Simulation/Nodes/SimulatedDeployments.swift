@@ -134,7 +134,7 @@ final class SimulatedDeployments {
                 self?.answered(call, .compiled(Workload.number(of: version))) { $0.compiled(call, $1) }
             }
         case .serve(let call, let served):
-            // Answered again after the versions are in service, which changes nothing.
+            // The mistake; the answer below then changes nothing.
             if process.world.sabotage == .servedLate { perform(follower.served(call)) }
             process.later(process.timeline.pick(0...Self.serveMaxMs)) { [weak self] in
                 self?.serve(served)
