@@ -18,7 +18,8 @@ extension ResolverTransport {
             for call in calls {
                 group.addTask {
                     do throws(RequestError) {
-                        return (call.responseKey, .success(try await self.call(call)))
+                        let value = try await self.call(call)
+                        return (call.responseKey, .success(value))
                     } catch {
                         return (call.responseKey, .failure(error))
                     }

@@ -166,6 +166,17 @@ import Testing
         }
     }
 
+    /// A tuple is made of values that are there: in optimised code of Swift 6.3, a task's result loses the elements that
+    /// are written before a suspension (swiftlang/swift#91911).
+    @Test func tuplesAreMadeAfterSuspensions() {
+        for file in tree.files {
+            for (index, line) in file.code.enumerated() where line.contains("await") {
+                let isMadeAcross = line.contains(#/(?:return|\bin)\ \(.*,.*\bawait\b/#)
+                #expect(!isMadeAcross, "\(file.path):\(index + 1): \(line)")
+            }
+        }
+    }
+
     /// The simulator performs the effects of what ships without a product shell, which has sockets, tasks or clocks.
     @Test func simulationUsesPureModulesOnly() {
         let folders = Dictionary(tree.files.map { ($0.module, $0.folder) }, uniquingKeysWith: { first, _ in first })

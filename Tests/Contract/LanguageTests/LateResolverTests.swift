@@ -20,16 +20,16 @@ extension Language {
             func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8] {
                 asked.withLock { $0 += 1 }
                 let variables = (try? JSONParser.parse(call.body))?["variables"]
-                if isLate(variables?["a0"]?.stringValue ?? "") {
-                    throw RequestError(.timeout, "late", path: [.key(call.responseKey)])
-                }
-                return Array(#""well""#.utf8)
+                let name = variables?["a0"]?.stringValue ?? ""
+                if isLate(name) { throw RequestError(.timeout, "late", path: [.key(call.responseKey)]) }
+                return Array("\"well, \(name)\"".utf8)
             }
         }
 
         /// - Returns: what each round of a batch gave, and how often the resolver was asked in all.
         private func run(
-            count: Int, rounds: Int = 1, isLate: @escaping @Sendable (String) -> Bool
+            count: Int, rounds: Int = 1, fields: String = "greeting(name: $n)",
+            isLate: @escaping @Sendable (String) -> Bool
         ) async throws -> (outcomes: [[QueryExecutor.Outcome]], asked: Int) {
             let catalog = try Catalog.compile(
                 Project(
@@ -48,7 +48,7 @@ extension Language {
                                     text:
                                         """
                                         query Q($n: String!) @auth(level: PUBLIC) {
-                                          greeting(name: $n)
+                                          \(fields)
                                           users(limit: 1) { id }
                                         }
                                         """
@@ -88,10 +88,25 @@ extension Language {
                 case .result(let result) where number < 63:
                     #expect(
                         String(decoding: result.answer.body, as: UTF8.self)
-                            == #"{"greeting":"well","users":[{"id":"ann"}]}"#)
+                            == #"{"greeting":"well, \#(number)","users":[{"id":"ann"}]}"#)
                 case .failed(let error) where number == 63: #expect(error.code == .timeout)
                 default: Issue.record("\(number): \(outcome)")
                 }
+            }
+        }
+
+        @Test func eachFieldGetsItsOwnValue() async throws {
+            let fields = #"first: greeting(name: "Ann") second: greeting(name: $n) third: greeting(name: "Cy")"#
+            let (outcomes, asked) = try await run(count: 2, fields: fields) { _ in false }
+            #expect(asked == 6)
+            for (number, outcome) in outcomes[0].enumerated() {
+                guard case .result(let result) = outcome else {
+                    Issue.record("\(number): \(outcome)")
+                    continue
+                }
+                let values = #""first":"well, Ann","second":"well, \#(number)","third":"well, Cy""#
+                #expect(
+                    String(decoding: result.answer.body, as: UTF8.self) == "{\(values),\"users\":[{\"id\":\"ann\"}]}")
             }
         }
 

@@ -88,7 +88,8 @@ extension OneServer {
                                     default: "SELECT $1::int"
                                     }
                                 let parameters: [Parameter] = number % 6 == 3 ? [] : [Parameter(number)]
-                                return (number, .success(try await pool.query(statement, parameters).rows[0].int(0)))
+                                let value = try await pool.query(statement, parameters).rows[0].int(0)
+                                return (number, .success(value))
                             } catch {
                                 return (number, .failure(error))
                             }

@@ -85,7 +85,8 @@ struct TLSTests {
         -> (code: Int32, output: String)
     {
         let process = try FreshetProcess(arguments, environment: environment)
-        return (await process.waitForExit(), process.output)
+        let status = await process.waitForExit()
+        return (status, process.output)
     }
 
     @Test func ourOwnClientsSpeakTLS() async throws {

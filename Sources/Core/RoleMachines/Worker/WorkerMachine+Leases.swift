@@ -43,7 +43,7 @@ extension WorkerMachine {
 
     mutating func go(on negotiation: EpochNegotiation, _ action: EpochNegotiation.Action, nowMs: Int64) {
         let shard = negotiation.shard
-        var answer: LeaseAnswer?
+        let answer: LeaseAnswer?
         switch action {
         case .database(let call): return request(call, for: .negotiation(negotiation))
         case .requestLease(let basis, let epoch):
@@ -61,6 +61,7 @@ extension WorkerMachine {
                     .warning, "shard not taken: its epoch could not be recorded in Postgres",
                     ["shard": "\(shard)", "error": problem])
             }
+            answer = nil
         }
         let grant = answer?.grant
         performLeases(

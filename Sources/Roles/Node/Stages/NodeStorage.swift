@@ -79,9 +79,11 @@ struct NodeStorage: Sendable {
             shardCount: node.settings.cluster.shardCount, formatVersion: ClusterFormat.version,
             incarnation: RandomIdentity.uuid())
         let (stored, living) = try await gate.until("Redis") { withinMs in
-            await attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
+            await attempt(broker, withinMs: withinMs) { () async throws(BrokerError) -> (ClusterMeta, [String]) in
                 let stored = try await broker.meta(initial: wanted)
-                return (stored, stored.formatVersion == wanted.formatVersion ? [] : try await broker.nodes().map(\.id))
+                if stored.formatVersion == wanted.formatVersion { return (stored, []) }
+                let living = try await broker.nodes().map(\.id)
+                return (stored, living)
             }
         }
         guard stored.shardCount == wanted.shardCount else {

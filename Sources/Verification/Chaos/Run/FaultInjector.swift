@@ -168,7 +168,8 @@ actor ConnectionWatch {
     /// Returns how many sessions were lost and when all were reconnected; nil if nothing was measured.
     func reconnected() async -> (sessions: Int, ms: Int)? {
         guard let beganNs, let completeNs, least < Int.max else { return nil }
-        return (await load.snapshot().subscribers - least, Int((completeNs - beganNs) / 1_000_000))
+        let subscribers = await load.snapshot().subscribers
+        return (subscribers - least, Int((completeNs - beganNs) / 1_000_000))
     }
 
     /// Returns the number of subscribers without a connection after that time; nil if there are none.

@@ -85,7 +85,8 @@ final class ClusterRoutes: CommandRoutes {
                 let group = indices.map { appends[$0] }
                 tasks.addTask {
                     do throws(BrokerError) {
-                        return (slot, .success(try await self.append(group, slot: slot)))
+                        let ids = try await self.append(group, slot: slot)
+                        return (slot, .success(ids))
                     } catch {
                         return (slot, .failure(error))
                     }
