@@ -236,8 +236,9 @@ def check_settings():
         if key not in known:
             problem(path, f"{key} is not a setting")
     # Checks values, too, if the program is built.
-    program = ROOT / ".build/debug/freshet"
-    if not program.exists():
+    built = [path for path in (ROOT / ".build/debug/freshet", ROOT / ".build/release/freshet") if path.exists()]
+    program = max(built, key=lambda path: path.stat().st_mtime, default=None)
+    if program is None:
         skip("values of settings", "freshet is not built (make build); only names were checked")
         return
     for place, environment, file in names.setting_sets(DEPLOY, compose_file()):

@@ -166,8 +166,8 @@ import Testing
         }
     }
 
-    /// A tuple is made of values that are there: in optimised code of Swift 6.3, a task's result loses the elements that
-    /// are written before a suspension (swiftlang/swift#91911).
+    /// A tuple is made of values that are there: in optimised code of Swift 6.3, a task's result loses the elements
+    /// that are written before a suspension (swiftlang/swift#91911).
     @Test func tuplesAreMadeAfterSuspensions() {
         for file in tree.files {
             for (index, line) in file.code.enumerated() where line.contains("await") {
