@@ -21,7 +21,7 @@ extension Catalog {
         let named = try Self.named(text, name)
         var sink = DiagnosticSink()
         let compiler = ConnectorCompiler(
-            api: GeneratedAPI(schema: schema), schemaText: [], options: CatalogOptions())
+            api: GeneratedAPI(schema: schema), schemaText: [], options: CatalogOptions(), automaticRefresh: .off)
         let source = ConnectorSource(
             id: Self.adHocConnector, files: [SourceFile(path: "query", text: named.text)])
         let connector = compiler.compile(compiler.parse(source, sink: &sink), besides: [], sink: &sink)

@@ -1,6 +1,7 @@
 import GraphQLLanguage
 package import LiveModel
 package import Operations
+import Refresh
 package import SchemaModel
 package import SchemaSDL
 
@@ -51,7 +52,7 @@ package struct Catalog: Sendable {
             api: tables.adding(resolvers),
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
                 + project.resolvers.flatMap(\.identity),
-            options: options)
+            options: options, automaticRefresh: project.automaticRefresh)
         let isEmpty = schema.tables.isEmpty && schema.views.isEmpty && !sink.hasErrors
         let parsed = project.connectors.map { compiler.parse($0, sink: &sink) }
         var connectors: [String: Connector] = [:]
@@ -84,6 +85,7 @@ package struct Catalog: Sendable {
         connectorIDs = Set(connectors.keys)
         self.warnings = warnings
         let operations = connectors.values.flatMap(\.operations.values)
+        recordedFields = Self.recordedFields(operations)
         refreshed = Self.refreshed(operations)
         conditionReads = Self.conditionReads(operations)
     }
@@ -109,8 +111,13 @@ package struct Catalog: Sendable {
         connectors[reference.connector]?.operations[reference.operation]
     }
 
-    /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, and
-    /// those in all connectors that look up rows by key in a table where the mutation writes by key.
+    /// The fields, by table, by which queries with automatic refreshes select rows; nil without such queries. Events
+    /// tell the values of these.
+    package let recordedFields: [String: Set<String>]?
+
+    /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, those
+    /// in all connectors that look up rows by key in a table where the mutation writes by key, and those with automatic
+    /// refreshes that read a table where it writes.
     package func queriesRefreshed(by mutation: OperationReference) -> [OperationReference] {
         refreshed[mutation] ?? []
     }
@@ -124,18 +131,43 @@ package struct Catalog: Sendable {
     static func refreshed(_ operations: [StoredOperation]) -> [OperationReference: [OperationReference]] {
         var byTable: [String: Set<OperationReference>] = [:]
         var byTrigger: [OperationReference: Set<OperationReference>] = [:]
+        var readersOfTable: [String: Set<OperationReference>] = [:]
+        var readersOfAnything: Set<OperationReference> = []
         for query in operations where query.kind == .query {
             for table in query.refresh.lookupTables { byTable[table, default: []].insert(query.reference) }
             for trigger in query.refresh.triggers { byTrigger[trigger.mutation, default: []].insert(query.reference) }
+            guard let automatic = query.automaticSites else { continue }
+            if automatic.mayReadAnything { readersOfAnything.insert(query.reference) }
+            for site in automatic.sites { readersOfTable[site.form.table, default: []].insert(query.reference) }
         }
+        let automatic = readersOfTable.values.reduce(into: readersOfAnything) { $0.formUnion($1) }
         var refreshed: [OperationReference: Set<OperationReference>] = [:]
         for mutation in operations where mutation.kind == .mutation {
             refreshed[mutation.reference, default: []].formUnion(byTrigger[mutation.reference] ?? [])
             for table in mutation.tablesWrittenByKey {
                 refreshed[mutation.reference, default: []].formUnion(byTable[table] ?? [])
             }
+            switch mutation.tablesWritten {
+            case nil: refreshed[mutation.reference, default: []].formUnion(automatic)
+            case let tables? where !tables.isEmpty:
+                refreshed[mutation.reference, default: []].formUnion(readersOfAnything)
+                for table in tables {
+                    refreshed[mutation.reference, default: []].formUnion(readersOfTable[table] ?? [])
+                }
+            default: continue
+            }
         }
         return refreshed.mapValues { $0.sorted() }
+    }
+
+    static func recordedFields(_ operations: [StoredOperation]) -> [String: Set<String>]? {
+        let automatic = operations.compactMap(\.automaticSites)
+        if automatic.isEmpty { return nil }
+        var fields: [String: Set<String>] = [:]
+        for site in automatic.flatMap(\.sites) where !site.form.guardFields.isEmpty {
+            fields[site.form.table, default: []].formUnion(site.form.guardFields)
+        }
+        return fields
     }
 
     static func conditionReads(_ operations: [StoredOperation]) -> [OperationReference: AuthReads] {

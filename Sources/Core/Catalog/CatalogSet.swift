@@ -30,9 +30,13 @@ package struct CatalogSet: Sendable {
         self.current = current
         self.others = others
         let operations = ([current] + others).flatMap { $0.catalog.connectors.values.flatMap(\.operations.values) }
+        recordedFields = others.isEmpty ? current.catalog.recordedFields : Catalog.recordedFields(operations)
         refreshed = others.isEmpty ? nil : Catalog.refreshed(operations)
         conditionReads = others.isEmpty ? nil : Catalog.conditionReads(operations)
     }
+
+    /// The fields, by table, whose values events tell for queries of any version; nil if no query needs them.
+    package let recordedFields: [String: Set<String>]?
 
     package var members: [Member] { [current] + others }
 

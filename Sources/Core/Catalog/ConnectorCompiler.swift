@@ -22,6 +22,7 @@ struct ConnectorCompiler {
     let api: GeneratedAPI
     let schemaText: [UInt8]
     let options: CatalogOptions
+    let automaticRefresh: AutomaticRefresh
 
     func parse(_ source: ConnectorSource, sink: inout DiagnosticSink) -> ParsedConnector {
         let errorsBefore = sink.count(of: .error)
@@ -61,12 +62,16 @@ struct ConnectorCompiler {
                 invalid.insert(name)
                 continue
             }
-            operations[name] = StoredOperation(tree, schema: api.schema, version: version(of: tree))
+            let sites = tree.readWriteSet.sites
+            let isAutomatic = isAutomatic(tree) && (sites.mayReadAnything || !sites.all.isEmpty)
+            operations[name] = StoredOperation(
+                tree, schema: api.schema, version: version(of: tree, isAutomatic: isAutomatic), isAutomatic: isAutomatic
+            )
             subjects.append(
                 LintSubject(
                     operation: tree, range: FileRange(range: operation.name.range, file: operation.file),
                     triggerRanges: compilation.triggerTargets.map(\.range),
-                    hasAuth: operation.definition.directives.first(named: "auth") != nil))
+                    hasAuth: operation.definition.directives.first(named: "auth") != nil, isAutomatic: isAutomatic))
         }
         let elsewhere = Dictionary(
             others.flatMap { other in other.mutations.map { ($0, [other.id]) } }, uniquingKeysWith: +)
@@ -110,9 +115,21 @@ struct ConnectorCompiler {
         }
     }
 
-    private func version(of operation: OperationTree) -> Digest {
-        // Results with and without entity ids have incomparable digests, so the versions must differ.
-        let form: [UInt8] = operation.results.hasEntityIDs ? [0, 1] : []
+    /// Whether changes of rows refresh the query by themselves.
+    private func isAutomatic(_ operation: OperationTree) -> Bool {
+        guard operation.kind == .query else { return false }
+        let name = operation.reference
+        return switch automaticRefresh.mode(connector: name.connector, operation: name.operation) {
+        case .off: false
+        case .lists: operation.refresh.triggers.isEmpty
+        case .all: true
+        }
+    }
+
+    private func version(of operation: OperationTree, isAutomatic: Bool) -> Digest {
+        // Results with and without entity ids have incomparable digests, so the versions must differ; so must those of
+        // live queries with different rules.
+        let form: [UInt8] = (operation.results.hasEntityIDs ? [0, 1] : []) + (isAutomatic ? [0, 2] : [])
         return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
     }
 }

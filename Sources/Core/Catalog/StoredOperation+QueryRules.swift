@@ -16,6 +16,7 @@ extension StoredOperation {
         return QueryRules(
             triggers: triggers, lookupKeys: self.lookupKeys(variables: query.variables, auth: auth),
             everyMs: refresh.everyMs.map(Int64.init),
+            automatic: automaticRules(variables: query.variables, auth: auth),
             request: RefreshRules.requestValue(variables: query.variables, projectedAuth: query.auth),
             otherServers: resolverAddresses + (hasEmbeddings ? ["embeddings"] : []))
     }

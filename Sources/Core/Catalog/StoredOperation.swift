@@ -2,6 +2,7 @@ package import JSON
 package import LiveModel
 package import Operations
 package import QuerySQL
+package import Refresh
 import SchemaModel
 
 /// A compiled query or mutation that clients can run by name.
@@ -44,8 +45,10 @@ package final class StoredOperation: Sendable {
     let schema: Schema
     /// The fields to which a mutation itself gives values, by SQL table name.
     let givenFields: [String: Set<String>]
+    /// The places where a query reads rows whose changes refresh it by themselves; nil if they do not.
+    package let automaticSites: AutomaticSites?
 
-    init(_ tree: OperationTree, schema: Schema, version: Digest) {
+    init(_ tree: OperationTree, schema: Schema, version: Digest, isAutomatic: Bool = false) {
         self.schema = schema
         reference = tree.reference
         kind = tree.kind
@@ -57,6 +60,8 @@ package final class StoredOperation: Sendable {
         refresh = tree.refresh
         isTransaction = tree.isTransaction
         readWriteSet = tree.readWriteSet
+        automaticSites =
+            isAutomatic ? AutomaticSites(tree.readWriteSet.sites, operation: tree.reference, version: version) : nil
         coercion = VariableCoercion(
             variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)
         switch tree.root {
@@ -98,6 +103,11 @@ package final class StoredOperation: Sendable {
         query?.lookupKeys(invocation(variables, auth, nowMs: 0)) ?? []
     }
 
+    /// Returns what refreshes a live query without a rule; nil if nothing does. `variables` are coerced.
+    func automaticRules(variables: JSONObject, auth: Auth?) -> AutomaticRules? {
+        automaticSites?.rules(invocation(variables, auth, nowMs: 0))
+    }
+
     /// Returns the statement and its parameters. `variables` are coerced.
     /// - Parameter embeddings: those of `embeddingTexts`.
     /// - Throws: `.invalidVariable` if an expression of the operation has no value; the error of a text whose embedding
@@ -126,11 +136,14 @@ package final class StoredOperation: Sendable {
 
     /// Returns the steps and their parameters. `variables` are coerced; `makeUUID` returns a fresh random UUID for each
     /// call.
-    /// - Parameter embeddings: those of `embeddingTexts`.
+    /// - Parameters:
+    ///   - embeddings: those of `embeddingTexts`.
+    ///   - recordsRows: whether the steps tell the changes of rows.
     /// - Throws: `.invalidVariable` if an expression has no value or a filter would have no condition left; the error
     ///   of a text whose embedding failed; `.badRequest` for a query.
     package func mutationCall(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, makeUUID: () -> String
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, recordsRows: Bool = false,
+        makeUUID: () -> String
     ) throws(RequestError) -> MutationCall {
         guard kind == .mutation else {
             throw RequestError(.badRequest, "\"\(reference.operation)\" is not a mutation")
@@ -138,7 +151,7 @@ package final class StoredOperation: Sendable {
         let outcome: Result<MutationCall, RequestError> = withoutActuallyEscaping(makeUUID) { makeUUID in
             let invocation = Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
-                embeddings: embeddings, makeUUID: makeUUID)
+                embeddings: embeddings, recordsRows: recordsRows, makeUUID: makeUUID)
             return Result { () throws(RequestError) -> MutationCall in
                 var steps: [MutationStep] = []
                 steps.reserveCapacity(mutation.count)
@@ -153,14 +166,14 @@ package final class StoredOperation: Sendable {
 
     /// Returns a run of the mutation field by field, for `isStepwise`. `variables` are coerced.
     package func mutationRun(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, recordsRows: Bool = false,
         makeUUID: @escaping @Sendable () -> String
     ) -> MutationRun {
         MutationRun(
             plans: mutation, policy: results.policy, isTransaction: isTransaction,
             invocation: Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
-                embeddings: embeddings, makeUUID: makeUUID))
+                embeddings: embeddings, recordsRows: recordsRows, makeUUID: makeUUID))
     }
 
     /// Whether results of this query must pass through `finish`.

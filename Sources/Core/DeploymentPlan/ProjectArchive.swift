@@ -72,10 +72,13 @@ package struct ProjectArchive: Sendable {
             }
             return resolver
         }
+        guard let automatic = Self.automaticRefresh(value["automaticRefresh"]) else {
+            throw Failure(description: "the stored project has automatic refreshes of another format")
+        }
         self.init(
             Project(
                 serviceID: serviceID, location: location, schemaFiles: schema, resolvers: resolvers,
-                connectors: sources))
+                connectors: sources, automaticRefresh: automatic))
     }
 
     private static func json(_ project: Project) -> JSONValue {
@@ -102,7 +105,29 @@ package struct ProjectArchive: Sendable {
                     ]
                 })
         }
+        // Likewise.
+        if project.automaticRefresh != .off {
+            object["automaticRefresh"] = [
+                "mode": .string(project.automaticRefresh.mode.rawValue),
+                "overrides": .array(
+                    project.automaticRefresh.overrides.map { [.string($0.pattern), .string($0.mode.rawValue)] }),
+            ]
+        }
         return .object(object)
+    }
+
+    private static func automaticRefresh(_ value: JSONValue?) -> AutomaticRefresh? {
+        guard let value else { return .off }
+        guard let mode = value["mode"]?.stringValue.flatMap(AutomaticRefresh.Mode.init(rawValue:)),
+            let stored = value["overrides"]?.arrayValue
+        else { return nil }
+        let overrides = stored.compactMap { item -> AutomaticRefresh.Override? in
+            guard let parts = item.arrayValue, parts.count == 2, let pattern = parts[0].stringValue,
+                let mode = parts[1].stringValue.flatMap(AutomaticRefresh.Mode.init(rawValue:))
+            else { return nil }
+            return AutomaticRefresh.Override(pattern: pattern, mode: mode)
+        }
+        return overrides.count == stored.count ? AutomaticRefresh(mode: mode, overrides: overrides) : nil
     }
 
     private static func resolver(_ value: JSONValue) -> ResolverSource? {

@@ -37,6 +37,7 @@ struct InsertManyPlan: Sendable {
         let sql: String
         let parameters: [String?]
         let keys: [EntityKey]
+        let rows: RowChanges?
     }
 
     private struct Group {
@@ -50,9 +51,10 @@ struct InsertManyPlan: Sendable {
         var groups: [Group] = []
         var positions: [ColumnSet: Int] = [:]
         var keys: [EntityKey] = []
+        var rows = invocation.recordsRows ? RowChanges() : nil
         var ordinal = 0
         var shared: [Int: JSONValue] = [:]
-        for (row, invocation) in rows(invocation) {
+        for (row, invocation) in self.rows(invocation) {
             ordinal += 1
             let values = try values(of: row, invocation, &shared)
             guard !values.isEmpty else {
@@ -71,12 +73,19 @@ struct InsertManyPlan: Sendable {
             groups[position].ordinals.append(String(ordinal))
             for (index, value) in values.enumerated() { groups[position].texts[index].append(value.text) }
             if let key = key(values) { keys.append(key) }
+            if rows?.all.first?.isAnything == false || rows?.all.isEmpty == true { rows?.append(change(values)) }
+        }
+        if insert.isUpsert {
+            let fields = Set(insert.table.columns.map(\.field)).subtracting(insert.table.key)
+            for (table, fields) in schema.followers(of: insert.table, fields) {
+                rows?.append(RowChange(table: table.name, before: [:], after: [:], changed: fields))
+            }
         }
         let sql = cache.statement(for: groups.map(\.columns)) { self.sql(groups.map(\.columns)) }
         let parameters = groups.flatMap { group in
             group.texts.map { SQLText.arrayLiteral($0) } + [SQLText.arrayLiteral(group.ordinals)]
         }
-        return Outcome(sql: sql, parameters: parameters, keys: keys)
+        return Outcome(sql: sql, parameters: parameters, keys: keys, rows: rows)
     }
 
     // MARK: Values
@@ -138,6 +147,20 @@ struct InsertManyPlan: Sendable {
             parts.append(part)
         }
         return EntityKey(table: insert.table.name, values: masks.masked(parts))
+    }
+
+    private func change(_ values: [ColumnValue]) -> RowChange {
+        let table = insert.table
+        var (key, row) = (JSONObject(), JSONObject())
+        for value in values {
+            let column = table.columns[value.column]
+            guard column.isComparable, RowChange.tells(value.value) else { continue }
+            let isKey = table.key.contains(column.field)
+            if isKey { key[column.field] = value.value }
+            // An upsert leaves what is not given as it was.
+            if value.isGiven || isKey || !insert.isUpsert { row[column.field] = value.value }
+        }
+        return RowChange(table: table.name, before: insert.isUpsert ? key : nil, after: row)
     }
 
     // MARK: Text

@@ -17,6 +17,11 @@ package struct MutationCall: Sendable {
 
     /// The primary keys of the rows that the whole call writes.
     package var keysWritten: [EntityKey] { steps.flatMap(\.keysWritten) }
+
+    /// The changes of rows that the whole call makes; nil if it may change any, or if none are recorded.
+    package var rows: RowChanges? {
+        steps.reduce(into: RowChanges()) { $0 = $0?.adding($1.rows) }
+    }
 }
 
 /// One statement of a mutation.
@@ -40,6 +45,9 @@ package struct MutationStep: Sendable {
     package let parameters: [String?]
     /// The keys that are known before the step runs.
     package let keysWritten: [EntityKey]
+    /// The changes of rows, as far as they are known before the step runs; nil if it may change any row of any table,
+    /// or if none are recorded.
+    package let rows: RowChanges?
     /// Set if the result has a second column for `keysWritten(returned:)`.
     var returnedKey: ReturnedKey?
     package var returnsKey: Bool { returnedKey != nil }

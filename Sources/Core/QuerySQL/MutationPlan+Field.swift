@@ -29,6 +29,8 @@ extension MutationPlan {
         var builder = TemplateBuilder(
             schema: schema, bindings: bindings, nullOperands: field.isRead ? .ignored : .compared)
         var keys: [KeySource] = []
+        var changes: [ChangeSource] = []
+        var writesAnything = false
         var returnedKey: ReturnedKey?
         var resultKind = MutationStep.ResultKind.json
         let pieces: [Piece]
@@ -36,9 +38,13 @@ extension MutationPlan {
         case .insert(let insert):
             pieces = builder.insert(insert)
             if let key = key(of: insert.row, insert.table, [:], &builder) { keys = [key] }
+            changes = ChangeSource.inserted(insert.row, insert.table, isUpsert: insert.isUpsert, schema, &builder)
         case .insertTrees(let insert):
             pieces = builder.insert(insert)
-            for row in insert.rows { keys += Self.keys(of: row, insert.table, [:], &builder) }
+            for row in insert.rows {
+                keys += Self.keys(of: row, insert.table, [:], &builder)
+                changes += ChangeSource.inserted(row, insert.table, isUpsert: insert.isUpsert, schema, &builder)
+            }
         case .insertMany(let insert): return .insertMany(InsertManyPlan(insert, schema))
         case .dynamic(let dynamic):
             return body(dynamic.make(bindings ?? Variables(JSONObject())), field, schema, bindings)
@@ -48,24 +54,33 @@ extension MutationPlan {
             }
             pieces = builder.update(table, target, assignments, returned, withKey: returnedKey != nil)
             keys = Self.keys(of: table, target, returnedKey == nil ? assignments : [], &builder)
+            changes = ChangeSource.updated(table, target, assignments, schema, &builder)
         case .delete(let table, let target, let returned):
             pieces = builder.delete(table, target, returned)
             keys = Self.keys(of: table, target, [], &builder)
+            changes = ChangeSource.deleted(table, target, schema, &builder)
         case .updateMany(let table, let filter, let assignments, let requirement):
+            changes = ChangeSource.updated(table, nil, assignments, schema, &builder)
             pieces = builder.updateMany(table, filter, assignments, requirement)
         case .deleteMany(let table, let filter, let requirement):
+            changes = ChangeSource.deleted(table, nil, schema, &builder)
             pieces = builder.deleteMany(table, filter, requirement)
         case .native(let native):
             pieces = builder.execute(native)
+            writesAnything = true
             if case .affectedCount = native.result { resultKind = .affectedCount }
         case .remote(let remote): return .remote(remote)
-        case .read(let fields): pieces = builder.read(fields)
+        case .read(let fields):
+            pieces = builder.read(fields)
+            // A function of native SQL may write.
+            writesAnything = fields.hasNativeSQL
         case .typeName(let name): pieces = .text("SELECT to_json(\(SQLName.literal(name))::text)::text")
         }
         return .template(
             TemplatePlan(
-                template: builder.finish(pieces), keys: keys, returnedKey: returnedKey, resultKind: resultKind,
-                kind: field.stepKind, field: field.responseKey))
+                template: builder.finish(pieces), keys: keys, changes: changes, returnedKey: returnedKey,
+                resultKind: resultKind, kind: field.stepKind, writesAnything: writesAnything,
+                field: field.responseKey))
     }
 
     /// Returns the body of a field whose rows or updates the request has determined.

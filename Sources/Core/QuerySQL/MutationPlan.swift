@@ -22,9 +22,12 @@ package struct MutationPlan: Sendable {
     struct TemplatePlan: Sendable {
         let template: Template
         let keys: [KeySource]
+        let changes: [ChangeSource]
         let returnedKey: ReturnedKey?
         let resultKind: MutationStep.ResultKind
         let kind: MutationStep.Kind
+        /// Whether any rows of any table may be written: native SQL.
+        let writesAnything: Bool
         /// The field's name, for messages.
         let field: String
         let cache = ShapeCache<ShapeKey, RenderedTemplate>()
@@ -77,7 +80,7 @@ package struct MutationPlan: Sendable {
             return MutationStep(
                 responseKey: responseKey, statement: MutationStatement(outcome.sql, isUnique: true),
                 parameters: outcome.parameters,
-                keysWritten: outcome.keys, resultKind: .json, kind: .write)
+                keysWritten: outcome.keys, rows: outcome.rows, resultKind: .json, kind: .write)
         }
     }
 
@@ -102,25 +105,42 @@ package struct MutationPlan: Sendable {
         for index in statement.operands {
             parameters.append(template.operands[index].text(of: try value(index)))
         }
+        func value(_ part: KeySource.Part) throws(RequestError) -> JSONValue? {
+            var operand = part.fallback
+            if let given = part.given, given.required.allSatisfy(invocation.variables.satisfies) {
+                operand = given.operand
+            }
+            return try operand.map { operand throws(RequestError) in try value(operand) }
+        }
         var keys: [EntityKey] = []
         for source in plan.keys {
             var parts: [JSONValue] = []
             for part in source.parts {
-                var operand = part.fallback
-                if let given = part.given, given.required.allSatisfy(invocation.variables.satisfies) {
-                    operand = given.operand
-                }
-                guard let operand else { break }
-                let value = try value(operand)
-                if value.isNull { break }
+                guard let value = try value(part), !value.isNull else { break }
                 parts.append(value)
             }
             guard parts.count == source.parts.count else { continue }
             let key = EntityKey(table: source.table, values: source.masks.masked(parts))
             if !keys.contains(key) { keys.append(key) }
         }
+        func image(_ parts: [ChangeSource.Field]?) throws(RequestError) -> JSONObject? {
+            guard let parts else { return nil }
+            var image = JSONObject()
+            for part in parts {
+                if let value = try value(part.value), RowChange.tells(value) { image[part.field] = value }
+            }
+            return image
+        }
+        var rows = invocation.recordsRows && !plan.writesAnything ? RowChanges() : nil
+        for change in rows == nil ? [] : plan.changes {
+            rows?.append(
+                RowChange(
+                    table: change.table, before: try image(change.before), after: try image(change.after),
+                    changed: change.changed))
+        }
         return MutationStep(
             responseKey: responseKey, statement: statement.mutation, parameters: parameters, keysWritten: keys,
-            returnedKey: plan.returnedKey, resultKind: plan.resultKind, kind: plan.kind)
+            rows: rows, returnedKey: plan.returnedKey, resultKind: plan.resultKind,
+            kind: plan.kind)
     }
 }

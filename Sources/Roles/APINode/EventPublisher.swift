@@ -122,4 +122,6 @@ extension ServedCatalogs.Snapshot: PublishingRules {
     }
 
     package func authReads(of mutation: OperationReference) -> AuthReads { set.authReadsOfConditions(on: mutation) }
+
+    package var recordedFields: [String: Set<String>]? { self.set.recordedFields }
 }

@@ -60,7 +60,7 @@ package final class MutationService: Sendable {
                 resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
                 envelope: .init(
                     eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
-                    loadedDeployment: targets.loadedDeployment))
+                    recordedFields: targets.recordedFields, loadedDeployment: targets.loadedDeployment))
         } catch {
             perform(lifecycle.ended(committed: nil), served, traceID: traceID)
             throw error

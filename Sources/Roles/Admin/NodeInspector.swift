@@ -308,13 +308,17 @@ package struct NodeInspector: Sendable {
     }
 
     private func rules(of reference: OperationReference) -> [String] {
-        guard let refresh = catalogs.set.operation(reference)?.refresh else { return [] }
+        guard let operation = catalogs.set.operation(reference) else { return [] }
+        let refresh = operation.refresh
         var rules = refresh.lookupTables.map { "implicit: key of \($0)" }
         if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
         for trigger in refresh.triggers {
             rules.append(
                 "onMutationExecuted \(trigger.mutation.operation)"
                     + (trigger.conditionText.map { " when \($0)" } ?? ""))
+        }
+        if let automatic = operation.automaticSites {
+            rules += automatic.mayReadAnything ? ["automatic: any row"] : automatic.texts.map { "automatic: \($0)" }
         }
         return rules
     }

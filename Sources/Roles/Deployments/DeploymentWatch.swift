@@ -219,7 +219,12 @@ package final class DeploymentWatch: Sendable {
         // Not on the event loops or on the threads of hot-path actors.
         return await Task.detached(priority: .utility) {
             do {
-                return .compiled(try Catalog.compile(try ProjectArchive(parsing: text).project, options: options))
+                let archive = try ProjectArchive(parsing: text)
+                // A part that this release does not know would be missing from what it serves.
+                guard archive.version == version else {
+                    return .invalid(reason: "the project has parts that this release of Freshet does not know")
+                }
+                return .compiled(try Catalog.compile(archive.project, options: options))
             } catch let error as CatalogError {
                 let errors = error.diagnostics.filter { $0.severity == .error }
                 let first = errors.first.map { "\($0.file):\($0.line): \($0.message)" } ?? ""

@@ -22,11 +22,12 @@ struct EventDraft: Sendable {
     }
 
     /// Returns the outbox row to insert just before the commit, and the step that does.
-    func row(keysWritten: [EntityKey]) -> (row: OutboxRow, insertion: PostgresStep) {
+    func row(keysWritten: [EntityKey], rows: RowChanges?) -> (row: OutboxRow, insertion: PostgresStep) {
         let event = MutationEvent(
             id: envelope.eventID, operation: operation, variables: variables,
             auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten,
-            traceID: envelope.traceID, committedAtMs: clock.nowMs())
+            rows: envelope.recordedFields.flatMap { rows?.telling($0) }, traceID: envelope.traceID,
+            committedAtMs: clock.nowMs())
         let row = OutboxRow(event, shards: envelope.shards)
         return (row, row.insertion(loadedDeployment: envelope.loadedDeployment))
     }

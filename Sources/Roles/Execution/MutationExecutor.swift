@@ -26,16 +26,21 @@ package final class MutationExecutor: Sendable {
         package let shards: [ShardID]
         /// The part of `mutation.auth` that conditions may read.
         package let authReads: AuthReads
+        /// The fields, by table, whose values the event tells of changed rows; nil if it tells no changes.
+        package let recordedFields: [String: Set<String>]?
+        var recordsRows: Bool { recordedFields != nil }
         /// The deployment that was loaded when the shards were chosen.
         package let loadedDeployment: Int64
 
         package init(
-            eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads, loadedDeployment: Int64
+            eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads,
+            recordedFields: [String: Set<String>]? = nil, loadedDeployment: Int64
         ) {
             self.eventID = eventID
             self.traceID = traceID
             self.shards = shards
             self.authReads = authReads
+            self.recordedFields = recordedFields
             self.loadedDeployment = loadedDeployment
         }
     }
@@ -72,13 +77,15 @@ package final class MutationExecutor: Sendable {
             envelope, operation: operation.reference, variables: variables, auth: auth, clock: clock)
         if operation.isStepwise {
             let run = operation.mutationRun(
-                variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
+                variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
+                recordsRows: envelope.recordsRows, makeUUID: makeUUID)
             return try await StepwiseMutation(
                 pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, caller: caller
             ).execute()
         }
         let call = try operation.mutationCall(
-            variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings, makeUUID: makeUUID)
+            variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
+            recordsRows: envelope.recordsRows, makeUUID: makeUUID)
         // Where every field is left out there is an event nevertheless: the mutation was executed, and some refresh
         // rules ask for no more. A key that Postgres generates is known too late for an outbox row in the same round
         // trip.
@@ -95,7 +102,7 @@ package final class MutationExecutor: Sendable {
         var steps: [PostgresStep] = call.steps.map {
             (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
         }
-        let (row, insertion) = draft.row(keysWritten: call.steps.flatMap(\.keysWritten))
+        let (row, insertion) = draft.row(keysWritten: call.keysWritten, rows: call.rows)
         steps.append(insertion)
         let results: [ResultSet]
         do {
@@ -132,7 +139,8 @@ package final class MutationExecutor: Sendable {
                             step.parameters.map { Parameter($0) })
                         try await session.release("field")
                         progress.succeeded(
-                            .value(Self.value(of: step, result)), keysWritten: Self.keysWritten(by: step, result))
+                            .value(Self.value(of: step, result)), keysWritten: Self.keysWritten(by: step, result),
+                            rows: step.rows)
                     } catch let error as PostgresError {
                         guard case .server = error.code else { throw error }
                         // The whole transaction is rolled back at its end.
@@ -161,7 +169,7 @@ package final class MutationExecutor: Sendable {
         }
         var event: OutboxRow?
         if progress.isKept {
-            let (row, insertion) = draft.row(keysWritten: progress.keysWritten)
+            let (row, insertion) = draft.row(keysWritten: progress.keysWritten, rows: progress.rows)
             _ = try await session.execute(insertion.statement, insertion.parameters)
             event = row
         }

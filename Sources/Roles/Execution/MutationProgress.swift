@@ -32,6 +32,8 @@ struct MutationProgress: Sendable {
     /// The failure that undoes everything.
     private var rollback: Failure?
     private(set) var keysWritten: [EntityKey] = []
+    /// Nil if a field may have changed any rows.
+    private(set) var rows: RowChanges? = RowChanges()
 
     init(responseKeys: [String], isTransaction: Bool, redacted: Set<String> = []) {
         self.responseKeys = responseKeys
@@ -55,9 +57,12 @@ struct MutationProgress: Sendable {
 
     // MARK: What came of the field that `step` named
 
-    mutating func succeeded(_ shown: MutationRun.Visible, keysWritten: [EntityKey] = []) {
+    mutating func succeeded(
+        _ shown: MutationRun.Visible, keysWritten: [EntityKey] = [], rows: RowChanges? = RowChanges()
+    ) {
         if case .value(let json) = shown { fields.append((responseKeys[overCount], json)) }
         self.keysWritten += keysWritten
+        self.rows = self.rows?.adding(rows)
         succeededCount += 1
         overCount += 1
     }

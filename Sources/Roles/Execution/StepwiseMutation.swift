@@ -92,7 +92,8 @@ struct StepwiseMutation {
             let result = try await session.execute(Statement(step.sql), step.parameters.map { Parameter($0) })
             let shown = try state.run.accept(index, MutationExecutor.value(of: step, result))
             try await session.release("field")
-            state.progress.succeeded(shown, keysWritten: MutationExecutor.keysWritten(by: step, result))
+            state.progress.succeeded(
+                shown, keysWritten: MutationExecutor.keysWritten(by: step, result), rows: step.rows)
         } catch let error as PostgresError {
             guard case .server = error.code else { throw error }
             try await session.rollback(to: "field")

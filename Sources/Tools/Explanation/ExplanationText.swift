@@ -77,6 +77,20 @@ extension OperationExplanation {
                 "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
                 "    index: one timer for each live query, those due together run together",
             ]
+        case .site(let table, let guards, let fields):
+            var lines = [
+                "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
+                guards.isEmpty
+                    ? "    index: every live query of the operation"
+                    : "    index: hash of the first value that is known",
+            ]
+            if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
+            return lines
+        case .anyRow:
+            return [
+                "  automatic: changes of any row, because native SQL, a view or a filter from a variable may read it",
+                "    index: every live query of the operation",
+            ]
         case .trigger(let mutation, let condition, let form):
             guard let form else {
                 return ["  after \(mutation), always", "    index: every live query of the operation"]

@@ -16,6 +16,13 @@ package struct OperationExplanation: Sendable {
         /// - Parameter form: the analyzed condition; nil if there is none and every execution matches.
         case trigger(mutation: OperationReference, condition: String?, form: ConditionForm?)
         case timer(everyMs: Int)
+        /// Changes of rows of a table that the query reads.
+        /// - Parameters:
+        ///   - guards: the conditions that the row must satisfy before or after: `lotId = $lotId`.
+        ///   - fields: those of which an update must change one; nil if any change counts.
+        case site(table: String, guards: [String], fields: [String]?)
+        /// Changes of any rows, because the query may read any table.
+        case anyRow
     }
 
     /// The relation of this operation to one of the other kind.
@@ -107,7 +114,12 @@ package struct OperationExplanation: Sendable {
                 mutation: $0.mutation, condition: $0.conditionText, form: $0.condition.map(ConditionForm.init))
         }
         if let everyMs = refresh.everyMs { rules.append(.timer(everyMs: everyMs)) }
+        guard let automatic = operation.automaticSites else { return rules }
+        if automatic.mayReadAnything { return rules + [.anyRow] }
         return rules
+            + automatic.sites.map {
+                .site(table: $0.form.table, guards: $0.guardTexts, fields: $0.form.fields?.sorted())
+            }
     }
 
     /// Returns the relations to every operation of the other kind, sorted by name.
@@ -127,6 +139,15 @@ package struct OperationExplanation: Sendable {
         guard catalog.queriesRefreshed(by: mutation.reference).contains(query.reference) else { return [] }
         var reasons = Set(query.refresh.lookupTables).intersection(mutation.tablesWrittenByKey).sorted().map {
             "it writes rows of \($0) by key, and the query looks one up by key"
+        }
+        if let automatic = query.automaticSites {
+            if automatic.mayReadAnything {
+                reasons.append("it writes rows, and the query may read any table")
+            } else {
+                let read = automatic.sites.map(\.form.table)
+                reasons += query.readWriteSet.tablesChanged(by: mutation.readWriteSet).filter(read.contains).sorted()
+                    .map { "it writes rows of \($0), which the query reads" }
+            }
         }
         for (index, trigger) in query.refresh.triggers.enumerated() where trigger.mutation == mutation.reference {
             reasons.append(

@@ -5,6 +5,7 @@ package import SchemaModel
 ///
 ///     dataconnect.yaml            serviceId, location, schema.source, connectorDirs
 ///     schema/**/*.gql             the schema
+///     refresh.yaml                optional, which queries refresh without a rule
 ///     connector/connector.yaml    connectorId
 ///     connector/**/*.gql          its operations
 ///     seed.sql                    optional, rows for development
@@ -83,7 +84,7 @@ private struct ProjectLoader {
         }
         return Project(
             serviceID: configuration.serviceID, location: configuration.location, schemaFiles: schemaFiles,
-            resolvers: resolvers, connectors: connectors,
+            resolvers: resolvers, connectors: connectors, automaticRefresh: automaticRefresh(in: folder),
             seedSQL: read(join(folder, "seed.sql"), isOptional: true)?.text)
     }
 
@@ -101,6 +102,17 @@ private struct ProjectLoader {
         }
         report(.noConfiguration, path, "the folder has no \(ServiceConfiguration.fileName)")
         return nil
+    }
+
+    private mutating func automaticRefresh(in folder: String) -> AutomaticRefresh {
+        guard let file = read(join(folder, RefreshConfiguration.fileName), isOptional: true),
+            // A file without any key, for which YAML has no value.
+            !file.text.split(separator: "\n").allSatisfy({
+                $0.drop(while: \.isWhitespace).first.map { $0 == "#" } ?? true
+            }),
+            let root = YAMLReader.read(file, sink: &sink)
+        else { return .off }
+        return RefreshConfiguration.read(root, in: file, sink: &sink) ?? .off
     }
 
     private mutating func connectorConfiguration(in directory: String) -> (ConnectorConfiguration, SourceFile)? {

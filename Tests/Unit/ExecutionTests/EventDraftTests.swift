@@ -6,16 +6,20 @@ import Testing
 @testable import Execution
 
 @Suite struct EventDraftTests {
-    private func draft(_ shards: [ShardID], _ authReads: AuthReads = .nothing) -> EventDraft {
+    private func draft(
+        _ shards: [ShardID], _ authReads: AuthReads = .nothing, recordedFields: [String: Set<String>]? = nil
+    ) -> EventDraft {
         EventDraft(
-            .init(eventID: "e", traceID: "t", shards: shards, authReads: authReads, loadedDeployment: 5),
+            .init(
+                eventID: "e", traceID: "t", shards: shards, authReads: authReads, recordedFields: recordedFields,
+                loadedDeployment: 5),
             operation: OperationReference(connector: "c", operation: "M"), variables: ["n": 1],
             auth: Auth(uid: "ann", token: ["secret": "x"]), clock: ServiceClock { 7 })
     }
 
     @Test func theRowHoldsTheEventOfTheMutation() throws {
         let key = EntityKey(table: "Person", values: [.string("1")])
-        let (row, insertion) = draft([ShardID(3), ShardID(4)]).row(keysWritten: [key])
+        let (row, insertion) = draft([ShardID(3), ShardID(4)]).row(keysWritten: [key], rows: nil)
         #expect(insertion.statement == row.insertion.statement)
         #expect(row.id == "e" && row.shards == [ShardID(3), ShardID(4)])
         let event = try MutationEvent(encoded: row.event)
@@ -30,14 +34,28 @@ import Testing
     @Test func theEventRecordsWhichPartsOfAuthItTells() throws {
         var reads = AuthReads.nothing
         reads.add(path: ["token", "org"])
-        let row = draft([ShardID(3)], reads).row(keysWritten: []).row
+        let row = draft([ShardID(3)], reads).row(keysWritten: [], rows: nil).row
         let event = try MutationEvent(encoded: row.event)
         #expect(event.auth == ["token": [:]] && event.authParts == reads)
     }
 
+    @Test func theEventTellsRowsOnlyWhereSomeQueryRefreshesByThem() throws {
+        let rows = RowChanges([RowChange(table: "lot", before: nil, after: ["id": 1, "title": "a"], changed: ["id"])])
+        let some = RowChanges([RowChange(table: "lot", before: nil, after: ["id": 1], changed: ["id"])])
+        let none = RowChanges([RowChange(table: "lot", before: nil, after: [:], changed: ["id"])])
+        for (fields, expected) in [(nil, nil), (["lot": ["id"]], some), (["bid": ["id"]], none), ([:], none)]
+            as [([String: Set<String>]?, RowChanges?)]
+        {
+            let row = draft([ShardID(3)], recordedFields: fields).row(keysWritten: [], rows: rows).row
+            #expect(try MutationEvent(encoded: row.event).rows == expected)
+        }
+        let unknown = draft([ShardID(3)], recordedFields: [:]).row(keysWritten: [], rows: nil).row
+        #expect(try MutationEvent(encoded: unknown.event).rows == nil)
+    }
+
     /// A later version may refresh what the catalogs of a node that was suspended do not.
     @Test func aMutationThatRefreshesNothingHasARowForLaterDeployments() {
-        let (row, insertion) = draft([]).row(keysWritten: [])
+        let (row, insertion) = draft([]).row(keysWritten: [], rows: nil)
         #expect(row.isForLaterDeployments)
         #expect(
             insertion.statement.sql.contains("WHERE EXISTS (SELECT FROM freshet.deployments WHERE id > $4::bigint)"))

@@ -47,6 +47,43 @@ struct ProjectFolderTests {
         #expect(project.warnings.isEmpty)
     }
 
+    @Test func automaticRefreshesAreRead() throws {
+        func automatic(_ text: String) throws -> AutomaticRefresh {
+            var files = sound
+            files["refresh.yaml"] = text
+            let folder = try folder(of: files)
+            return try ProjectFolder.load(folder.path).automaticRefresh
+        }
+        let plain = try folder(of: sound)
+        #expect(try ProjectFolder.load(plain.path).automaticRefresh == .off)
+        #expect(try automatic("automatic: off\n") == .off)
+        #expect(try automatic("\n  # automatic: all\n") == .off)
+        let expected = AutomaticRefresh(
+            mode: .lists, overrides: [.init(pattern: "first/Top*", mode: .all), .init(pattern: "*", mode: .off)])
+        #expect(
+            try automatic(
+                """
+                automatic: lists
+                operations:
+                  first/Top*: {automatic: all}
+                  "*": {automatic: off}
+
+                """) == expected)
+    }
+
+    @Test(arguments: [
+        ("automatic: some\n", "error configuration-value 1:12"),
+        ("automatic: [all]\n", "error configuration-type 1:12"),
+        ("operations: all\n", "error configuration-type 1:13"),
+        ("operations:\n  Top: {automatic: all}\n", "error configuration-value 2:3"),
+        ("operations:\n  a/b: {automatic: most}\n", "error configuration-value 2:20"),
+        ("operations:\n  a/b: all\n", "error configuration-type 2:8"),
+        ("sometimes: 1\n", "warning configuration-unknown 1:1"),
+    ])
+    func problemsOfAutomaticRefreshesHavePositions(text: String, problem: String) throws {
+        #expect(try problems(["refresh.yaml": text]) == [problem])
+    }
+
     @Test func findsTheFolderBelow() throws {
         let folder = try folder(
             of: Dictionary(uniqueKeysWithValues: sound.map { ("dataconnect/" + $0.key, $0.value) }))

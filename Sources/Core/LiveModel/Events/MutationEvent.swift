@@ -17,6 +17,9 @@ package struct MutationEvent: Sendable, Hashable {
     package var authParts: AuthReads?
     /// The rows that the mutation wrote by primary key.
     package var keysWritten: [EntityKey]
+    /// All changes of rows that the mutation made, for automatic refreshes. Nil if the node that published it did not
+    /// record them, or cannot know them: any row of any table may then have changed.
+    package var rows: RowChanges?
     /// The trace of the mutation's request, carried to every delivery.
     package var traceID: String
     /// The commit time in milliseconds since 1970, by the API node's clock; used for latency only, never for order.
@@ -24,7 +27,8 @@ package struct MutationEvent: Sendable, Hashable {
 
     package init(
         id: String, operation: OperationReference, variables: JSONObject, auth: JSONValue,
-        authParts: AuthReads? = nil, keysWritten: [EntityKey], traceID: String, committedAtMs: Int64
+        authParts: AuthReads? = nil, keysWritten: [EntityKey], rows: RowChanges? = nil, traceID: String,
+        committedAtMs: Int64
     ) {
         self.id = id
         self.operation = operation
@@ -32,6 +36,7 @@ package struct MutationEvent: Sendable, Hashable {
         self.auth = auth
         self.authParts = authParts
         self.keysWritten = keysWritten
+        self.rows = rows
         self.traceID = traceID
         self.committedAtMs = committedAtMs
     }
@@ -64,7 +69,12 @@ extension MutationEvent {
             writer.append(string: key.values)
             writer.raw("]")
         }
-        writer.raw(#"],"trace":"#)
+        writer.raw("]")
+        if let rows {
+            writer.raw(#","rows":"#)
+            writer.append(.array(rows.all.map(\.encoded)))
+        }
+        writer.raw(#","trace":"#)
         writer.append(string: traceID)
         writer.raw(#","at":"#)
         writer.append(.int(committedAtMs))
@@ -81,13 +91,17 @@ extension MutationEvent {
             else { throw MessageError(field: "keys") }
             return EntityKey(table: table, canonicalValues: values)
         }
+        // Changes that cannot be read, of a later version, may be any.
+        let rows = object["rows"]?.arrayValue.flatMap { encoded in
+            try? RowChanges(encoded.map { change throws(MessageError) in try RowChange(encoded: change) })
+        }
         self.init(
             id: try object.string("id"),
             operation: OperationReference(
                 connector: try object.string("connector"), operation: try object.string("operation")),
             variables: try object.object("variables"), auth: object["auth"] ?? .null,
             authParts: try object["authParts"].map(AuthReads.init(names:)), keysWritten: keys,
-            traceID: try object.string("trace"), committedAtMs: try object.int("at"))
+            rows: rows, traceID: try object.string("trace"), committedAtMs: try object.int("at"))
     }
 }
 

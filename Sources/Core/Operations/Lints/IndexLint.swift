@@ -5,7 +5,7 @@ extension Lint {
     /// each refresh scans the table. Based on the schema alone; `freshet check --database` asks Postgres instead.
     mutating func checkIndexes(_ subject: LintSubject) {
         let query = subject.operation
-        guard query.isRefreshed else { return }
+        guard subject.isRefreshed else { return }
         for read in query.readWriteSet.reads {
             guard case .list = read.kind, !read.searchedBy.isEmpty,
                 let table = schema.tables.first(where: { $0.name == read.table })

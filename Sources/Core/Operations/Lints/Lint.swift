@@ -9,12 +9,20 @@ package struct LintSubject {
     package let triggerRanges: [FileRange]
     /// Whether the operation has @auth.
     package let hasAuth: Bool
+    /// Whether changes of rows refresh the query by themselves.
+    package let isAutomatic: Bool
 
-    package init(operation: OperationTree, range: FileRange, triggerRanges: [FileRange], hasAuth: Bool) {
+    /// Whether subscribers may ever receive a second result.
+    var isRefreshed: Bool { operation.isRefreshed || isAutomatic }
+
+    package init(
+        operation: OperationTree, range: FileRange, triggerRanges: [FileRange], hasAuth: Bool, isAutomatic: Bool
+    ) {
         self.operation = operation
         self.range = range
         self.triggerRanges = triggerRanges
         self.hasAuth = hasAuth
+        self.isAutomatic = isAutomatic
     }
 }
 

@@ -6,7 +6,7 @@ extension Lint {
     mutating func checkRules(_ subject: LintSubject) {
         let query = subject.operation
         // Nobody subscribes to what only administrators may run.
-        guard !query.isRefreshed, query.auth.level != .noAccess else { return }
+        guard !subject.isRefreshed, query.auth.level != .noAccess else { return }
         let writers = writers(of: query).map { "\"\($0.reference.operation)\"" }
         warn(
             .refreshMissing, at: subject.range,

@@ -1,5 +1,5 @@
-/// The tables and rows that an operation reads and writes, as far as its text determines them. Used for explanations
-/// and lints, never for refreshing.
+/// The tables and rows that an operation reads and writes, as far as its text determines them, for explanations and
+/// lints, and the sites by which automatic refreshes find what a change concerns.
 ///
 /// Values are named by their sources as in a refresh condition: `variables.id`, `auth.uid`.
 package struct ReadWriteSet: Sendable {
@@ -46,6 +46,12 @@ package struct ReadWriteSet: Sendable {
     package internal(set) var isPartial = false
     /// Whether the result may change as time passes.
     package internal(set) var readsTime = false
+    /// Whether a mutation may write any rows of any table: native SQL.
+    package internal(set) var mayWriteAnything = false
+    /// The tables of a mutation whose references may follow what it changes.
+    package internal(set) var tablesFollowing: Set<String> = []
+    /// The places where a query reads rows.
+    package internal(set) var sites = ReadSites()
 
     package static let nothing = ReadWriteSet()
 

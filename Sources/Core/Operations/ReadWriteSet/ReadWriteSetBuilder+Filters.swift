@@ -2,22 +2,15 @@ import SchemaModel
 
 extension ReadWriteSetBuilder {
     /// Returns the fields that a filter fixes to one value, whatever else it tests.
-    func equal(_ filter: Filter) -> [String: String] {
+    func equal(_ filter: Filter) -> [String: FixedValue] {
         switch filter {
         case .all(let filters): filters.reduce(into: [:]) { $0.merge(equal($1)) { first, _ in first } }
         case .column(let column, _) where !column.isIdentifiedByText: [:]
-        case .column(let column, let test): equal(test).map { [column.field: $0] } ?? [:]
+        case .column(let column, .compare(.equal, let operand)) where operand.pattern == nil:
+            [column.field: FixedValue(operand: operand, name: source(operand))]
         case .referenced(let reference, _, let inner):
             Self.carried(equal(inner), from: reference.targetFields, to: reference.localFields)
-        case .any, .not, .exists, .count, .aggregate, .variable: [:]
-        }
-    }
-
-    /// Returns the only value that passes a test; nil if there may be others, or if it has no name.
-    private func equal(_ test: ColumnTest) -> String? {
-        switch test {
-        case .compare(.equal, let operand): source(operand)
-        case .compare, .isNull, .member, .match, .list, .null, .variable: nil
+        case .column, .any, .not, .exists, .count, .aggregate, .variable: [:]
         }
     }
 
@@ -65,7 +58,7 @@ extension ReadWriteSetBuilder {
             add(inner, of: rows.table)
             tests.forEach { noteTime($0) }
         // The content of a variable is unknown until the request.
-        case .variable: result.isPartial = true
+        case .variable: mayReadAnything()
         }
     }
 
@@ -90,7 +83,7 @@ extension ReadWriteSetBuilder {
                 note(table.columns.map(\.field), of: table)
                 // It may name columns of rows that belong to the ordered ones.
                 let hasSingle = schema.inverseRelations(ofType: table.typeName).contains(where: \.isSingle)
-                if hasSingle || !table.references.isEmpty { result.isPartial = true }
+                if hasSingle || !table.references.isEmpty { mayReadAnything() }
             }
         }
     }

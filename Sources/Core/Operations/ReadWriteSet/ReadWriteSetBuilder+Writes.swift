@@ -14,21 +14,30 @@ extension ReadWriteSetBuilder {
             switch insert.rows {
             case .literal(let rows):
                 for row in rows { add(row, insert.table, isUpsert: insert.isUpsert, enclosing: [:]) }
-            case .variable: write(insert.table, [:], fields: nil)
+            case .variable:
+                write(insert.table, [:], fields: nil)
+                if insert.isUpsert { follow(insert.table, Set(insert.table.columns.map(\.field))) }
             }
         case .dynamic(let dynamic): add(dynamic.widest)
         case .update(let table, let target, let assignments, _):
             write(table, unchanged(known(table, target), by: assignments), fields: fields(assignments))
+            follow(table, fields(assignments))
         case .updateMany(let table, let filter, let assignments, _):
-            write(table, unchanged(equal(filter), by: assignments), fields: fields(assignments))
+            write(table, unchanged(names(equal(filter)), by: assignments), fields: fields(assignments))
+            follow(table, fields(assignments))
             add(filter, of: table)
         case .delete(let table, let target, _):
             delete(table, known(table, target))
         case .deleteMany(let table, let filter, _):
-            delete(table, equal(filter))
+            delete(table, names(equal(filter)))
             add(filter, of: table)
-        case .native, .remote: result.isPartial = true
-        case .read(let fields): add(fields)
+        case .native:
+            result.isPartial = true
+            result.mayWriteAnything = true
+        case .remote: result.isPartial = true
+        case .read(let fields):
+            add(fields)
+            if fields.hasNativeSQL { result.mayWriteAnything = true }
         case .typeName: break
         }
     }
@@ -38,6 +47,10 @@ extension ReadWriteSetBuilder {
     ) {
         result.writes.append(
             ReadWriteSet.Write(table: table.name, known: known, fields: fields, isCascade: isCascade))
+    }
+
+    private mutating func follow(_ table: Table, _ fields: Set<String>) {
+        result.tablesFollowing.formUnion(schema.followers(of: table, fields).map(\.table.name))
     }
 
     private func fields(_ assignments: [Assignment]) -> Set<String> { Set(assignments.map(\.column.field)) }
@@ -54,6 +67,7 @@ extension ReadWriteSetBuilder {
             if isKnown(field) { known[field] = source }
         }
         write(table, known, fields: nil)
+        if isUpsert { follow(table, Set(table.columns.map(\.field)).subtracting(table.key)) }
         for children in row.children {
             let reference = children.relation.reference
             var filled: [String: String] = [:]
@@ -68,10 +82,12 @@ extension ReadWriteSetBuilder {
             var known: [String: String] = [:]
             for (field, operand) in zip(table.key, operands) { known[field] = source(operand, isOptional: true) }
             return known
-        case .first(let filter, _): return equal(filter)
+        case .first(let filter, _): return names(equal(filter))
         case .variable: return [:]
         }
     }
+
+    private func names(_ fixed: [String: FixedValue]) -> [String: String] { fixed.compactMapValues(\.name) }
 
     private func unchanged(_ known: [String: String], by assignments: [Assignment]) -> [String: String] {
         let changed = fields(assignments)

@@ -6,6 +6,21 @@ struct ReadWriteSetBuilder {
     /// Variables that always have a value.
     let requiredVariables: Set<String>
     var result = ReadWriteSet()
+    private var siteGuards: [(table: Table, guards: [ReadSite.Guard])] = []
+    /// The tables of lists whose rows come in the order in which they are stored.
+    private var storedOrderTables: Set<String> = []
+
+    /// The only value of a field in some rows.
+    struct FixedValue {
+        let operand: Operand
+        /// Its name in a refresh condition; nil if it has none, or if the value may be missing.
+        let name: String?
+    }
+
+    init(schema: Schema, requiredVariables: Set<String>) {
+        self.schema = schema
+        self.requiredVariables = requiredVariables
+    }
 
     mutating func add(_ fields: [RootField]) {
         for field in fields {
@@ -16,20 +31,22 @@ struct ReadWriteSetBuilder {
             case .list(let list):
                 result.rootTables.insert(list.source.table.name)
                 add(list, enclosing: [:])
-            case .native, .remote: result.isPartial = true
+            case .native: mayReadAnything()
+            case .remote: result.isPartial = true
             case .typeName: continue
             }
         }
+        noteSites()
     }
 
     private mutating func add(_ lookup: Lookup) {
-        var equal: [String: String] = [:]
+        var equal: [String: FixedValue] = [:]
         note(lookup.table.key, of: lookup.table)
         switch lookup.target {
         case .key(let operands):
             // A key with a missing value matches no row, so its variables may be optional.
             for (column, operand) in zip(lookup.table.keyColumns, operands) where column.isIdentifiedByText {
-                equal[column.field] = source(operand, isOptional: true)
+                equal[column.field] = FixedValue(operand: operand, name: source(operand, isOptional: true))
             }
             read(lookup.table, equal, [], .lookup)
         case .first(let filter, let order):
@@ -39,17 +56,17 @@ struct ReadWriteSetBuilder {
             add(order, of: lookup.table)
         case .variable:
             read(lookup.table, [:], [], .single)
-            result.isPartial = true
+            mayReadAnything()
         }
         add(lookup.object, known: equal)
     }
 
     /// - Parameter enclosing: fields of the list's rows that the enclosing row determines.
-    private mutating func add(_ list: RowList, enclosing: [String: String]) {
+    private mutating func add(_ list: RowList, enclosing: [String: FixedValue]) {
         let filter = list.arguments.filter
         let equal = self.equal(filter).merging(enclosing) { _, given in given }
         var searched = searched(filter)
-        var known: [String: String] = [:]
+        var known: [String: FixedValue] = [:]
         switch list.source {
         case .table(let table):
             read(table, equal, searched, .list)
@@ -74,8 +91,9 @@ struct ReadWriteSetBuilder {
             known = equal
         }
         let table = list.source.argumentTable
-        // Pages and nested lists come by key unless the list says otherwise.
+        // Pages come by key unless the list says otherwise.
         note(table.key, of: table)
+        if list.arguments.order.isEmpty, !list.arguments.isPaged { storedOrderTables.insert(table.name) }
         add(filter, of: table)
         add(list.arguments.having, of: table)
         add(list.arguments.order, of: table)
@@ -91,11 +109,13 @@ struct ReadWriteSetBuilder {
         }
     }
 
-    private mutating func add(_ object: ObjectSelection, known: [String: String]) {
+    private mutating func add(_ object: ObjectSelection, known: [String: FixedValue]) {
+        // Entity ids show it, whatever is selected.
+        note(object.table.key, of: object.table)
         for field in object.fields { add(field.kind, in: object.table, known) }
     }
 
-    private mutating func add(_ kind: ObjectField.Kind, in table: Table, _ known: [String: String]) {
+    private mutating func add(_ kind: ObjectField.Kind, in table: Table, _ known: [String: FixedValue]) {
         switch kind {
         case .column(let column): note([column.field], of: table)
         case .globalID: note(table.key, of: table)
@@ -125,18 +145,51 @@ struct ReadWriteSetBuilder {
         }
     }
 
-    static func carried(_ known: [String: String], from: [String], to: [String]) -> [String: String] {
-        var carried: [String: String] = [:]
+    static func carried(_ known: [String: FixedValue], from: [String], to: [String]) -> [String: FixedValue] {
+        var carried: [String: FixedValue] = [:]
         for (source, target) in zip(from, to) { carried[target] = known[source] }
         return carried
     }
 
     mutating func read(
-        _ table: Table, _ equal: [String: String], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind
+        _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind
     ) {
-        if table.view != nil { result.isPartial = true }
+        if table.view != nil { mayReadAnything() }
         result.reads.append(
-            ReadWriteSet.Read(table: table.name, equal: equal, searchedBy: searchedBy, kind: kind))
+            ReadWriteSet.Read(
+                table: table.name, equal: equal.compactMapValues(\.name), searchedBy: searchedBy, kind: kind))
+        let guards = equal.filter { field, value in
+            table.column(ofField: field)?.isComparable == true && value.operand.isFixedByRequest
+        }
+        siteGuards.append(
+            (
+                table,
+                guards.map { ReadSite.Guard(field: $0.key, operand: $0.value.operand) }.sorted { $0.field < $1.field }
+            ))
+    }
+
+    mutating func mayReadAnything() {
+        result.isPartial = true
+        result.sites.mayReadAnything = true
+    }
+
+    /// Makes the sites of the reads. One that selects no other rows than another is left out.
+    private mutating func noteSites() {
+        func identity(_ guards: [ReadSite.Guard]) -> Set<String> {
+            Set(guards.map { "\($0.field)=\($0.operand.identity)" })
+        }
+        var kept: [(table: Table, guards: [ReadSite.Guard], identity: Set<String>)] = []
+        for (table, guards) in siteGuards where table.view == nil {
+            let identity = identity(guards)
+            if kept.contains(where: { $0.table.name == table.name && $0.identity.isSubset(of: identity) }) { continue }
+            kept.removeAll { $0.table.name == table.name && $0.identity.isSuperset(of: identity) }
+            kept.append((table, guards, identity))
+        }
+        result.sites.all = kept.map { table, guards, _ in
+            ReadSite(
+                table: table.name, guards: guards,
+                fields: storedOrderTables.contains(table.name) ? nil : result.fieldsRead[table.name] ?? [])
+        }
     }
 
     // MARK: Fields

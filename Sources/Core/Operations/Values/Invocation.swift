@@ -16,16 +16,19 @@ package struct Invocation {
     package var response = JSONObject()
     /// The vectors of the texts that the operation embeds.
     let embeddings: Embeddings
+    /// Whether the steps of a mutation tell the changes of rows.
+    package let recordsRows: Bool
 
     package init(
         variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String, embeddings: Embeddings = .none,
-        makeUUID: @escaping () -> String = { "" }
+        recordsRows: Bool = false, makeUUID: @escaping () -> String = { "" }
     ) {
         self.variables = Variables(variables)
         self.auth = auth
         self.nowMs = nowMs
         self.operationName = operationName
         self.embeddings = embeddings
+        self.recordsRows = recordsRows
         self.makeUUID = makeUUID
     }
 
@@ -33,7 +36,7 @@ package struct Invocation {
     package func with(_ variables: JSONObject) -> Invocation {
         var other = Invocation(
             variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, embeddings: embeddings,
-            makeUUID: makeUUID)
+            recordsRows: recordsRows, makeUUID: makeUUID)
         other.response = response
         return other
     }

@@ -9,17 +9,21 @@ package struct QueryRules: Sendable {
     package var lookupKeys: [EntityKey]
     /// The shortest `@refresh(every:)`; nil without one.
     package var everyMs: Int64?
+    /// Nil if changes of rows do not refresh the query by themselves.
+    package var automatic: AutomaticRules?
     /// CEL's `request`: `{variables, auth}`.
     package var request: Value
     /// The servers that a run waits for beside Postgres: those of custom resolvers, the embedding server.
     package var otherServers: [String]
 
     package init(
-        triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, request: Value, otherServers: [String] = []
+        triggers: [Trigger], lookupKeys: [EntityKey], everyMs: Int64?, automatic: AutomaticRules? = nil, request: Value,
+        otherServers: [String] = []
     ) {
         self.triggers = triggers
         self.lookupKeys = lookupKeys
         self.everyMs = everyMs
+        self.automatic = automatic
         self.request = request
         self.otherServers = otherServers
     }

@@ -13,6 +13,7 @@ package struct RuleIndex: Sendable {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         package static let implicit = Causes(rawValue: 1)
         package static let trigger = Causes(rawValue: 2)
+        package static let automatic = Causes(rawValue: 4)
     }
 
     package struct Matches: Sendable {
@@ -25,6 +26,12 @@ package struct RuleIndex: Sendable {
     private var triggers: [Trigger.ID: TriggerIndex] = [:]
     private var triggersOfMutation: [OperationReference: [Trigger.ID]] = [:]
     private var lookups: [EntityKey: SlotSet] = [:]
+    private var sites: [RowSite.ID: SiteIndex] = [:]
+    private var sitesOfTable: [String: [RowSite.ID]] = [:]
+    /// The live queries with automatic refreshes.
+    private var automatic: Set<Int32> = []
+    /// Live queries with automatic refreshes that may read any table.
+    private var readersOfAnything: Set<Int32> = []
     private var rules: [Int32: QueryRules] = [:]
 
     package init() {}
@@ -40,7 +47,33 @@ package struct RuleIndex: Sendable {
             triggers[trigger.id, default: TriggerIndex(trigger)].insert(slot, request: rules.request)
         }
         for key in rules.lookupKeys { lookups.insert(slot, under: key) }
+        if let automatic = rules.automatic { insert(slot, automatic) }
         self.rules[slot] = rules
+    }
+
+    private mutating func insert(_ slot: Int32, _ rules: AutomaticRules) {
+        automatic.insert(slot)
+        if rules.mayReadAnything {
+            readersOfAnything.insert(slot)
+            return
+        }
+        for site in rules.sites {
+            if sites[site.form.id] == nil { sitesOfTable[site.form.table, default: []].append(site.form.id) }
+            sites[site.form.id, default: SiteIndex(site.form)].insert(slot, site.values)
+        }
+    }
+
+    private mutating func remove(_ slot: Int32, _ rules: AutomaticRules) {
+        automatic.remove(slot)
+        if readersOfAnything.remove(slot) != nil { return }
+        for site in rules.sites {
+            let (id, table) = (site.form.id, site.form.table)
+            sites[id]?.remove(slot)
+            guard sites[id]?.isEmpty == true else { continue }
+            sites[id] = nil
+            sitesOfTable[table]?.removeAll { $0 == id }
+            if sitesOfTable[table]?.isEmpty == true { sitesOfTable[table] = nil }
+        }
     }
 
     package mutating func remove(_ slot: Int32) {
@@ -55,6 +88,7 @@ package struct RuleIndex: Sendable {
             }
         }
         for key in rules.lookupKeys { lookups.remove(slot, under: key) }
+        if let automatic = rules.automatic { remove(slot, automatic) }
     }
 
     /// Returns all live queries that `event` concerns.
@@ -63,6 +97,7 @@ package struct RuleIndex: Sendable {
         for key in event.keysWritten {
             lookups[key]?.forEach { causes[$0, default: []].insert(.implicit) }
         }
+        if !automatic.isEmpty { matchRows(of: event) { causes[$0, default: []].insert(.automatic) } }
         var conditionErrors: [Trigger.ID: Int] = [:]
         if let ids = triggersOfMutation[event.operation] {
             let mutation = event.conditionValue
@@ -81,6 +116,20 @@ package struct RuleIndex: Sendable {
         return Matches(live: live, conditionErrors: conditionErrors)
     }
 
+    private func matchRows(of event: MutationEvent, found: (Int32) -> Void) {
+        guard let rows = event.rows else { return automatic.forEach(found) }
+        if !rows.all.isEmpty { readersOfAnything.forEach(found) }
+        var finished: Set<RowSite.ID> = []
+        for change in rows.all {
+            for id in sitesOfTable[change.table] ?? [] where !finished.contains(id) {
+                guard let site = sites[id] else {
+                    preconditionFailure("site \(id) is listed under \(change.table) but has no index")
+                }
+                if site.match(change, found: found) { finished.insert(id) }
+            }
+        }
+    }
+
     private func request(of slot: Int32, for trigger: Trigger.ID) -> Value {
         guard let rules = rules[slot] else {
             preconditionFailure("slot \(slot) is indexed under trigger \(trigger) but has no rules")
@@ -91,6 +140,7 @@ package struct RuleIndex: Sendable {
     /// Whether `event` concerns a live query that is in no index; used to check results against older events.
     package static func concerns(_ event: MutationEvent, rules: QueryRules) -> Bool {
         if rules.lookupKeys.contains(where: event.keysWritten.contains) { return true }
+        if rules.automatic?.concerns(event) == true { return true }
         let candidates = rules.triggers.filter { $0.mutation == event.operation }
         if candidates.isEmpty { return false }
         let activation = ConditionActivation(request: rules.request, mutation: event.conditionValue)

@@ -9,6 +9,9 @@ package protocol PublishingRules {
     func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]?
     /// The parts of the writer's `auth` that conditions on the mutation read.
     func authReads(of mutation: OperationReference) -> AuthReads
+    /// The fields, by table, whose values events tell of changed rows; nil if no query refreshes by them, so that
+    /// events tell no changes.
+    var recordedFields: [String: Set<String>]? { get }
 }
 
 /// An event to append to the streams of some shards.

@@ -7,6 +7,8 @@ package struct RefreshTargets: Sendable, Hashable {
     package let shards: [ShardID]
     /// The parts of the writer's `auth` that conditions read.
     package let authReads: AuthReads
+    /// The fields, by table, whose values events tell of changed rows; nil if they tell no changes.
+    package let recordedFields: [String: Set<String>]?
     /// Whether the catalogs tell which queries the mutation could refresh; otherwise every shard receives its events.
     package let isKnown: Bool
     /// The generation of the overrides by which the shards were chosen.
@@ -27,6 +29,7 @@ package struct RefreshTargets: Sendable, Hashable {
                 ShardRouting.shards(of: $0, shardCount: shardCount, overrides: overrides, nowMs: nowMs)
             } ?? ShardID.all(count: shardCount)
         authReads = rules.authReads(of: mutation)
+        recordedFields = rules.recordedFields
         generation = overrides.generation
         loadedDeployment = rules.loadedDeployment
     }

@@ -8,6 +8,7 @@ extension Diagnostic.Rule {
         case .configurationRepeated: "A key, folder or equivalent option is given more than once."
         case .configurationType: "A key has a value of the wrong kind."
         case .configurationUnknown: "Unknown configuration key."
+        case .configurationValue: "A key has a value that is not among the allowed ones."
         case .configurationVersion: "Unknown specVersion."
         case .duplicateConnector: "Connector ids must be unique."
         case .noConfiguration: "A project needs a dataconnect.yaml, a connector a connector.yaml."

@@ -10,6 +10,7 @@ extension Diagnostic {
         case configurationRepeated = "configuration-repeated"
         case configurationType = "configuration-type"
         case configurationUnknown = "configuration-unknown"
+        case configurationValue = "configuration-value"
         case configurationVersion = "configuration-version"
         case duplicateConnector = "duplicate-connector"
         case noConfiguration = "no-configuration"

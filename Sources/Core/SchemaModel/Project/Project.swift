@@ -10,6 +10,8 @@ package struct Project: Sendable {
     package var resolvers: [ResolverSource]
     /// Connectors in the order of `connectorDirs`.
     package var connectors: [ConnectorSource]
+    /// Which queries refresh without a rule.
+    package var automaticRefresh: AutomaticRefresh
     /// The text of `seed.sql` next to `dataconnect.yaml`, for development databases.
     package var seedSQL: String?
     /// Warnings from reading the folder.
@@ -17,13 +19,15 @@ package struct Project: Sendable {
 
     package init(
         serviceID: String, location: String = "local", schemaFiles: [SourceFile], resolvers: [ResolverSource] = [],
-        connectors: [ConnectorSource], seedSQL: String? = nil, warnings: [Diagnostic] = []
+        connectors: [ConnectorSource], automaticRefresh: AutomaticRefresh = .off, seedSQL: String? = nil,
+        warnings: [Diagnostic] = []
     ) {
         self.serviceID = serviceID
         self.location = location
         self.schemaFiles = schemaFiles
         self.resolvers = resolvers
         self.connectors = connectors
+        self.automaticRefresh = automaticRefresh
         self.seedSQL = seedSQL
         self.warnings = warnings
     }

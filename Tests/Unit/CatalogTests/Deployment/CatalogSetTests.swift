@@ -81,6 +81,20 @@ struct ProjectArchiveTests {
         #expect(archive.project.schemaFiles.map(\.path) == ["schema/s.gql"])
     }
 
+    @Test func automaticRefreshesAreKept() throws {
+        var automatic = project(in: "x/")
+        automatic.automaticRefresh = AutomaticRefresh(
+            mode: .lists, overrides: [.init(pattern: "main/*", mode: .off), .init(pattern: "main/Top", mode: .all)])
+        let archive = ProjectArchive(automatic)
+        #expect(archive.version != ProjectArchive(project(in: "x/")).version)
+        let stored = try ProjectArchive(parsing: archive.text)
+        #expect(stored.project.automaticRefresh == automatic.automaticRefresh && stored.version == archive.version)
+        #expect(!ProjectArchive(project(in: "x/")).text.contains("automaticRefresh"))
+        #expect(throws: ProjectArchive.Failure.self) {
+            try ProjectArchive(parsing: archive.text.replacing("\"lists\"", with: "\"some\""))
+        }
+    }
+
     /// A setting of `connector.yaml` that changes results is part of the version.
     @Test func entityIDsAreKept() throws {
         var cached = project(in: "x/")

@@ -91,6 +91,7 @@ import Testing
         .configurationRepeated: ["dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./main]\n"],
         .configurationType: ["dataconnect.yaml": "serviceId: [a]\nconnectorDirs: [./main]\n"],
         .configurationUnknown: ["dataconnect.yaml": "serviceId: a\ncolour: red\nconnectorDirs: [./main]\n"],
+        .configurationValue: ["refresh.yaml": "automatic: sometimes\n"],
         .configurationVersion: ["dataconnect.yaml": "specVersion: v9\nserviceId: a\nconnectorDirs: [./main]\n"],
         .duplicateConnector: [
             "dataconnect.yaml": "serviceId: a\nconnectorDirs: [./main, ./other]\n",

@@ -14,6 +14,7 @@ enum PublisherFixture {
 
     struct Rules: PublishingRules {
         var loadedDeployment: Int64 = 1
+        var recordedFields: [String: Set<String>]?
 
         /// A claim of the mutation's name.
         func authReads(of mutation: OperationReference) -> AuthReads {

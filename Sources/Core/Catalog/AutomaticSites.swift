@@ -1,0 +1,63 @@
+import JSON
+package import LiveModel
+import Operations
+package import Refresh
+
+/// The places where a stored query reads rows whose changes refresh it by themselves.
+package struct AutomaticSites: Sendable {
+    package struct Site: Sendable {
+        package let form: RowSite
+        /// The operands of the guards, in the order of `form.guardFields`.
+        let operands: [Operand]
+
+        /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`.
+        package var guardTexts: [String] {
+            zip(form.guardFields, operands).map { "\($0) = \($1.nameInExplanations)" }
+        }
+    }
+
+    package let sites: [Site]
+    /// Whether the query may read any table, so that every change refreshes it.
+    package let mayReadAnything: Bool
+
+    /// The sites in the words of the admin API: `bid where lotId = $id`.
+    package var texts: [String] {
+        sites.map { site in
+            site.form.table
+                + (site.guardTexts.isEmpty ? "" : " where \(site.guardTexts.joined(separator: ", "))")
+        }
+    }
+
+    /// Returns nil for a query that reads no table: only custom resolvers answer it.
+    init?(_ sites: ReadSites, operation: OperationReference, version: Digest) {
+        if sites.all.isEmpty, !sites.mayReadAnything { return nil }
+        mayReadAnything = sites.mayReadAnything
+        self.sites = sites.all.enumerated().map { number, site in
+            Site(
+                form: RowSite(
+                    id: .init(operation: operation, version: version, number: number), table: site.table,
+                    guardFields: site.guards.map(\.field), fields: site.fields),
+                operands: site.guards.map(\.operand))
+        }
+    }
+
+    /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
+    func rules(_ invocation: Invocation) -> AutomaticRules {
+        if mayReadAnything { return AutomaticRules(sites: [], mayReadAnything: true) }
+        return AutomaticRules(
+            sites: sites.map { site in
+                let values = site.operands.map { operand -> String? in
+                    guard let value = try? operand.value(in: invocation), !value.isNull else { return nil }
+                    return GuardValue.text(value)
+                }
+                return AutomaticRules.Site(form: site.form, values: values)
+            }, mayReadAnything: false)
+    }
+}
+
+extension StoredOperation {
+    /// The SQL names of the tables in which a mutation may write, also by cascades; nil if it may be any.
+    var tablesWritten: Set<String>? {
+        readWriteSet.mayWriteAnything ? nil : readWriteSet.tablesWritten.union(readWriteSet.tablesFollowing)
+    }
+}

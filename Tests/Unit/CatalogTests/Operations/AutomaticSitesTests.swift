@@ -1,0 +1,237 @@
+import Catalog
+import JSON
+import LibrarySchema
+import LiveModel
+import QuerySQL
+import Refresh
+import SchemaModel
+import Testing
+
+/// The places where stored queries read rows, for automatic refreshes.
+@Suite struct AutomaticSitesTests {
+    private static let schema =
+        """
+        enum Kind { OPEN CLOSED }
+        type Lot @table { title: String! kind: Kind! size: Float! code: String! @col(dataType: "citext") owner: Person }
+        type Person @table(key: "uid") { uid: String! name: String! }
+        type Bid @table { lot: Lot! amount: Int! by: Person! }
+        """
+
+    private static func catalog(_ operations: String, _ mode: AutomaticRefresh = .init(mode: .all)) throws -> Catalog {
+        try Catalog.compile(
+            Project(
+                serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
+                connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: operations)])],
+                automaticRefresh: mode))
+    }
+
+    private static func operation(_ text: String, _ mode: AutomaticRefresh = .init(mode: .all)) throws
+        -> StoredOperation
+    {
+        try #require(try catalog(text, mode).connectors["main"]?.operations.values.first)
+    }
+
+    /// The sites of a query, as `table: guards; fields`.
+    private static func sites(_ query: String) throws -> [String] {
+        let sites = try #require(try operation("query Q\(query)").automaticSites)
+        if sites.mayReadAnything { return ["anything"] }
+        return sites.sites.map { site in
+            "\(site.form.table): \(site.guardTexts.joined(separator: ", "));"
+                + " \(site.form.fields.map { $0.sorted().joined(separator: " ") } ?? "all")"
+        }.sorted()
+    }
+
+    @Test(arguments: [
+        ("($id: UUID!) { lot(id: $id) { title } }", ["lot: id = $id; id title"]),
+        (
+            "($id: UUID!) { bids(where: {lot: {id: {eq: $id}}}, orderBy: [{amount: DESC}], limit: 3) { amount } }",
+            ["bid: lotId = $id; amount id lotId", "lot: ; id"]
+        ),
+        (
+            "($id: UUID!) { lot(id: $id) { title bids_on_lot { amount by { name } } } }",
+            ["bid: lotId = $id; all", "lot: id = $id; id title", "person: ; name uid"]
+        ),
+        // The order in which rows are stored counts.
+        ("($k: Kind) { lots(where: {kind: {eq: $k}}) { id } }", ["lot: kind = $k; all"]),
+        ("{ lots(where: {kind: {eq: OPEN}}, orderBy: [{id: ASC}]) { id } }", [#"lot: kind = "OPEN"; id kind"#]),
+        (
+            #"{ lots(where: {owner: {uid: {eq_expr: "auth.uid"}}}, orderBy: [{id: ASC}]) { id } }"#,
+            ["lot: ownerUid = auth.uid; id ownerUid", "person: ; uid"]
+        ),
+        // Values that may be equal for Postgres although their texts differ, and other tests, guard nothing.
+        (
+            """
+            ($s: Float!, $c: String!, $t: String!) {
+              lots(where: {size: {eq: $s}, code: {eq: $c}, title: {contains: $t}}, orderBy: [{id: ASC}]) { id }
+            }
+            """, ["lot: ; code id size title"]
+        ),
+        (
+            "($k: Kind!) { lots(where: {_or: [{kind: {eq: $k}}, {title: {eq: \"a\"}}]}, orderBy: [{id: ASC}]) { id } }",
+            ["lot: ; id kind title"]
+        ),
+        // A place that selects no others than another one needs no site of its own.
+        (
+            "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots(limit: 2) { title } }",
+            ["lot: ; id kind title"]
+        ),
+        ("($f: Lot_Filter) { lots(where: $f) { id } }", ["anything"]),
+        (#"{ _select(sql: "SELECT 1", params: []) }"#, ["anything"]),
+    ])
+    func aQueryHasASiteForEachPlaceWhereItReads(query: String, expected: [String]) throws {
+        let isVariable = query.hasPrefix("(")
+        let head = isVariable ? String(query.prefix { $0 != "{" }) : ""
+        let body = String(query.dropFirst(head.count))
+        #expect(try Self.sites("\(head)@auth(level: PUBLIC) \(body)") == expected)
+    }
+
+    @Test func aVariableThatIsNotSentGuardsNothing() throws {
+        let operation = try Self.operation(
+            "query Q($k: Kind) @auth(level: PUBLIC) { lots(where: {kind: {eq: $k}}) { id } }")
+        func values(_ variables: JSONObject) throws -> [[String?]] {
+            let query = LiveQuery(
+                operation: operation.reference, version: operation.version, variables: variables, auth: nil)
+            return try #require(try operation.queryRules(of: query).automatic).sites.map(\.values)
+        }
+        #expect(try values(["k": "OPEN"]) == [["OPEN"]])
+        #expect(try values(["k": .null]) == [[nil]])
+        #expect(try values([:]) == [[nil]])
+    }
+
+    @Test func modesSayWhichQueriesRefreshByThemselves() throws {
+        let text =
+            """
+            query Plain @auth(level: PUBLIC) { lots { id } }
+            query Timed @auth(level: PUBLIC) @refresh(every: {seconds: 60}) { lots { id } }
+            query Ruled @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "M"}) { lots { id } }
+            mutation M @auth(level: PUBLIC) { lot_deleteMany(all: true) }
+            """
+        func automatic(_ mode: AutomaticRefresh) throws -> [String] {
+            let operations = try #require(try Self.catalog(text, mode).connectors["main"]).operations
+            return operations.filter { $0.value.automaticSites != nil }.keys.sorted()
+        }
+        #expect(try automatic(.off).isEmpty)
+        #expect(try automatic(.init(mode: .lists)) == ["Plain", "Timed"])
+        #expect(try automatic(.init(mode: .all)) == ["Plain", "Ruled", "Timed"])
+        let overrides = [
+            AutomaticRefresh.Override(pattern: "main/*ed", mode: .all),
+            AutomaticRefresh.Override(pattern: "main/R*d", mode: .off),
+        ]
+        #expect(try automatic(.init(mode: .lists, overrides: overrides)) == ["Plain", "Timed"])
+        // Live queries with other rules are others.
+        let versions = try [AutomaticRefresh.off, .init(mode: .all)].map { mode in
+            try Self.catalog(text, mode).connectors["main"]?.operations["Plain"]?.version
+        }
+        #expect(versions[0] != versions[1])
+    }
+
+    @Test func eventsReachTheQueriesThatReadWhatTheMutationWrites() throws {
+        let catalog = try Self.catalog(
+            """
+            query Lots @auth(level: PUBLIC) { lots { id } }
+            query Bids @auth(level: PUBLIC) { bids { id } }
+            query Persons @auth(level: PUBLIC) { people { name } }
+            query Native @auth(level: PUBLIC) { _select(sql: "SELECT 1", params: []) }
+            mutation Drop($id: UUID!) @auth(level: PUBLIC) { lot_delete(id: $id) }
+            mutation Join($uid: String!) @auth(level: PUBLIC) { person_insert(data: {uid: $uid, name: "a"}) }
+            mutation Rename($uid: String!, $to: String!) @auth(level: PUBLIC) {
+              person_update(key: {uid: $uid}, data: {uid: $to})
+            }
+            mutation Any @auth(level: PUBLIC) { _execute(sql: "SELECT 1", params: []) }
+            """)
+        func refreshed(_ mutation: String) -> [String] {
+            catalog.queriesRefreshed(by: OperationReference(connector: "main", operation: mutation)).map(\.operation)
+        }
+        // Foreign keys of a database that was there before may follow.
+        #expect(refreshed("Rename") == ["Bids", "Lots", "Native", "Persons"])
+        #expect(refreshed("Drop") == ["Bids", "Lots", "Native"])
+        #expect(refreshed("Join") == ["Native", "Persons"])
+        #expect(refreshed("Any") == ["Bids", "Lots", "Native", "Persons"])
+    }
+}
+
+/// The changes of rows that mutations tell.
+@Suite struct MutationRowsTests {
+    private static let schema =
+        """
+        type Lot @table(key: "id") { id: Int! title: String! kind: String! price: Float size: Int! @default(value: 3) }
+        type Bid @table(key: "id") { id: Int! lot: Lot! amount: Int! }
+        type Tip @table(key: "id") { id: Int! bid: Bid about: Lot }
+        """
+
+    private static func rows(_ mutation: String, _ variables: JSONObject) throws -> [String]? {
+        let catalog = try LibrarySchema.compile(["main": "mutation M\(mutation)"], schema: schema)
+        let operation = try #require(catalog.connectors["main"]?.operations.values.first)
+        let call = try operation.mutationCall(
+            variables: try operation.coerce(variables), auth: nil, nowMs: 0, recordsRows: true,
+            makeUUID: { "f0000000-0000-4000-8000-00000000000f" })
+        return call.rows?.all.map { change in
+            func text(_ image: JSONObject?) -> String { image.map { JSONValue.object($0).text } ?? "-" }
+            return "\(change.table) \(text(change.before)) → \(text(change.after))"
+                + (change.changed.map { " \($0.joined(separator: " "))" } ?? "")
+        }
+    }
+
+    @Test func anInsertTellsTheNewRowAndThoseBelowIt() throws {
+        #expect(
+            try Self.rows(
+                """
+                ($id: Int!, $t: String!, $k: String) @auth(level: PUBLIC) {
+                  lot_insert(data: {id: $id, title: $t, kind: $k, price: 1.5, bids_on_lot: [{id: 4, amount: 7}]})
+                }
+                """, ["id": 1, "t": "a"]) == [
+                    #"lot - → {"id":1,"size":3,"title":"a"}"#, #"bid - → {"amount":7,"id":4,"lotId":1}"#,
+                ])
+    }
+
+    @Test func anUpsertMayFindARowWithTheSameKey() throws {
+        #expect(
+            try Self.rows(
+                "($id: Int!) @auth(level: PUBLIC) { lot_upsert(data: {id: $id, title: \"a\", kind: \"k\"}) }",
+                ["id": 1]) == [#"lot {"id":1} → {"id":1,"kind":"k","title":"a"}"#])
+    }
+
+    @Test func anUpdateTellsWhatItSets() throws {
+        let update = "($id: Int!, $k: String) @auth(level: PUBLIC) { lot_update(id: $id, data: {kind: $k, size: 2}) }"
+        #expect(
+            try Self.rows(update, ["id": 1, "k": "x"])
+                == [#"lot {"id":1} → {"id":1,"kind":"x","size":2} kind size"#])
+        // Without the variable the kind stays as it was, and nobody knows how.
+        #expect(try Self.rows(update, ["id": 1]) == [#"lot {"id":1} → {"id":1,"size":2} kind size"#])
+        #expect(
+            try Self.rows(
+                "($id: Int!) @auth(level: PUBLIC) { lot_update(id: $id, data: {size_update: {inc: 1}}) }", ["id": 1])
+                == [#"lot {"id":1} → {"id":1} size"#])
+        #expect(
+            try Self.rows(
+                "($k: String!) @auth(level: PUBLIC) { lot_updateMany(where: {size: {gt: 1}}, data: {kind: $k}) }",
+                ["k": "x"]) == [#"lot {} → {"kind":"x"} kind"#])
+        // Foreign keys may follow a key.
+        #expect(
+            try Self.rows(
+                "($id: Int!, $to: Int!) @auth(level: PUBLIC) { lot_update(id: $id, data: {id: $to}) }",
+                ["id": 1, "to": 2])
+                == [#"lot {"id":1} → {"id":2} id"#, "bid {} → {} lotId", "tip {} → {} aboutId"])
+    }
+
+    @Test func aDeleteTellsTheRowsThatFollow() throws {
+        #expect(
+            try Self.rows("($id: Int!) @auth(level: PUBLIC) { lot_delete(id: $id) }", ["id": 1]) == [
+                #"lot {"id":1} → -"#, #"bid {"lotId":1} → -"#, #"tip {"aboutId":1} → {} aboutId"#, "tip {} → {} bidId",
+            ])
+    }
+
+    @Test func nativeSQLTellsNothing() throws {
+        #expect(
+            try Self.rows("@auth(level: PUBLIC) { _execute(sql: \"DELETE FROM lot\", params: []) }", [:]) == nil)
+    }
+
+    @Test func textsThatAreLongAreUnknown() throws {
+        let long = String(repeating: "a", count: 200)
+        #expect(
+            try Self.rows(
+                "($t: String!) @auth(level: PUBLIC) { lot_insert(data: {id: 1, title: $t, kind: \"k\"}) }",
+                ["t": .string(long)])
+                == [#"lot - → {"id":1,"kind":"k","size":3}"#])
+    }
+}
