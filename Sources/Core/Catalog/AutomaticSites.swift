@@ -28,9 +28,7 @@ package struct AutomaticSites: Sendable {
         }
     }
 
-    /// Returns nil for a query that reads no table: only custom resolvers answer it.
-    init?(_ sites: ReadSites, operation: OperationReference, version: Digest) {
-        if sites.all.isEmpty, !sites.mayReadAnything { return nil }
+    init(_ sites: ReadSites, operation: OperationReference, version: Digest) {
         mayReadAnything = sites.mayReadAnything
         self.sites = sites.all.enumerated().map { number, site in
             Site(
@@ -57,7 +55,7 @@ package struct AutomaticSites: Sendable {
 
 extension StoredOperation {
     /// The SQL names of the tables in which a mutation may write, also by cascades; nil if it may be any.
-    var tablesWritten: Set<String>? {
+    package var tablesWritten: Set<String>? {
         readWriteSet.mayWriteAnything ? nil : readWriteSet.tablesWritten.union(readWriteSet.tablesFollowing)
     }
 }

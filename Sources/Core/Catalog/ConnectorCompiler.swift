@@ -62,8 +62,7 @@ struct ConnectorCompiler {
                 invalid.insert(name)
                 continue
             }
-            let sites = tree.readWriteSet.sites
-            let isAutomatic = isAutomatic(tree) && (sites.mayReadAnything || !sites.all.isEmpty)
+            let isAutomatic = isAutomatic(tree)
             operations[name] = StoredOperation(
                 tree, schema: api.schema, version: version(of: tree, isAutomatic: isAutomatic), isAutomatic: isAutomatic
             )
@@ -117,7 +116,8 @@ struct ConnectorCompiler {
 
     /// Whether changes of rows refresh the query by themselves.
     private func isAutomatic(_ operation: OperationTree) -> Bool {
-        guard operation.kind == .query else { return false }
+        // A query that only custom resolvers answer reads no rows.
+        guard operation.kind == .query, !operation.readWriteSet.sites.isEmpty else { return false }
         let name = operation.reference
         return switch automaticRefresh.mode(connector: name.connector, operation: name.operation) {
         case .off: false

@@ -73,7 +73,7 @@ struct InsertManyPlan: Sendable {
             groups[position].ordinals.append(String(ordinal))
             for (index, value) in values.enumerated() { groups[position].texts[index].append(value.text) }
             if let key = key(values) { keys.append(key) }
-            if rows?.all.first?.isAnything == false || rows?.all.isEmpty == true { rows?.append(change(values)) }
+            rows?.append(change(values))
         }
         if insert.isUpsert {
             let fields = Set(insert.table.columns.map(\.field)).subtracting(insert.table.key)

@@ -143,10 +143,14 @@ package struct OperationExplanation: Sendable {
         if let automatic = query.automaticSites {
             if automatic.mayReadAnything {
                 reasons.append("it writes rows, and the query may read any table")
+            } else if let tables = mutation.tablesWritten {
+                reasons += tables.intersection(automatic.sites.map(\.form.table)).sorted().map {
+                    mutation.readWriteSet.tablesWritten.contains($0)
+                        ? "it writes rows of \($0), which the query reads"
+                        : "rows of \($0), which the query reads, may follow what it changes"
+                }
             } else {
-                let read = automatic.sites.map(\.form.table)
-                reasons += query.readWriteSet.tablesChanged(by: mutation.readWriteSet).filter(read.contains).sorted()
-                    .map { "it writes rows of \($0), which the query reads" }
+                reasons.append("it has native SQL, which may write any row")
             }
         }
         for (index, trigger) in query.refresh.triggers.enumerated() where trigger.mutation == mutation.reference {

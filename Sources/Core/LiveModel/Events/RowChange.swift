@@ -63,25 +63,29 @@ package struct RowChanges: Sendable, Hashable {
     package static let max = 256
 
     package private(set) var all: [RowChange] = []
+    /// The tables of which any row may have changed: further changes of these say nothing.
+    private var anyRow: Set<String> = []
 
     package init() {}
 
     package init(_ changes: [RowChange]) { append(contentsOf: changes) }
 
-    /// Returns the changes with these fields of their images only, by table.
+    /// Returns the changes with these fields of their images only, by table. Those that are then equal are one.
     package func telling(_ fields: [String: Set<String>]) -> RowChanges {
-        RowChanges(
-            all.map { change in
-                func told(_ image: JSONObject?) -> JSONObject? {
-                    guard let image, let wanted = fields[change.table] else { return image.map { _ in [:] } }
-                    var told = JSONObject()
-                    for entry in image.entries where wanted.contains(entry.key) { told[entry.key] = entry.value }
-                    return told
-                }
-                var change = change
-                (change.before, change.after) = (told(change.before), told(change.after))
-                return change
-            })
+        func reduced(_ image: JSONObject?, _ wanted: Set<String>) -> JSONObject? {
+            guard let image else { return nil }
+            var reduced = JSONObject()
+            for entry in image.entries where wanted.contains(entry.key) { reduced[entry.key] = entry.value }
+            return reduced
+        }
+        var seen: Set<RowChange> = []
+        var result = RowChanges()
+        for var change in all {
+            let wanted = fields[change.table] ?? []
+            (change.before, change.after) = (reduced(change.before, wanted), reduced(change.after, wanted))
+            if seen.insert(change).inserted { result.append(change) }
+        }
+        return result
     }
 
     /// Returns both together; nil if the others are unknown.
@@ -95,7 +99,10 @@ package struct RowChanges: Sendable, Hashable {
     package mutating func append(_ change: RowChange) { append(contentsOf: [change]) }
 
     package mutating func append(contentsOf changes: [RowChange]) {
-        all += changes
+        for change in changes where !anyRow.contains(change.table) {
+            all.append(change)
+            if change.isAnything { anyRow.insert(change.table) }
+        }
         guard all.count > Self.max else { return }
         // The tables with the most changes lose their details first.
         var counts: [String: Int] = [:]
@@ -103,6 +110,7 @@ package struct RowChanges: Sendable, Hashable {
         for (table, count) in counts.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) where count > 1 {
             all.removeAll { $0.table == table }
             all.append(.anything(in: table))
+            anyRow.insert(table)
             if all.count <= Self.max { return }
         }
     }

@@ -26,8 +26,8 @@ package struct ReadSites: Sendable {
     /// Whether the query may also read rows of any table: native SQL, a view, a filter from a variable.
     package internal(set) var mayReadAnything = false
 
-    /// The SQL names of the tables, sorted.
-    package var tables: [String] { Set(all.map(\.table)).sorted() }
+    /// Whether the query reads no rows.
+    package var isEmpty: Bool { all.isEmpty && !mayReadAnything }
 }
 
 extension Column {

@@ -29,24 +29,26 @@ package struct QueryRules: Sendable {
     }
 }
 
+/// The identity of a rule, or of a site, of a query: stored operation, its version, and a number.
+package struct RuleID: Hashable, Sendable, Comparable {
+    package let operation: OperationReference
+    package let version: Digest
+    package let number: Int
+
+    package init(operation: OperationReference, version: Digest, number: Int) {
+        self.operation = operation
+        self.version = version
+        self.number = number
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.operation, left.version.prefix, left.number) < (right.operation, right.version.prefix, right.number)
+    }
+}
+
 /// An `onMutationExecuted` rule of a query operation.
 package struct Trigger: Sendable {
-    /// The rule's identity: stored operation, its version, and the rule's number.
-    package struct ID: Hashable, Sendable, Comparable {
-        package let operation: OperationReference
-        package let version: Digest
-        package let number: Int
-
-        package init(operation: OperationReference, version: Digest, number: Int) {
-            self.operation = operation
-            self.version = version
-            self.number = number
-        }
-
-        package static func < (left: Self, right: Self) -> Bool {
-            (left.operation, left.version.prefix, left.number) < (right.operation, right.version.prefix, right.number)
-        }
-    }
+    package typealias ID = RuleID
 
     package var id: ID
     package var mutation: OperationReference

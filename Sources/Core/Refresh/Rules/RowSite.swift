@@ -3,22 +3,8 @@ package import LiveModel
 
 /// A place where the queries of one stored operation read a table, for automatic refreshes. Shared by its live queries.
 package final class RowSite: Sendable {
-    /// The site's identity: stored operation, its version, and the site's number.
-    package struct ID: Hashable, Sendable, Comparable {
-        package let operation: OperationReference
-        package let version: Digest
-        package let number: Int
-
-        package init(operation: OperationReference, version: Digest, number: Int) {
-            self.operation = operation
-            self.version = version
-            self.number = number
-        }
-
-        package static func < (left: Self, right: Self) -> Bool {
-            (left.operation, left.version.prefix, left.number) < (right.operation, right.version.prefix, right.number)
-        }
-    }
+    /// The site's number is its own, apart from those of the operation's rules.
+    package typealias ID = RuleID
 
     package let id: ID
     /// The SQL name of the table.

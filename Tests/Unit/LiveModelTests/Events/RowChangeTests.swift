@@ -33,6 +33,20 @@ import Testing
         #expect(try MutationEvent(encoded: bytes) == Self.event(nil))
     }
 
+    @Test func equalChangesAreToldOnce() {
+        let rows = RowChanges(
+            (0..<9).map { RowChange(table: "bid", before: nil, after: ["n": .int($0), "lotId": .int($0 % 2)]) })
+        #expect(
+            rows.telling(["bid": ["lotId"]]).all == [
+                RowChange(table: "bid", before: nil, after: ["lotId": 0]),
+                RowChange(table: "bid", before: nil, after: ["lotId": 1]),
+            ])
+        #expect(rows.telling([:]).all == [RowChange(table: "bid", before: nil, after: [:])])
+        var any = RowChanges([.anything(in: "bid")])
+        any.append(contentsOf: rows.all)
+        #expect(any.all == [.anything(in: "bid")])
+    }
+
     @Test func manyChangesOfATableAreToldAsAnyOfIts() {
         var rows = RowChanges([RowChange(table: "lot", before: nil, after: ["n": 0])])
         for number in 0..<RowChanges.max {
