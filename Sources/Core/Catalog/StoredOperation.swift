@@ -138,12 +138,12 @@ package final class StoredOperation: Sendable {
     /// call.
     /// - Parameters:
     ///   - embeddings: those of `embeddingTexts`.
-    ///   - recordsRows: whether the steps tell the changes of rows.
+    ///   - recordedFields: the fields, by table, whose values the steps tell of changed rows; nil to tell no changes.
     /// - Throws: `.invalidVariable` if an expression has no value or a filter would have no condition left; the error
     ///   of a text whose embedding failed; `.badRequest` for a query.
     package func mutationCall(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, recordsRows: Bool = false,
-        makeUUID: () -> String
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
+        recordedFields: [String: Set<String>]? = nil, makeUUID: () -> String
     ) throws(RequestError) -> MutationCall {
         guard kind == .mutation else {
             throw RequestError(.badRequest, "\"\(reference.operation)\" is not a mutation")
@@ -151,7 +151,7 @@ package final class StoredOperation: Sendable {
         let outcome: Result<MutationCall, RequestError> = withoutActuallyEscaping(makeUUID) { makeUUID in
             let invocation = Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
-                embeddings: embeddings, recordsRows: recordsRows, makeUUID: makeUUID)
+                embeddings: embeddings, recordedFields: recordedFields, makeUUID: makeUUID)
             return Result { () throws(RequestError) -> MutationCall in
                 var steps: [MutationStep] = []
                 steps.reserveCapacity(mutation.count)
@@ -166,14 +166,14 @@ package final class StoredOperation: Sendable {
 
     /// Returns a run of the mutation field by field, for `isStepwise`. `variables` are coerced.
     package func mutationRun(
-        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none, recordsRows: Bool = false,
-        makeUUID: @escaping @Sendable () -> String
+        variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
+        recordedFields: [String: Set<String>]? = nil, makeUUID: @escaping @Sendable () -> String
     ) -> MutationRun {
         MutationRun(
             plans: mutation, policy: results.policy, isTransaction: isTransaction,
             invocation: Invocation(
                 variables: variables, auth: auth, nowMs: nowMs, operationName: reference.operation,
-                embeddings: embeddings, recordsRows: recordsRows, makeUUID: makeUUID))
+                embeddings: embeddings, recordedFields: recordedFields, makeUUID: makeUUID))
     }
 
     /// Whether results of this query must pass through `finish`.

@@ -18,10 +18,16 @@ package struct MutationCall: Sendable {
     /// The primary keys of the rows that the whole call writes.
     package var keysWritten: [EntityKey] { steps.flatMap(\.keysWritten) }
 
-    /// The changes of rows that the whole call makes; nil if it may change any, or if none are recorded.
+    /// The changes of rows that the whole call makes, besides those of stored images; nil if it may change any, or if
+    /// none are recorded.
     package var rows: RowChanges? {
         steps.reduce(into: RowChanges()) { $0 = $0?.adding($1.rows) }
     }
+}
+
+extension MutationCall {
+    /// Whether a step stores images of rows in its transaction (`RowImages`).
+    package var hasImages: Bool { steps.contains(where: \.storesImages) }
 }
 
 /// One statement of a mutation.
@@ -48,6 +54,8 @@ package struct MutationStep: Sendable {
     /// The changes of rows, as far as they are known before the step runs; nil if it may change any row of any table,
     /// or if none are recorded.
     package let rows: RowChanges?
+    /// Whether the statement stores further changes in its transaction (`RowImages`).
+    package var storesImages = false
     /// Set if the result has a second column for `keysWritten(returned:)`.
     var returnedKey: ReturnedKey?
     package var returnsKey: Bool { returnedKey != nil }

@@ -26,6 +26,24 @@ extension MutationPlan {
     }
 
     private static func body(_ field: MutationField, _ schema: Schema, _ bindings: Variables?) -> Body {
+        switch field.kind {
+        case .insertMany(let insert): return .insertMany(InsertManyPlan(insert, schema))
+        case .dynamic(let dynamic):
+            return body(dynamic.make(bindings ?? Variables(JSONObject())), field, schema, bindings)
+        case .remote(let remote): return .remote(remote)
+        case .insert, .insertTrees, .update, .updateMany, .delete, .deleteMany, .native, .read, .typeName: break
+        }
+        var plan = template(field, schema, bindings, recorded: [])
+        if let table = field.imageTable {
+            plan.recording = RecordingPlans(table.name) { template(field, schema, bindings, recorded: $0) }
+        }
+        return .template(plan)
+    }
+
+    /// - Parameter recorded: the fields of the table whose values events tell.
+    private static func template(
+        _ field: MutationField, _ schema: Schema, _ bindings: Variables?, recorded: Set<String>
+    ) -> TemplatePlan {
         var builder = TemplateBuilder(
             schema: schema, bindings: bindings, nullOperands: field.isRead ? .ignored : .compared)
         var keys: [KeySource] = []
@@ -33,10 +51,12 @@ extension MutationPlan {
         var writesAnything = false
         var returnedKey: ReturnedKey?
         var resultKind = MutationStep.ResultKind.json
+        let images = field.imageTable.flatMap { RowImages($0, recorded: recorded) }
+            .flatMap { field.determines($0) ? nil : $0 }
         let pieces: [Piece]
         switch field.kind {
         case .insert(let insert):
-            pieces = builder.insert(insert)
+            pieces = builder.insert(insert, images)
             if let key = key(of: insert.row, insert.table, [:], &builder) { keys = [key] }
             changes = ChangeSource.inserted(insert.row, insert.table, isUpsert: insert.isUpsert, schema, &builder)
         case .insertTrees(let insert):
@@ -45,42 +65,40 @@ extension MutationPlan {
                 keys += Self.keys(of: row, insert.table, [:], &builder)
                 changes += ChangeSource.inserted(row, insert.table, isUpsert: insert.isUpsert, schema, &builder)
             }
-        case .insertMany(let insert): return .insertMany(InsertManyPlan(insert, schema))
-        case .dynamic(let dynamic):
-            return body(dynamic.make(bindings ?? Variables(JSONObject())), field, schema, bindings)
         case .update(let table, let target, let assignments, let returned):
             if changesKey(of: table, target, assignments) {
                 returnedKey = ReturnedKey(table, ScalarCoercion(enums: schema.enums))
             }
-            pieces = builder.update(table, target, assignments, returned, withKey: returnedKey != nil)
+            pieces = builder.update(table, target, assignments, returned, withKey: returnedKey != nil, images)
             keys = Self.keys(of: table, target, returnedKey == nil ? assignments : [], &builder)
             changes = ChangeSource.updated(table, target, assignments, schema, &builder)
         case .delete(let table, let target, let returned):
-            pieces = builder.delete(table, target, returned)
+            pieces = builder.delete(table, target, returned, images)
             keys = Self.keys(of: table, target, [], &builder)
             changes = ChangeSource.deleted(table, target, schema, &builder)
         case .updateMany(let table, let filter, let assignments, let requirement):
             changes = ChangeSource.updated(table, nil, assignments, schema, &builder)
-            pieces = builder.updateMany(table, filter, assignments, requirement)
+            pieces = builder.updateMany(table, filter, assignments, requirement, images)
         case .deleteMany(let table, let filter, let requirement):
             changes = ChangeSource.deleted(table, nil, schema, &builder)
-            pieces = builder.deleteMany(table, filter, requirement)
+            pieces = builder.deleteMany(table, filter, requirement, images)
         case .native(let native):
             pieces = builder.execute(native)
             writesAnything = true
             if case .affectedCount = native.result { resultKind = .affectedCount }
-        case .remote(let remote): return .remote(remote)
         case .read(let fields):
             pieces = builder.read(fields)
             // A function of native SQL may write.
             writesAnything = fields.hasNativeSQL
         case .typeName(let name): pieces = .text("SELECT to_json(\(SQLName.literal(name))::text)::text")
+        case .insertMany, .dynamic, .remote: preconditionFailure("\(field.responseKey) has a body of its own")
         }
-        return .template(
-            TemplatePlan(
-                template: builder.finish(pieces), keys: keys, changes: changes, returnedKey: returnedKey,
-                resultKind: resultKind, kind: field.stepKind, writesAnything: writesAnything,
-                field: field.responseKey))
+        // The first change is that of the field's own rows.
+        if images != nil { changes.removeFirst() }
+        return TemplatePlan(
+            template: builder.finish(pieces), keys: keys, changes: changes, returnedKey: returnedKey,
+            resultKind: resultKind, kind: field.stepKind, writesAnything: writesAnything,
+            field: field.responseKey, storesImages: images != nil)
     }
 
     /// Returns the body of a field whose rows or updates the request has determined.
@@ -102,6 +120,35 @@ extension MutationField {
     /// Whether the field is `query { … }`, which follows the rules of queries.
     fileprivate var isRead: Bool {
         if case .read = kind { true } else { false }
+    }
+
+    /// The table of whose rows the field can store images; nil if it cannot.
+    fileprivate var imageTable: Table? {
+        switch kind {
+        // The row that an upsert finds is not known before it conflicts.
+        case .insert(let insert): insert.isUpsert ? nil : insert.table
+        case .update(let table, _, _, _), .updateMany(let table, _, _, _), .delete(let table, _, _),
+            .deleteMany(let table, _, _):
+            table
+        case .insertTrees, .insertMany, .dynamic, .native, .read, .typeName, .remote: nil
+        }
+    }
+
+    /// Whether the request determines these images.
+    fileprivate func determines(_ images: RowImages) -> Bool {
+        switch kind {
+        case .insert(let insert):
+            let known = images.table.columns.map(\.field).filter { field in
+                if insert.row.defaults[field] != nil { return true }
+                guard let given = insert.row.given[field], case .set = given.value else { return false }
+                return given.required.isEmpty
+            }
+            return !images.hasFields(outside: Set(known))
+        case .update(let table, .key, let assignments, _):
+            return !images.hasFields(outside: Set(table.key).subtracting(assignments.map(\.column.field)))
+        case .delete(let table, .key, _): return !images.hasFields(outside: Set(table.key))
+        default: return false
+        }
     }
 
     fileprivate var stepKind: MutationStep.Kind {

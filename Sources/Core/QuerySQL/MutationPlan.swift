@@ -30,12 +30,35 @@ package struct MutationPlan: Sendable {
         let writesAnything: Bool
         /// The field's name, for messages.
         let field: String
+        /// Whether the statement stores images of rows, which `changes` then leave out.
+        var storesImages = false
+        /// The plan for recorded fields of the table that the request does not determine; nil if it determines all.
+        var recording: RecordingPlans?
         let cache = ShapeCache<ShapeKey, RenderedTemplate>()
 
         /// Returns the statement for the shape of the variables.
         func statement(_ variables: Variables) -> RenderedTemplate {
             let shape = template.shape(of: variables)
             return cache.statement(for: shape) { template.render(shape) { "$\($0 + 1)::\($1.text)" } }
+        }
+    }
+
+    /// The plans of a field that store images of rows, by the recorded fields of its table. These change with
+    /// deployments, so that few are in use.
+    struct RecordingPlans: Sendable {
+        let table: String
+        let make: @Sendable (Set<String>) -> TemplatePlan
+        private let cache = ShapeCache<Set<String>, TemplatePlan>(countMax: 4)
+
+        init(_ table: String, make: @escaping @Sendable (Set<String>) -> TemplatePlan) {
+            self.table = table
+            self.make = make
+        }
+
+        /// - Returns: nil if nothing of the table is recorded.
+        func plan(for fields: [String: Set<String>]?) -> TemplatePlan? {
+            guard let recorded = fields?[table] else { return nil }
+            return cache.statement(for: recorded) { make(recorded) }
         }
     }
 
@@ -66,7 +89,8 @@ package struct MutationPlan: Sendable {
     package func step(_ invocation: Invocation) throws(RequestError) -> MutationStep? {
         guard inclusion.isAlways || invocation.variables.satisfies(inclusion) else { return nil }
         switch body {
-        case .template(let plan): return try step(plan, invocation)
+        case .template(let plan):
+            return try step(plan.recording?.plan(for: invocation.recordedFields) ?? plan, invocation)
         case .dynamic(let plans, _): return try plans.plan(for: invocation.variables).step(invocation)
         case .remote: throw RequestError(.internalError, "the field of a custom resolver has no statement")
         case .tooManyRows:
@@ -140,7 +164,7 @@ package struct MutationPlan: Sendable {
         }
         return MutationStep(
             responseKey: responseKey, statement: statement.mutation, parameters: parameters, keysWritten: keys,
-            rows: rows, returnedKey: plan.returnedKey, resultKind: plan.resultKind,
+            rows: rows, storesImages: plan.storesImages, returnedKey: plan.returnedKey, resultKind: plan.resultKind,
             kind: plan.kind)
     }
 }

@@ -10,7 +10,7 @@ extension TemplateBuilder {
     private static let resultOfOne = ") SELECT row_to_json(w.*)::text FROM w"
     private static let resultCount = ") SELECT count(*)::text FROM w"
 
-    mutating func insert(_ insert: Insert) -> [Piece] {
+    mutating func insert(_ insert: Insert, _ images: RowImages? = nil) -> [Piece] {
         let table = insert.table
         let alias = alias()
         var columns: [[Piece]] = []
@@ -24,7 +24,7 @@ extension TemplateBuilder {
                 replaced.append(replacement(given, alias))
             }
         }
-        var pieces = [Piece].text("WITH w AS (INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
+        var pieces = [Piece].text("INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
         let list: [Piece] = [
             .wrapped(" (", [.joined(columns, separator: ", ", empty: [])], ")"),
             .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: [])], ")"),
@@ -34,7 +34,25 @@ extension TemplateBuilder {
             pieces += .text(Self.conflict(table))
             pieces.append(.joined(replaced, separator: ", ", empty: .text(Self.untouched(table, "EXCLUDED"))))
         }
-        return pieces + returning(insert.returning, alias) + .text(Self.resultOfOne)
+        return one(
+            pieces, returning: insert.returning, alias,
+            storing: images.map { $0.change(before: nil, after: alias, changed: nil) })
+    }
+
+    /// Returns a statement that writes one row, with the JSON of the field as its first column.
+    /// - Parameters:
+    ///   - key: the second column.
+    ///   - change: the change of the row to store, in the last column.
+    private mutating func one(
+        _ statement: [Piece], returning fields: [ReturnedField], _ alias: String, key: String? = nil,
+        storing change: String?
+    ) -> [Piece] {
+        guard key != nil || change != nil else {
+            return .text("WITH w AS (") + statement + returning(fields, alias) + .text(Self.resultOfOne)
+        }
+        let others = [key, change.map(RowImages.storing)].compactMap { $0 }
+        return statement + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ") + returned(fields, alias)
+            + .text(") w), " + others.joined(separator: ", "))
     }
 
     /// Returns a column of an inserted row with its value. Both render to nothing if no value is given; nil if none can
@@ -113,39 +131,76 @@ extension TemplateBuilder {
     /// - Parameter withKey: whether the result has a second column, a JSON array with the row's new key.
     mutating func update(
         _ table: Table, _ target: RowTarget, _ assignments: [Assignment], _ returned: [ReturnedField],
-        withKey: Bool = false
+        withKey: Bool = false, _ images: RowImages? = nil
     ) -> [Piece] {
         let alias = alias()
-        let set = set(assignments, table, alias)
-        let update =
-            [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set + oneRow(target, table, alias)
-        guard withKey else {
-            return .text("WITH w AS (") + update + returning(returned, alias) + .text(Self.resultOfOne)
-        }
+        let update = update(table, alias, assignments, images) { $0.oneRow(target, table, $1) }
         let key = table.keyColumns.map { ColumnSQL.wireForm($0, of: alias) }.joined(separator: ", ")
-        return update + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ")
-            + self.returned(returned, alias) + .text(") w), json_build_array(\(key))::text")
+        return one(
+            update.pieces, returning: returned, alias, key: withKey ? "json_build_array(\(key))::text" : nil,
+            storing: update.change)
+    }
+
+    /// Returns `UPDATE … WHERE …` and the change of each row. Where a recorded field is set, the rows before are read
+    /// and locked first; otherwise the row after has their values.
+    /// - Parameter condition: renders ` WHERE …` for an alias.
+    private mutating func update(
+        _ table: Table, _ alias: String, _ assignments: [Assignment], _ images: RowImages?,
+        _ condition: (inout TemplateBuilder, String) -> [Piece]
+    ) -> (pieces: [Piece], change: String?) {
+        let update = [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set(assignments, table, alias)
+        guard let images else { return (update + condition(&self, alias), nil) }
+        let fields = Set(assignments.map(\.column.field))
+        guard images.hasFields(among: fields) else {
+            let change = images.change(before: alias, after: alias, changed: fields.sorted())
+            return (update + condition(&self, alias), change)
+        }
+        let before = self.alias()
+        let former =
+            [Piece].text(" FROM (SELECT \(images.formerColumns(before)) FROM \(SQLName.quoted(table.name)) \(before)")
+            + condition(&self, before) + .text(" FOR UPDATE) \(RowImages.former) WHERE \(images.isFormer(alias))")
+        return (
+            update + former, images.change(before: RowImages.former, after: alias, changed: fields.sorted())
+        )
     }
 
     mutating func updateMany(
-        _ table: Table, _ filter: Filter, _ assignments: [Assignment], _ requirement: FilterRequirement
+        _ table: Table, _ filter: Filter, _ assignments: [Assignment], _ requirement: FilterRequirement,
+        _ images: RowImages? = nil
     ) -> [Piece] {
         let alias = alias()
-        let set = set(assignments, table, alias)
-        return .text("WITH w AS (UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set
-            + rows(filter, requirement, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+        let update = update(table, alias, assignments, images) { $0.rows(filter, requirement, table, $1) }
+        let changed = assignments.map(\.column.field).sorted()
+        return many(update.pieces, update.change, counting: images?.storingAll(isDelete: false, changed: changed))
     }
 
-    mutating func delete(_ table: Table, _ target: RowTarget, _ returned: [ReturnedField]) -> [Piece] {
+    mutating func delete(
+        _ table: Table, _ target: RowTarget, _ returned: [ReturnedField], _ images: RowImages? = nil
+    ) -> [Piece] {
         let alias = alias()
-        return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
-            + oneRow(target, table, alias) + returning(returned, alias) + .text(Self.resultOfOne)
+        let delete = [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + oneRow(target, table, alias)
+        return one(
+            delete, returning: returned, alias,
+            storing: images.map { $0.change(before: alias, after: nil, changed: nil) })
     }
 
-    mutating func deleteMany(_ table: Table, _ filter: Filter, _ requirement: FilterRequirement) -> [Piece] {
+    mutating func deleteMany(
+        _ table: Table, _ filter: Filter, _ requirement: FilterRequirement, _ images: RowImages? = nil
+    ) -> [Piece] {
         let alias = alias()
-        return .text("WITH w AS (DELETE FROM \(SQLName.quoted(table.name)) \(alias)")
-            + rows(filter, requirement, table, alias) + .text(" RETURNING 1" + Self.resultCount)
+        let delete =
+            [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + rows(filter, requirement, table, alias)
+        return many(
+            delete, images.map { $0.change(before: alias, after: nil, changed: nil) },
+            counting: images?.storingAll(isDelete: true, changed: nil))
+    }
+
+    /// Returns a statement that writes rows and counts them.
+    private func many(_ statement: [Piece], _ change: String?, counting columns: String?) -> [Piece] {
+        guard let change, let columns else {
+            return .text("WITH w AS (") + statement + .text(" RETURNING 1" + Self.resultCount)
+        }
+        return .text("WITH w AS (") + statement + .text(" RETURNING \(change) AS c) SELECT \(columns) FROM w")
     }
 
     /// Renders native SQL.

@@ -21,14 +21,49 @@ struct EventDraft: Sendable {
         self.clock = clock
     }
 
-    /// Returns the outbox row to insert just before the commit, and the step that does.
-    func row(keysWritten: [EntityKey], rows: RowChanges?) -> (row: OutboxRow, insertion: PostgresStep) {
+    /// Returns the event to insert just before the commit.
+    /// - Parameter hasImages: whether the transaction has stored images of further rows (`RowImages`).
+    func event(keysWritten: [EntityKey], rows: RowChanges?, hasImages: Bool = false) -> InsertedEvent {
         let event = MutationEvent(
             id: envelope.eventID, operation: operation, variables: variables,
             auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten,
             rows: envelope.recordedFields.flatMap { rows?.telling($0) }, traceID: envelope.traceID,
             committedAtMs: clock.nowMs())
-        let row = OutboxRow(event, shards: envelope.shards)
-        return (row, row.insertion(loadedDeployment: envelope.loadedDeployment))
+        return InsertedEvent(
+            event, envelope.shards, loadedDeployment: envelope.loadedDeployment,
+            hasImages: hasImages && event.rows != nil)
+    }
+}
+
+/// An event with the step that inserts its outbox row. The database completes an event with the images of rows that
+/// the transaction has stored, and returns them, so that the node publishes the same bytes.
+struct InsertedEvent: Sendable {
+    private let event: MutationEvent
+    private let shards: [ShardID]
+    private let hasImages: Bool
+    let insertion: PostgresStep
+
+    init(_ event: MutationEvent, _ shards: [ShardID], loadedDeployment: Int64, hasImages: Bool) {
+        self.event = event
+        self.shards = shards
+        self.hasImages = hasImages
+        insertion =
+            hasImages
+            ? OutboxRow.insertionWithImages(event, shards: shards, loadedDeployment: loadedDeployment)
+            : OutboxRow(event, shards: shards).insertion(loadedDeployment: loadedDeployment)
+    }
+
+    /// Returns the row as inserted.
+    /// - Parameter result: that of `insertion`. Without images, because a row for later deployments was not needed, any
+    ///   rows may have changed.
+    func row(_ result: ResultSet?) -> OutboxRow {
+        guard hasImages else { return OutboxRow(event, shards: shards) }
+        guard let images = result?.rows.first?[0] else {
+            var event = event
+            event.rows = nil
+            return OutboxRow(event, shards: shards)
+        }
+        let parts = event.encodedParts
+        return OutboxRow(id: event.id, shards: shards, event: parts.head + images + parts.tail)
     }
 }

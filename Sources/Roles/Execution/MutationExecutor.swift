@@ -28,7 +28,6 @@ package final class MutationExecutor: Sendable {
         package let authReads: AuthReads
         /// The fields, by table, whose values the event tells of changed rows; nil if it tells no changes.
         package let recordedFields: [String: Set<String>]?
-        var recordsRows: Bool { recordedFields != nil }
         /// The deployment that was loaded when the shards were chosen.
         package let loadedDeployment: Int64
 
@@ -78,14 +77,14 @@ package final class MutationExecutor: Sendable {
         if operation.isStepwise {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
-                recordsRows: envelope.recordsRows, makeUUID: makeUUID)
+                recordedFields: envelope.recordedFields, makeUUID: makeUUID)
             return try await StepwiseMutation(
                 pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, caller: caller
             ).execute()
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
-            recordsRows: envelope.recordsRows, makeUUID: makeUUID)
+            recordedFields: envelope.recordedFields, makeUUID: makeUUID)
         // Where every field is left out there is an event nevertheless: the mutation was executed, and some refresh
         // rules ask for no more. A key that Postgres generates is known too late for an outbox row in the same round
         // trip.
@@ -102,8 +101,8 @@ package final class MutationExecutor: Sendable {
         var steps: [PostgresStep] = call.steps.map {
             (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
         }
-        let (row, insertion) = draft.row(keysWritten: call.keysWritten, rows: call.rows)
-        steps.append(insertion)
+        let event = draft.event(keysWritten: call.keysWritten, rows: call.rows, hasImages: call.hasImages)
+        steps.append(event.insertion)
         let results: [ResultSet]
         do {
             results = try await pool.transaction(steps, caller: caller)
@@ -117,7 +116,7 @@ package final class MutationExecutor: Sendable {
         let fields = zip(call.steps, results).map { step, result in
             (step.responseKey, Self.value(of: step, result))
         }
-        return Outcome(body: Self.object(fields), errors: [], event: row)
+        return Outcome(body: Self.object(fields), errors: [], event: event.row(results.last))
     }
 
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
@@ -140,7 +139,7 @@ package final class MutationExecutor: Sendable {
                         try await session.release("field")
                         progress.succeeded(
                             .value(Self.value(of: step, result)), keysWritten: Self.keysWritten(by: step, result),
-                            rows: step.rows)
+                            rows: step.rows, hasImages: step.storesImages)
                     } catch let error as PostgresError {
                         guard case .server = error.code else { throw error }
                         // The whole transaction is rolled back at its end.
@@ -169,9 +168,10 @@ package final class MutationExecutor: Sendable {
         }
         var event: OutboxRow?
         if progress.isKept {
-            let (row, insertion) = draft.row(keysWritten: progress.keysWritten, rows: progress.rows)
-            _ = try await session.execute(insertion.statement, insertion.parameters)
-            event = row
+            let inserted = draft.event(
+                keysWritten: progress.keysWritten, rows: progress.rows, hasImages: progress.hasImages)
+            let (statement, parameters) = inserted.insertion
+            event = inserted.row(try await session.execute(statement, parameters))
         }
         try await session.commit()
         return progress.outcome(event: event)

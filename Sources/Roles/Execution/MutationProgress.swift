@@ -34,6 +34,8 @@ struct MutationProgress: Sendable {
     private(set) var keysWritten: [EntityKey] = []
     /// Nil if a field may have changed any rows.
     private(set) var rows: RowChanges? = RowChanges()
+    /// Whether a field stored images of rows in its transaction (`RowImages`).
+    private(set) var hasImages = false
 
     init(responseKeys: [String], isTransaction: Bool, redacted: Set<String> = []) {
         self.responseKeys = responseKeys
@@ -58,11 +60,13 @@ struct MutationProgress: Sendable {
     // MARK: What came of the field that `step` named
 
     mutating func succeeded(
-        _ shown: MutationRun.Visible, keysWritten: [EntityKey] = [], rows: RowChanges? = RowChanges()
+        _ shown: MutationRun.Visible, keysWritten: [EntityKey] = [], rows: RowChanges? = RowChanges(),
+        hasImages: Bool = false
     ) {
         if case .value(let json) = shown { fields.append((responseKeys[overCount], json)) }
         self.keysWritten += keysWritten
         self.rows = self.rows?.adding(rows)
+        self.hasImages = self.hasImages || hasImages
         succeededCount += 1
         overCount += 1
     }

@@ -93,7 +93,8 @@ struct StepwiseMutation {
             let shown = try state.run.accept(index, MutationExecutor.value(of: step, result))
             try await session.release("field")
             state.progress.succeeded(
-                shown, keysWritten: MutationExecutor.keysWritten(by: step, result), rows: step.rows)
+                shown, keysWritten: MutationExecutor.keysWritten(by: step, result), rows: step.rows,
+                hasImages: step.storesImages)
         } catch let error as PostgresError {
             guard case .server = error.code else { throw error }
             try await session.rollback(to: "field")

@@ -139,6 +139,9 @@ struct AutomaticRefreshOracle {
         /// Results that changed, and live queries that were matched, by query.
         var changed: [String: Int] = [:]
         var matched: [String: Int] = [:]
+        /// The same by mutation.
+        var changedBy: [String: Int] = [:]
+        var matchedBy: [String: Int] = [:]
     }
 
     private struct Live {
@@ -299,10 +302,14 @@ struct AutomaticRefreshOracle {
                 let name = query.operation.reference.operation
                 let isMatched = matched.contains(Int32(slot)) && targets.contains(query.operation.reference)
                 #expect(RuleIndex.concerns(event, rules: query.rules) == matched.contains(Int32(slot)))
-                if isMatched { summary.matched[name, default: 0] += 1 }
+                if isMatched {
+                    summary.matched[name, default: 0] += 1
+                    summary.matchedBy[mutation.reference.operation, default: 0] += 1
+                }
                 guard digest != query.digest else { continue }
                 live[slot].digest = digest
                 summary.changed[name, default: 0] += 1
+                summary.changedBy[mutation.reference.operation, default: 0] += 1
                 if !isMatched {
                     summary.misses.append(
                         "\(mutation.reference.operation)\(JSONValue.object(sent).text) changed \(name)"
@@ -373,8 +380,12 @@ extension Language {
             // Neither does one that every change matches.
             let all = transitions * summary.liveQueries
             #expect(matched * 5 < all * 4, "\(matched) of \(all)")
-            for (name, count) in summary.matched.sorted(by: { $0.key < $1.key }) {
-                print("  \(name): \(summary.changed[name] ?? 0) of \(count) matches changed the result")
+            for (matched, changed) in [
+                (summary.matched, summary.changed), (summary.matchedBy, summary.changedBy),
+            ] {
+                for (name, count) in matched.sorted(by: { $0.key < $1.key }) {
+                    print("  \(name): \(changed[name] ?? 0) of \(count) matches changed the result")
+                }
             }
         }
 

@@ -19,7 +19,8 @@ import Testing
 
     @Test func theRowHoldsTheEventOfTheMutation() throws {
         let key = EntityKey(table: "Person", values: [.string("1")])
-        let (row, insertion) = draft([ShardID(3), ShardID(4)]).row(keysWritten: [key], rows: nil)
+        let inserted = draft([ShardID(3), ShardID(4)]).event(keysWritten: [key], rows: nil)
+        let (row, insertion) = (inserted.row(nil), inserted.insertion)
         #expect(insertion.statement == row.insertion.statement)
         #expect(row.id == "e" && row.shards == [ShardID(3), ShardID(4)])
         let event = try MutationEvent(encoded: row.event)
@@ -34,7 +35,7 @@ import Testing
     @Test func theEventRecordsWhichPartsOfAuthItTells() throws {
         var reads = AuthReads.nothing
         reads.add(path: ["token", "org"])
-        let row = draft([ShardID(3)], reads).row(keysWritten: [], rows: nil).row
+        let row = draft([ShardID(3)], reads).event(keysWritten: [], rows: nil).row(nil)
         let event = try MutationEvent(encoded: row.event)
         #expect(event.auth == ["token": [:]] && event.authParts == reads)
     }
@@ -46,16 +47,17 @@ import Testing
         for (fields, expected) in [(nil, nil), (["lot": ["id"]], some), (["bid": ["id"]], none), ([:], none)]
             as [([String: Set<String>]?, RowChanges?)]
         {
-            let row = draft([ShardID(3)], recordedFields: fields).row(keysWritten: [], rows: rows).row
+            let row = draft([ShardID(3)], recordedFields: fields).event(keysWritten: [], rows: rows).row(nil)
             #expect(try MutationEvent(encoded: row.event).rows == expected)
         }
-        let unknown = draft([ShardID(3)], recordedFields: [:]).row(keysWritten: [], rows: nil).row
+        let unknown = draft([ShardID(3)], recordedFields: [:]).event(keysWritten: [], rows: nil).row(nil)
         #expect(try MutationEvent(encoded: unknown.event).rows == nil)
     }
 
     /// A later version may refresh what the catalogs of a node that was suspended do not.
     @Test func aMutationThatRefreshesNothingHasARowForLaterDeployments() {
-        let (row, insertion) = draft([]).row(keysWritten: [], rows: nil)
+        let inserted = draft([]).event(keysWritten: [], rows: nil)
+        let (row, insertion) = (inserted.row(nil), inserted.insertion)
         #expect(row.isForLaterDeployments)
         #expect(
             insertion.statement.sql.contains("WHERE EXISTS (SELECT FROM freshet.deployments WHERE id > $4::bigint)"))

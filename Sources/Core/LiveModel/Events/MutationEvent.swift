@@ -45,6 +45,13 @@ package struct MutationEvent: Sendable, Hashable {
 extension MutationEvent {
     /// The event as a JSON object; the outbox row and the stream entry hold the same bytes.
     package var encoded: [UInt8] {
+        let parts = encodedParts
+        return parts.head + parts.tail
+    }
+
+    /// The event as a JSON object in two parts: the first ends within the list of `rows`, where further elements can
+    /// follow.
+    package var encodedParts: (head: [UInt8], tail: [UInt8]) {
         var writer = JSONWriter()
         writer.reserve(256 + id.utf8.count + traceID.utf8.count + 64 * (variables.count + keysWritten.count))
         writer.raw(#"{"id":"#)
@@ -71,15 +78,19 @@ extension MutationEvent {
         }
         writer.raw("]")
         if let rows {
-            writer.raw(#","rows":"#)
-            writer.append(.array(rows.all.map(\.encoded)))
+            writer.raw(#","rows":["#)
+            for (number, change) in rows.all.enumerated() {
+                if number > 0 { writer.raw(",") }
+                writer.append(change.encoded)
+            }
         }
-        writer.raw(#","trace":"#)
-        writer.append(string: traceID)
-        writer.raw(#","at":"#)
-        writer.append(.int(committedAtMs))
-        writer.raw("}")
-        return writer.bytes
+        var end = JSONWriter()
+        end.raw(rows == nil ? #","trace":"# : #"],"trace":"#)
+        end.append(string: traceID)
+        end.raw(#","at":"#)
+        end.append(.int(committedAtMs))
+        end.raw("}")
+        return (writer.bytes, end.bytes)
     }
 
     /// - Throws: `MessageError` if the bytes are not an event of this format.

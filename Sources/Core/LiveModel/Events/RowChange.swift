@@ -30,7 +30,7 @@ package struct RowChange: Sendable, Hashable {
     package var isAnything: Bool { before?.isEmpty == true && after?.isEmpty == true && changed == nil }
 
     /// The longest text in an image; a longer one is unknown.
-    private static let textBytesMax = 128
+    package static let textBytesMax = 128
 
     /// Whether an image tells this value.
     package static func tells(_ value: JSONValue) -> Bool {
@@ -119,6 +119,8 @@ package struct RowChanges: Sendable, Hashable {
 extension RowChange {
     /// `["bid",{"lotId":…},{"lotId":…},["amount"]]`: table, before, after, changed fields. Each of the last three may
     /// be null.
+    package var text: String { encoded.text }
+
     var encoded: JSONValue {
         .array([
             .string(table), before.map { .object($0) } ?? .null, after.map { .object($0) } ?? .null,

@@ -16,19 +16,20 @@ package struct Invocation {
     package var response = JSONObject()
     /// The vectors of the texts that the operation embeds.
     let embeddings: Embeddings
-    /// Whether the steps of a mutation tell the changes of rows.
-    package let recordsRows: Bool
+    /// The fields, by table, whose values the steps of a mutation tell of changed rows; nil if they tell no changes.
+    package let recordedFields: [String: Set<String>]?
+    package var recordsRows: Bool { recordedFields != nil }
 
     package init(
         variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String, embeddings: Embeddings = .none,
-        recordsRows: Bool = false, makeUUID: @escaping () -> String = { "" }
+        recordedFields: [String: Set<String>]? = nil, makeUUID: @escaping () -> String = { "" }
     ) {
         self.variables = Variables(variables)
         self.auth = auth
         self.nowMs = nowMs
         self.operationName = operationName
         self.embeddings = embeddings
-        self.recordsRows = recordsRows
+        self.recordedFields = recordedFields
         self.makeUUID = makeUUID
     }
 
@@ -36,7 +37,7 @@ package struct Invocation {
     package func with(_ variables: JSONObject) -> Invocation {
         var other = Invocation(
             variables: variables, auth: auth, nowMs: nowMs, operationName: operationName, embeddings: embeddings,
-            recordsRows: recordsRows, makeUUID: makeUUID)
+            recordedFields: recordedFields, makeUUID: makeUUID)
         other.response = response
         return other
     }

@@ -163,7 +163,7 @@ import Testing
         let catalog = try LibrarySchema.compile(["main": "mutation M\(mutation)"], schema: schema)
         let operation = try #require(catalog.connectors["main"]?.operations.values.first)
         let call = try operation.mutationCall(
-            variables: try operation.coerce(variables), auth: nil, nowMs: 0, recordsRows: true,
+            variables: try operation.coerce(variables), auth: nil, nowMs: 0, recordedFields: [:],
             makeUUID: { "f0000000-0000-4000-8000-00000000000f" })
         return call.rows?.all.map { change in
             func text(_ image: JSONObject?) -> String { image.map { JSONValue.object($0).text } ?? "-" }

@@ -1,0 +1,90 @@
+import JSON
+import LiveModel
+import Operations
+import SchemaModel
+
+/// The images of changed rows that a statement itself adds to a setting of its transaction, for what the request does
+/// not determine: the values that an update replaces or leaves, the rows that a filter selects, defaults of columns.
+///
+/// The insert of the outbox row appends the setting to the event, so images cost no round trip:
+///
+///     UPDATE "bid" t1 SET "lot_id" = $2::uuid
+///     FROM (SELECT t2."id", t2."lot_id" FROM "bid" t2 WHERE t2."id" = $1::uuid FOR UPDATE) o WHERE t1."id" = o."id"
+///     RETURNING (…), set_config('freshet.rows', coalesce(current_setting('freshet.rows', true), '')
+///         || ',["bid",{"lotId":' || … || '},{"lotId":' || … || '},["lotId"]]', true)
+///
+/// Each change begins with a comma. A savepoint that is rolled back takes its changes with it.
+struct RowImages: Sendable {
+    let table: Table
+    /// The columns whose values the images hold.
+    private let columns: [Column]
+
+    /// The rows before an update or a delete.
+    static let former = "o"
+
+    /// - Returns: nil if no recorded field can be compared.
+    init?(_ table: Table, recorded: Set<String>) {
+        columns = table.columns.filter { recorded.contains($0.field) && $0.isComparable }
+        self.table = table
+        if columns.isEmpty { return nil }
+    }
+
+    /// Whether a field outside of these is recorded.
+    func hasFields(outside fields: Set<String>) -> Bool { !columns.allSatisfy { fields.contains($0.field) } }
+
+    func hasFields(among fields: Set<String>) -> Bool { columns.contains { fields.contains($0.field) } }
+
+    // MARK: SQL
+
+    /// The changes that the transaction has stored so far.
+    static let stored = "coalesce(current_setting('freshet.rows', true), '')"
+
+    /// Returns the column of a result that stores changes.
+    static func storing(_ changes: String) -> String {
+        "set_config('freshet.rows', \(stored) || \(changes), true)"
+    }
+
+    /// Returns the change of a row as SQL text. An image is that of an alias; nil if there is none.
+    func change(before: String?, after: String?, changed: [String]?) -> String {
+        let head = SQLName.literal(",[\(JSONValue.string(table.name).text),")
+        let fields = changed.map { JSONValue.array($0.map { .string($0) }).text } ?? "null"
+        return "\(head) || \(image(before)) || ',' || \(image(after)) || \(SQLName.literal(",\(fields)]"))"
+    }
+
+    /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
+    /// Equal ones are stored once; of more than an event lists it stores that any row may have changed.
+    func storingAll(isDelete: Bool, changed: [String]?) -> String {
+        let any = RowChange(table: table.name, before: [:], after: isDelete ? nil : [:], changed: changed)
+        let changes =
+            "CASE WHEN count(DISTINCT c) > \(RowChanges.max) THEN \(SQLName.literal("," + any.text))"
+            + " ELSE string_agg(DISTINCT c, '') END"
+        return "count(*)::text, " + Self.storing("coalesce(\(changes), '')")
+    }
+
+    /// Returns the columns that the rows before must have.
+    func formerColumns(_ alias: String) -> String {
+        let keys = table.keyColumns
+        let others = columns.filter { column in !keys.contains { $0.field == column.field } }
+        return (keys + others).map { ColumnSQL.reference($0, of: alias) }.joined(separator: ", ")
+    }
+
+    /// Returns the condition that joins a row with the one before.
+    func isFormer(_ alias: String) -> String {
+        table.keyColumns.map {
+            "\(ColumnSQL.reference($0, of: alias)) = \(ColumnSQL.reference($0, of: Self.former))"
+        }.joined(separator: " AND ")
+    }
+
+    private func image(_ alias: String?) -> String {
+        guard let alias else { return "'null'" }
+        let members = columns.map { column -> String in
+            let value = ColumnSQL.wireForm(column, of: alias)
+            let member =
+                "\(SQLName.literal(",\(JSONValue.string(column.field).text):")) || coalesce(to_json(\(value))::text, 'null')"
+            guard column.type.scalar == .string else { return member }
+            let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"
+            return "CASE WHEN \(bytes) > \(RowChange.textBytesMax) THEN '' ELSE \(member) END"
+        }
+        return "'{' || ltrim(\(members.joined(separator: " || ")), ',') || '}'"
+    }
+}

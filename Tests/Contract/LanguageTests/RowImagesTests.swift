@@ -1,0 +1,163 @@
+import Catalog
+import Execution
+import JSON
+import LiveModel
+import Postgres
+import SchemaMigration
+import SchemaModel
+import Testing
+
+extension Language {
+    /// The changes of rows that a real Postgres adds to events.
+    @Suite struct RowImagesOfMutations {
+        private static let schema =
+            """
+            enum Kind { OPEN CLOSED }
+            type Lot @table(key: "id") {
+              id: UUID! title: String kind: Kind! big: Int64 shown: Boolean size: Int! @default(value: 3) price: Float
+            }
+            type Bid @table(key: "id") { id: Int! lot: Lot! amount: Int! }
+            """
+
+        /// One query for each field by which events are to tell rows.
+        private static let queries =
+            """
+            query Titles($t: String) @auth(level: PUBLIC) { lots(where: {title: {eq: $t}}) { id } }
+            query Kinds($k: Kind) @auth(level: PUBLIC) { lots(where: {kind: {eq: $k}}) { id } }
+            query Big($b: Int64) @auth(level: PUBLIC) { lots(where: {big: {eq: $b}, shown: {eq: true}}) { id } }
+            query Bids($l: UUID!) @auth(level: PUBLIC) { lot(id: $l) { bids_on_lot { amount } } }
+            """
+
+        private static let one = "00000000000000000000000000000001"
+        private static let two = "00000000000000000000000000000002"
+
+        /// Runs mutations one after the other.
+        /// - Returns: the rows of each event, as the outbox has it, in order of table.
+        private func rows(_ mutations: [String], failing: Set<Int> = []) async throws -> [[String]?] {
+            let named = mutations.enumerated().map {
+                "mutation M\($0.offset) @auth(level: PUBLIC) \($0.element)"
+            }
+            let catalog = try Catalog.compile(
+                Project(
+                    serviceID: "images", schemaFiles: [SourceFile(path: "schema.gql", text: Self.schema)],
+                    connectors: [
+                        ConnectorSource(
+                            id: "main",
+                            files: [
+                                SourceFile(
+                                    path: "main.gql", text: Self.queries + "\n" + named.joined(separator: "\n"))
+                            ])
+                    ], automaticRefresh: AutomaticRefresh(mode: .all)))
+            let operations = try #require(catalog.connectors["main"]).operations
+            return try await LanguageServer.withOwnDatabase(fill: { pool in
+                try await pool.script(ServiceSchema.sql)
+                try await pool.script(Migration.create(catalog.schema).map(\.sql).joined(separator: ";\n"))
+            }) { pool in
+                let executor = MutationExecutor(
+                    pool: pool, clock: fixedClock, makeUUID: { "f0000000-0000-4000-8000-00000000000f" })
+                var all: [[String]?] = []
+                for number in mutations.indices {
+                    let operation = try #require(operations["M\(number)"])
+                    let outcome = try await executor.run(
+                        operation, variables: try operation.coerce([:]), auth: nil,
+                        envelope: .init(
+                            eventID: "e0000000-0000-4000-8000-\(String(100_000_000_000 + number))", traceID: "t",
+                            shards: [ShardID(0)], authReads: .nothing, recordedFields: catalog.recordedFields,
+                            loadedDeployment: 0))
+                    #expect(outcome.errors.isEmpty != failing.contains(number), "\(mutations[number])")
+                    let row = try #require(outcome.event)
+                    let stored = try await pool.query(
+                        "SELECT event FROM freshet.outbox WHERE id = $1::uuid", [.text(row.id)])
+                    #expect(stored.rows.first?[0] == row.event, "the published event is the stored one")
+                    let event = try MutationEvent(encoded: row.event)
+                    all.append(event.rows?.all.map(\.text).sorted())
+                }
+                return all
+            }
+        }
+
+        private static let lot1 = #"{"id":"\#(one)","title":null,"kind":"OPEN","big":null,"shown":null}"#
+        private static let insertLots =
+            """
+            { a: lot_insert(data: {id: "\(one)", kind: OPEN})
+              b: lot_insert(data: {id: "\(two)", kind: CLOSED, title: "it's \\"so\\"", big: "9007199254740993",
+                shown: true}) }
+            """
+
+        @Test func anInsertTellsWhatItLeavesToTheDatabase() async throws {
+            let rows = try await rows([Self.insertLots])
+            // The request determines the whole second row.
+            let second =
+                #"{"big":9007199254740993,"id":"\#(Self.two)","kind":"CLOSED","shown":true,"#
+                + #""title":"it's \"so\""}"#
+            #expect(rows[0] == [#"["lot",null,\#(second),null]"#, #"["lot",null,\#(Self.lot1),null]"#])
+        }
+
+        @Test func anUpdateTellsTheRowBeforeAndAfter() async throws {
+            let rows = try await rows([
+                Self.insertLots,
+                #"{ lot_update(id: "\#(Self.one)", data: {size: 4}) }"#,
+                #"{ lot_update(id: "\#(Self.one)", data: {kind: CLOSED, title: "x"}) }"#,
+                #"{ lot_update(first: {where: {kind: {eq: CLOSED}, title: {eq: "x"}}}, data: {kind: OPEN}) }"#,
+                #"{ lot_update(id: "\#(Self.one)", data: {title: "\#(String(repeating: "y", count: 129))"}) }"#,
+                #"{ lot_update(id: "0000000000000000000000000000000a", data: {kind: OPEN}) }"#,
+            ])
+            func lot(_ title: String?, _ kind: String) -> String {
+                #"{"id":"\#(Self.one)",\#(title.map { "\"title\":\($0)," } ?? "")"kind":"\#(kind)","#
+                    + #""big":null,"shown":null}"#
+            }
+            #expect(rows[1] == [#"["lot",\#(Self.lot1),\#(Self.lot1),["size"]]"#])
+            let changed = lot(#""x""#, "CLOSED")
+            #expect(rows[2] == [#"["lot",\#(Self.lot1),\#(changed),["kind","title"]]"#])
+            #expect(rows[3] == [#"["lot",\#(changed),\#(lot(#""x""#, "OPEN")),["kind"]]"#])
+            // A long text is unknown.
+            #expect(rows[4] == [#"["lot",\#(lot(#""x""#, "OPEN")),\#(lot(nil, "OPEN")),["title"]]"#])
+            // No row, no change.
+            #expect(rows[5] == [])
+        }
+
+        @Test func manyRowsAreToldOneByOneUpToABound() async throws {
+            let rows = try await rows([
+                Self.insertLots,
+                #"{ _execute(sql: "INSERT INTO bid SELECT n, '\#(Self.one)', n % 2 FROM generate_series(1, 300) n", params: []) }"#,
+                #"{ bid_updateMany(where: {id: {le: 200}}, data: {amount: 7}) }"#,
+                #"{ bid_deleteMany(where: {id: {le: 1}}) }"#,
+                #"{ lot_updateMany(all: true, data: {size: 1, title: "t"}) }"#,
+                #"{ bid_deleteMany(where: {id: {gt: 400}}) }"#,
+            ])
+            // Native SQL may have changed any row.
+            #expect(rows[1] == nil)
+            // Of 200 rows only the lot is recorded, which is the same.
+            #expect(rows[2] == [#"["bid",{"lotId":"\#(Self.one)"},{"lotId":"\#(Self.one)"},["amount"]]"#])
+            #expect(rows[3] == [#"["bid",{"lotId":"\#(Self.one)"},null,null]"#])
+            #expect(rows[4]?.count == 2)
+            #expect(rows[5] == [])
+        }
+
+        @Test func moreRowsThanAnEventListsMayBeAny() async throws {
+            let rows = try await rows([
+                #"{ _execute(sql: "INSERT INTO lot (id, kind, title, size) SELECT gen_random_uuid(), 'OPEN', n, 0 FROM generate_series(1, 257) n", params: []) }"#,
+                #"{ lot_updateMany(where: {size: {eq: 0}}, data: {size: 1}) }"#,
+                #"{ lot_deleteMany(where: {title: {nin: ["7", "8"]}}) }"#,
+                #"{ lot_deleteMany(all: true) }"#,
+            ])
+            #expect(rows[1] == [#"["lot",{},{},["size"]]"#])
+            #expect(rows[2]?.contains { $0.hasPrefix(#"["lot",{"id""#) } == true)
+            // With the bids that follow.
+            #expect(rows[2]?.count == RowChanges.max)
+            #expect(rows[3]?.count == 3)
+        }
+
+        /// Without `@transaction` a failed field alone is undone.
+        @Test func aFieldThatFailsTellsNothing() async throws {
+            let rows = try await rows(
+                [
+                    Self.insertLots,
+                    #"{ a: lot_update(id: "\#(Self.one)", data: {title: "a"}) b: lot_insert(data: {id: "\#(Self.two)", kind: OPEN}) c: lot_update(id: "\#(Self.two)", data: {kind: OPEN}) }"#,
+                ], failing: [1])
+            #expect(rows[1]?.count == 2)
+            #expect(rows[1]?.contains { $0.contains(#""title":"a""#) } == true)
+            #expect(rows[1]?.contains { $0.contains(#""kind":"CLOSED""#) && $0.contains(#""kind":"OPEN""#) } == true)
+        }
+    }
+}
