@@ -10,9 +10,12 @@ package struct AutomaticSites: Sendable {
         /// The operands of the guards, in the order of `form.guardFields`.
         let operands: [Operand]
 
-        /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`.
+        let binding: ReadSite.Binding?
+
+        /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`, `lotId of lots.id`.
         package var guardTexts: [String] {
             zip(form.guardFields, operands).map { "\($0) = \($1.nameInExplanations)" }
+                + (binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
         }
     }
 
@@ -34,10 +37,13 @@ package struct AutomaticSites: Sendable {
             Site(
                 form: RowSite(
                     id: .init(operation: operation, version: version, number: number), table: site.table,
-                    guardFields: site.guards.map(\.field), fields: site.fields),
-                operands: site.guards.map(\.operand))
+                    guardFields: site.guards.map(\.field), boundField: site.binding?.field, fields: site.fields),
+                operands: site.guards.map(\.operand), binding: site.binding)
         }
     }
+
+    /// What results must tell of the rows above each site with a bound field, in the order of the sites.
+    var bindings: [ReadSite.Binding] { mayReadAnything ? [] : sites.compactMap(\.binding) }
 
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
     func rules(_ invocation: Invocation) -> AutomaticRules {

@@ -164,8 +164,8 @@ package struct Catalog: Sendable {
         let automatic = operations.compactMap(\.automaticSites)
         if automatic.isEmpty { return nil }
         var fields: [String: Set<String>] = [:]
-        for site in automatic.flatMap(\.sites) where !site.form.guardFields.isEmpty {
-            fields[site.form.table, default: []].formUnion(site.form.guardFields)
+        for site in automatic.flatMap(\.sites) where !site.form.comparedFields.isEmpty {
+            fields[site.form.table, default: []].formUnion(site.form.comparedFields)
         }
         return fields
     }

@@ -66,6 +66,7 @@ package final class StoredOperation: Sendable {
             variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)
         switch tree.root {
         case .query(let fields):
+            let fields = fields.carrying(automaticSites?.bindings ?? [])
             query = QueryPlan(fields, schema: schema, dynamicVariables: tree.dynamicVariables)
             mutation = []
             givenFields = [:]
@@ -77,7 +78,7 @@ package final class StoredOperation: Sendable {
             givenFields = fields.reduce(into: [:]) { $1.kind.addGivenFields(to: &$0) }
         }
         tablesWrittenByKey = Set(mutation.flatMap(\.tablesWrittenByKey)).sorted()
-        results = tree.results
+        results = tree.results.carrying(automaticSites?.bindings ?? [])
         embeddings = tree.embeddings
         remoteFields = tree.remoteFields
         isStepwise = tree.isStepwise
@@ -177,7 +178,9 @@ package final class StoredOperation: Sendable {
     }
 
     /// Whether results of this query must pass through `finish`.
-    package var isFinished: Bool { kind == .query && (results.hasPolicy || results.hasEntityIDs) }
+    package var isFinished: Bool {
+        kind == .query && (results.hasPolicy || results.hasEntityIDs || results.hasBindings)
+    }
 
     /// Whether a `@check` of this query may begin to fail as time passes, although its result stays the same.
     var hasChecksOfTime: Bool { results.policy?.readsRequestTime ?? false }

@@ -79,6 +79,11 @@ extension TemplateBuilder {
             items.append(
                 .text("\(ColumnSQL.entityID(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
         }
+        // Before the fields, so that the rest of an object need not be searched for them.
+        for (number, column) in object.boundColumns.enumerated() {
+            let name = SQLName.quoted(BindingTree.memberName(number))
+            items.append(.text("\(ColumnSQL.wireForm(column, of: alias)) AS \(name)"))
+        }
         for field in object.fields {
             items.append(named(field.responseKey, field.inclusion, value(field.kind, object.table, alias, scores)))
         }

@@ -13,10 +13,13 @@ package final class QueryExecutor: Sendable {
         /// The digest of the result as the database made it, entity ids included; of the visible result if checks or
         /// redaction removed a part.
         package let digest: Digest
+        /// The values of each binding of the operation's sites (`ReadSite.Binding`); nil without bindings.
+        package let boundValues: [Set<String>]?
 
-        init(answer: OperationAnswer, digest: Digest) {
+        init(answer: OperationAnswer, digest: Digest, boundValues: [Set<String>]? = nil) {
             self.answer = answer
             self.digest = digest
+            self.boundValues = boundValues
         }
 
         /// A result as the database made it.
@@ -148,7 +151,8 @@ package final class QueryExecutor: Sendable {
     ) throws(RequestError) -> Result {
         let finished = try operation.finish(result.answer.body, variables: variables, auth: auth, nowMs: nowMs)
         return Result(
-            answer: finished.answer, digest: finished.isReduced ? finished.answer.digest : result.digest)
+            answer: finished.answer, digest: finished.isReduced ? finished.answer.digest : result.digest,
+            boundValues: finished.boundValues)
     }
 
     private static func finish(

@@ -40,7 +40,9 @@ extension FanoutWorker {
         let outcomes = answers.map { outcome -> RunOutcome in
             switch outcome {
             case .unchanged: .unchanged
-            case .result(let result): .result(digest: result.digest, result.answer)
+            case .result(let result):
+                .result(
+                    digest: result.digest, result.answer, bound: result.boundValues?.map { BoundValues($0) })
             case .cutShort: .cutShort
             case .failed(let error): .failed(error)
             }

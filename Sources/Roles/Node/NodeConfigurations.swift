@@ -122,6 +122,7 @@ extension NodeContext {
         worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
+        worker.refresh.boundValuesMax = settings.worker.boundValuesMax
         worker.refresh.historyMax = settings.worker.historyMax
         worker.refresh.historyBytesMax = settings.worker.historyBytesMax
         worker.refresh.replayMax = settings.worker.replayMax

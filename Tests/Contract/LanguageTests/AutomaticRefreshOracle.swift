@@ -5,11 +5,12 @@ import JSON
 import LiveModel
 import Operations
 import Postgres
-import Refresh
 import SchemaMigration
 import SchemaModel
 import SeededRandom
 import Testing
+
+@testable import Refresh
 
 /// Random mutations against a real Postgres beside many live queries: after each commit, every live query whose result
 /// differs from the one before must be among those that the event's row changes concern.
@@ -147,7 +148,7 @@ struct AutomaticRefreshOracle {
     private struct Live {
         let operation: StoredOperation
         let variables: JSONObject
-        let rules: QueryRules
+        var rules: QueryRules
         var digest: Digest?
     }
 
@@ -280,7 +281,10 @@ struct AutomaticRefreshOracle {
         }
         let groups: [Group] = Dictionary(grouping: live.indices) { live[$0].operation.reference }.values
             .map { (live[$0[0]].operation, $0) }
-        for (slot, digest) in await Self.digests(groups, live, queries) { live[slot].digest = digest }
+        for (slot, digest, bound) in await Self.digests(groups, live, queries) {
+            live[slot].digest = digest
+            Self.bind(slot, bound, &index, &live)
+        }
         while summary.transitions < transitions {
             let mutation = mutations[number(mutations.count)]
             guard let sent = variables(of: mutation) else { continue }
@@ -297,7 +301,7 @@ struct AutomaticRefreshOracle {
             event.keysWritten = []
             let matched = Set(index.match(event).live.map(\.slot))
             let targets = Set(catalog.queriesRefreshed(by: mutation.reference))
-            for (slot, digest) in await Self.digests(groups, live, queries) {
+            for (slot, digest, bound) in await Self.digests(groups, live, queries) {
                 let query = live[slot]
                 let name = query.operation.reference.operation
                 let isMatched = matched.contains(Int32(slot)) && targets.contains(query.operation.reference)
@@ -306,6 +310,7 @@ struct AutomaticRefreshOracle {
                     summary.matched[name, default: 0] += 1
                     summary.matchedBy[mutation.reference.operation, default: 0] += 1
                 }
+                if isMatched { Self.bind(slot, bound, &index, &live) }
                 guard digest != query.digest else { continue }
                 live[slot].digest = digest
                 summary.changed[name, default: 0] += 1
@@ -321,20 +326,33 @@ struct AutomaticRefreshOracle {
         return summary
     }
 
-    /// The results as they are now; nil for one that fails.
+    /// Takes over what a run read, as a worker does.
+    private static func bind(_ slot: Int, _ bound: [BoundValues]??, _ index: inout RuleIndex, _ live: inout [Live]) {
+        guard let bound else { return }
+        _ = index.bind(Int32(slot), bound, countMax: 100)
+        _ = live[slot].rules.automatic?.bind(bound, 100)
+    }
+
+    /// The results as they are now; the digest is nil for one that fails. The bound values are nil if those of before
+    /// remain.
     private static func digests(
         _ groups: [Group], _ live: [Live], _ executor: QueryExecutor
-    ) async -> [(slot: Int, digest: Digest?)] {
-        var digests: [(slot: Int, digest: Digest?)] = []
+    ) async -> [(slot: Int, digest: Digest?, bound: [BoundValues]??)] {
+        var digests: [(slot: Int, digest: Digest?, bound: [BoundValues]??)] = []
         for (operation, slots) in groups {
             let outcomes = await executor.run(
                 operation,
-                items: slots.map { .init(variables: live[$0].variables, auth: nil, knownDigest: live[$0].digest) })
+                items: slots.map { slot in
+                    let awaitsBound = live[slot].rules.automatic?.awaitsBound == true
+                    return .init(
+                        variables: live[slot].variables, auth: nil, knownDigest: awaitsBound ? nil : live[slot].digest)
+                })
             for (slot, outcome) in zip(slots, outcomes) {
                 switch outcome {
-                case .result(let result): digests.append((slot, result.digest))
-                case .unchanged: digests.append((slot, live[slot].digest))
-                case .failed, .cutShort: digests.append((slot, nil))
+                case .result(let result):
+                    digests.append((slot, result.digest, .some(result.boundValues?.map { BoundValues($0) })))
+                case .unchanged: digests.append((slot, live[slot].digest, nil))
+                case .failed, .cutShort: digests.append((slot, nil, .some(nil)))
                 }
             }
         }

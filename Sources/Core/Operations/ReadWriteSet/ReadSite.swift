@@ -16,6 +16,8 @@ package struct ReadSite: Sendable {
     package let table: String
     /// Sorted by field, one a field.
     package let guards: [Guard]
+    /// The field whose values are those of the rows above, as the last run read them; nil if these are not known.
+    package let binding: Binding?
     /// The fields that the query uses of the table; nil if also the order in which its rows are stored counts.
     package let fields: Set<String>?
 }

@@ -6,7 +6,7 @@ struct ReadWriteSetBuilder {
     /// Variables that always have a value.
     let requiredVariables: Set<String>
     var result = ReadWriteSet()
-    private var siteGuards: [(table: Table, guards: [ReadSite.Guard])] = []
+    private var siteGuards: [(table: Table, guards: [ReadSite.Guard], binding: ReadSite.Binding?)] = []
     /// The tables of lists whose rows come in the order in which they are stored.
     private var storedOrderTables: Set<String> = []
 
@@ -27,10 +27,10 @@ struct ReadWriteSetBuilder {
             switch field.kind {
             case .lookup(let lookup):
                 result.rootTables.insert(lookup.table.name)
-                add(lookup)
+                add(lookup, at: [field.responseKey])
             case .list(let list):
                 result.rootTables.insert(list.source.table.name)
-                add(list, enclosing: [:])
+                add(list, enclosing: [:], at: [field.responseKey])
             case .native: mayReadAnything()
             case .remote: result.isPartial = true
             case .typeName: continue
@@ -39,7 +39,7 @@ struct ReadWriteSetBuilder {
         noteSites()
     }
 
-    private mutating func add(_ lookup: Lookup) {
+    private mutating func add(_ lookup: Lookup, at path: [String]) {
         var equal: [String: FixedValue] = [:]
         note(lookup.table.key, of: lookup.table)
         switch lookup.target {
@@ -58,11 +58,15 @@ struct ReadWriteSetBuilder {
             read(lookup.table, [:], [], .single)
             mayReadAnything()
         }
-        add(lookup.object, known: equal)
+        add(lookup.object, known: equal, at: path)
     }
 
-    /// - Parameter enclosing: fields of the list's rows that the enclosing row determines.
-    private mutating func add(_ list: RowList, enclosing: [String: FixedValue]) {
+    /// - Parameters:
+    ///   - enclosing: fields of the list's rows that the enclosing row determines.
+    ///   - path: the list's place in the result; nil if it is not known.
+    private mutating func add(
+        _ list: RowList, enclosing: [String: FixedValue], _ binding: ReadSite.Binding? = nil, at path: [String]?
+    ) {
         let filter = list.arguments.filter
         let equal = self.equal(filter).merging(enclosing) { _, given in given }
         var searched = searched(filter)
@@ -73,10 +77,10 @@ struct ReadWriteSetBuilder {
             known = equal
         case .inverse(let relation):
             searched = relation.reference.localFields
-            read(relation.child, equal, searched, .list)
+            read(relation.child, equal, searched, .list, binding)
             known = equal
         case .manyToMany(let relation):
-            read(relation.join, equal, relation.near.localFields, .list)
+            read(relation.join, equal, relation.near.localFields, .list, binding)
             read(relation.target, [:], [], .single)
             note(relation.far, of: relation.join, to: relation.target)
         case .search(let table, let search):
@@ -98,24 +102,36 @@ struct ReadWriteSetBuilder {
         add(list.arguments.having, of: table)
         add(list.arguments.order, of: table)
         switch list.content {
-        case .rows(let object): add(object, known: known)
+        case .rows(let object): add(object, known: known, at: list.carriesMembers ? path : nil)
         case .groups(let fields):
             for field in fields {
                 switch field.kind {
-                case .plain(let kind): add(kind, in: list.source.table, known)
+                case .plain(let kind): add(kind, in: list.source.table, known, field.responseKey, at: nil)
                 case .aggregate(let aggregate): note(aggregate, of: list.source.table)
                 }
             }
         }
     }
 
-    private mutating func add(_ object: ObjectSelection, known: [String: FixedValue]) {
+    private mutating func add(_ object: ObjectSelection, known: [String: FixedValue], at path: [String]?) {
         // Entity ids show it, whatever is selected.
         note(object.table.key, of: object.table)
-        for field in object.fields { add(field.kind, in: object.table, known) }
+        for field in object.fields { add(field.kind, in: object.table, known, field.responseKey, at: path) }
     }
 
-    private mutating func add(_ kind: ObjectField.Kind, in table: Table, _ known: [String: FixedValue]) {
+    /// - Parameter path: the place of the objects with this field; nil if it is not known.
+    private mutating func add(
+        _ kind: ObjectField.Kind, in table: Table, _ known: [String: FixedValue], _ key: String, at path: [String]?
+    ) {
+        let inner = path.map { $0 + [key] }
+        /// The first pair of fields whose values can be compared binds the rows; others only make them fewer.
+        func binding(_ child: Table, _ fields: [String], to sources: [String]) -> ReadSite.Binding? {
+            guard let path, child.view == nil, table.view == nil else { return nil }
+            let pair = zip(fields, sources).first {
+                child.column(ofField: $0)?.isComparable == true && table.column(ofField: $1)?.isComparable == true
+            }
+            return pair.map { ReadSite.Binding(field: $0, path: path, source: $1) }
+        }
         switch kind {
         case .column(let column): note([column.field], of: table)
         case .globalID: note(table.key, of: table)
@@ -124,14 +140,16 @@ struct ReadWriteSetBuilder {
         case .reference(let reference, let object):
             note(reference, of: table, to: object.table)
             let equal = Self.carried(known, from: reference.localFields, to: reference.targetFields)
-            read(object.table, equal, [], .single)
-            add(object, known: equal)
+            let bound = binding(object.table, reference.targetFields, to: reference.localFields)
+            read(object.table, equal, [], .single, bound)
+            add(object, known: equal, at: inner)
         case .single(let relation, let object):
             let reference = relation.reference
             note(reference, of: relation.child, to: table)
             let equal = Self.carried(known, from: reference.targetFields, to: reference.localFields)
-            read(relation.child, equal, [], .single)
-            add(object, known: equal)
+            let bound = binding(relation.child, reference.localFields, to: reference.targetFields)
+            read(relation.child, equal, [], .single, bound)
+            add(object, known: equal, at: inner)
         case .list(let list):
             let reference: Reference? =
                 switch list.source {
@@ -141,7 +159,10 @@ struct ReadWriteSetBuilder {
                 }
             if let reference { note(reference, of: list.source.argumentTable, to: table) }
             let enclosing = reference.map { Self.carried(known, from: $0.targetFields, to: $0.localFields) } ?? [:]
-            add(list, enclosing: enclosing)
+            let bound = reference.flatMap {
+                binding(list.source.argumentTable, $0.localFields, to: $0.targetFields)
+            }
+            add(list, enclosing: enclosing, bound, at: inner)
         }
     }
 
@@ -152,7 +173,8 @@ struct ReadWriteSetBuilder {
     }
 
     mutating func read(
-        _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind
+        _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind,
+        _ binding: ReadSite.Binding? = nil
     ) {
         if table.view != nil { mayReadAnything() }
         result.reads.append(
@@ -164,7 +186,9 @@ struct ReadWriteSetBuilder {
         siteGuards.append(
             (
                 table,
-                guards.map { ReadSite.Guard(field: $0.key, operand: $0.value.operand) }.sorted { $0.field < $1.field }
+                guards.map { ReadSite.Guard(field: $0.key, operand: $0.value.operand) }.sorted { $0.field < $1.field },
+                // A guard is as exact, and known before the first run.
+                binding.flatMap { guards[$0.field] == nil ? $0 : nil }
             ))
     }
 
@@ -175,19 +199,20 @@ struct ReadWriteSetBuilder {
 
     /// Makes the sites of the reads. One that selects no other rows than another is left out.
     private mutating func noteSites() {
-        func identity(_ guards: [ReadSite.Guard]) -> Set<String> {
-            Set(guards.map { "\($0.field)=\($0.operand.identity)" })
+        func identity(_ guards: [ReadSite.Guard], _ binding: ReadSite.Binding?) -> Set<String> {
+            let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
+            return Set(guards.map { "\($0.field)=\($0.operand.identity)" } + [bound].compactMap { $0 })
         }
-        var kept: [(table: Table, guards: [ReadSite.Guard], identity: Set<String>)] = []
-        for (table, guards) in siteGuards where table.view == nil {
-            let identity = identity(guards)
+        var kept: [(table: Table, guards: [ReadSite.Guard], binding: ReadSite.Binding?, identity: Set<String>)] = []
+        for (table, guards, binding) in siteGuards where table.view == nil {
+            let identity = identity(guards, binding)
             if kept.contains(where: { $0.table.name == table.name && $0.identity.isSubset(of: identity) }) { continue }
             kept.removeAll { $0.table.name == table.name && $0.identity.isSuperset(of: identity) }
-            kept.append((table, guards, identity))
+            kept.append((table, guards, binding, identity))
         }
-        result.sites.all = kept.map { table, guards, _ in
+        result.sites.all = kept.map { table, guards, binding, _ in
             ReadSite(
-                table: table.name, guards: guards,
+                table: table.name, guards: guards, binding: binding,
                 fields: storedOrderTables.contains(table.name) ? nil : result.fieldsRead[table.name] ?? [])
         }
     }
@@ -222,5 +247,14 @@ struct ReadWriteSetBuilder {
             return text == "auth.uid" || text == "request.auth.uid" ? "auth.uid" : nil
         case .constant, .firstGiven, .freshUUID, .relative, .relativeVariable, .list, .object, .embedding: return nil
         }
+    }
+}
+
+extension RowList {
+    /// Whether its objects can have members that the operation does not select: they would change what is distinct, and
+    /// groups have no rows.
+    fileprivate var carriesMembers: Bool {
+        guard case .constant(false) = arguments.isDistinct, case .rows = content else { return false }
+        return source.table.view == nil
     }
 }

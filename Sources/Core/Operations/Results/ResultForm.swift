@@ -7,6 +7,8 @@ package struct ResultForm: Sendable {
     package let policy: ResponsePolicy?
     let order: RootFieldOrder
     let entities: EntityTree
+    private var bindings = BindingTree()
+    private var bindingCount = 0
 
     init(
         policy: ResponsePolicy?, order: RootFieldOrder = RootFieldOrder([]), entities: EntityTree = EntityTree()
@@ -16,6 +18,14 @@ package struct ResultForm: Sendable {
         self.entities = entities
     }
 
+    /// Returns the form of results that also carry the values of these bindings.
+    package func carrying(_ bindings: [ReadSite.Binding]) -> ResultForm {
+        var form = self
+        (form.bindings, form.bindingCount) = (BindingTree(bindings), bindings.count)
+        return form
+    }
+
+    package var hasBindings: Bool { bindingCount > 0 }
     package var hasPolicy: Bool { policy != nil }
     package var hasEntityIDs: Bool { !entities.isEmpty }
 
@@ -26,6 +36,14 @@ package struct ResultForm: Sendable {
     ///   - request: called only if there is a policy.
     /// - Throws: `.permissionDenied` with the message of a failed check that withholds the whole result.
     package func finish(_ text: [UInt8], _ request: () -> Invocation) throws(RequestError) -> FinishedResult {
+        guard hasBindings else { return try finishUnbound(text, request) }
+        let (body, values) = bindings.separate(text, count: bindingCount)
+        var finished = try finishUnbound(body, request)
+        finished.boundValues = values
+        return finished
+    }
+
+    private func finishUnbound(_ text: [UInt8], _ request: () -> Invocation) throws(RequestError) -> FinishedResult {
         var parts = entities.separate(text)
         guard let policy else {
             return FinishedResult(OperationAnswer(body: parts.body, entities: parts.entities), isReduced: false)
@@ -54,6 +72,8 @@ package struct FinishedResult: Sendable {
     package let answer: OperationAnswer
     /// Whether something was removed or withheld, so that the database's digest does not apply to this result.
     package let isReduced: Bool
+    /// The values of each binding, in order; nil without bindings.
+    package internal(set) var boundValues: [Set<String>]?
 
     init(_ answer: OperationAnswer, isReduced: Bool) {
         self.answer = answer

@@ -26,7 +26,8 @@ package struct RunBatch: Sendable {
         package let query: LiveQuery
         /// The shard that `position` belongs to.
         package let shard: ShardID
-        /// The digest known to the subscribers; a result with this digest needs no body.
+        /// The digest known to the subscribers; a result with this digest needs no body. Nil also if the body would tell
+        /// more about the rows that the live query reads.
         package let knownDigest: Digest?
         /// The position of the result.
         package let position: Position
@@ -61,7 +62,8 @@ package struct RunBatch: Sendable {
 package enum RunOutcome: Sendable {
     /// The result has the digest `Item.knownDigest`.
     case unchanged
-    case result(digest: Digest, OperationAnswer)
+    /// `bound` are the values of bound fields, for each site with one (see `AutomaticRules.bind`).
+    case result(digest: Digest, OperationAnswer, bound: [BoundValues]? = nil)
     /// The statement took longer than its `Mode` permits, because of this or another live query of the batch.
     case cutShort
     case failed(RequestError)

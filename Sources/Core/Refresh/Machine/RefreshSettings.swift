@@ -28,6 +28,9 @@ package struct RefreshSettings: Sendable {
     package var pacedStatementsMax = 2
     /// Live queries of this worker; further announcements are refused.
     package var liveQueriesMax = 1_000_000
+    /// Values of a bound field that are kept for a live query: the rows above a nested list. With more, any change of
+    /// the nested table counts.
+    package var boundValuesMax = 1_000
     /// Recent events kept per shard, to answer a returning gateway without a query.
     package var historyMax = 1_024
     /// Bytes of those events, as stored in the stream.

@@ -59,7 +59,7 @@ package struct RuleIndex: Sendable {
         }
         for site in rules.sites {
             if sites[site.form.id] == nil { sitesOfTable[site.form.table, default: []].append(site.form.id) }
-            sites[site.form.id, default: SiteIndex(site.form)].insert(slot, site.values)
+            sites[site.form.id, default: SiteIndex(site.form)].insert(slot, site)
         }
     }
 
@@ -89,6 +89,15 @@ package struct RuleIndex: Sendable {
         }
         for key in rules.lookupKeys { lookups.remove(slot, under: key) }
         if let automatic = rules.automatic { remove(slot, automatic) }
+    }
+
+    /// Takes over the values of bound fields that a run of a live query read (see `AutomaticRules.bind`).
+    /// - Returns: whether they changed, so that other events may concern the live query than before.
+    package mutating func bind(_ slot: Int32, _ values: [BoundValues]?, countMax: Int) -> Bool {
+        guard let place = rules.index(forKey: slot), let sites = rules.values[place].automatic?.bind(values, countMax)
+        else { return false }
+        for (id, bound) in sites { self.sites[id]?.rebind(slot, bound) }
+        return !sites.isEmpty
     }
 
     /// Returns all live queries that `event` concerns.

@@ -248,7 +248,7 @@ extension LiveQueryState {
                 end = .unusable
                 isDirty = true
             }
-        case .result(let digest, let answer):
+        case .result(let digest, let answer, _):
             speed.ran(ms: lastRunMs, settings)
             end = .refreshed
             if refresh(item, digest, answer, &actions) { isDirty = true }

@@ -40,6 +40,9 @@ struct LiveQueryTable: Sendable {
         return query
     }
 
+    /// Whether a run would tell more about the rows that the live query reads than is known.
+    func awaitsBound(_ slot: Int32) -> Bool { rules(of: slot).automatic?.awaitsBound ?? false }
+
     // MARK: Changes
 
     mutating func insert(_ query: LiveQueryState, at slot: Int32, rules: QueryRules) {
@@ -49,6 +52,11 @@ struct LiveQueryTable: Sendable {
         queries[slot] = query
         phases.entered(query.phase.name)
         index.insert(slot, rules: rules)
+    }
+
+    /// - Returns: whether other events may concern the live query than before.
+    mutating func bind(_ slot: Int32, _ values: [BoundValues]?, countMax: Int) -> Bool {
+        index.bind(slot, values, countMax: countMax)
     }
 
     mutating func remove(_ slot: Int32) {

@@ -52,6 +52,11 @@ struct ScheduledQueries: Sendable {
         table.forgetRefusals(to: gateway)
     }
 
+    /// - Returns: whether other events may concern the live query than before.
+    mutating func bind(_ slot: Int32, _ values: [BoundValues]?, countMax: Int) -> Bool {
+        table.bind(slot, values, countMax: countMax)
+    }
+
     mutating func refuse(_ key: LiveQueryKey, to gateway: NodeID) { table.refuse(key, to: gateway) }
     mutating func forgetRefusal(of key: LiveQueryKey, to gateway: NodeID) { table.forgetRefusal(of: key, to: gateway) }
 

@@ -99,6 +99,11 @@ struct ShardPositions: Sendable {
         return read.id >= history.floor ? .fresh(read) : .older(read)
     }
 
+    /// Whether an applied event after `id` concerns a live query with these rules, or may do.
+    func mayConcern(_ rules: QueryRules, after id: StreamID) -> Bool {
+        id < lastEventID && (id < history.floor || history.concerns(rules, after: id))
+    }
+
     /// Whether a result read at `position` satisfies a subscriber that needs a run of this epoch after `run`.
     func isAfter(_ run: UInt64, _ position: Position) -> Bool {
         run == 0 || position.epoch == epoch && position.run > run

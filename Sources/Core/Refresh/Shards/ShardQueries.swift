@@ -202,7 +202,8 @@ struct ShardQueries: Sendable {
             let run = queries.update(slot, &schedule, { $0.start(batch: batch, turn, in: pool, nowMs: nowMs) })
         else { return nil }
         return RunBatch.Item(
-            slot: slot, query: run.query, shard: shard, knownDigest: run.knownDigest, position: positions.next(),
+            slot: slot, query: run.query, shard: shard,
+            knownDigest: queries.table.awaitsBound(slot) ? nil : run.knownDigest, position: positions.next(),
             traceID: run.traceID)
     }
 
@@ -220,10 +221,29 @@ struct ShardQueries: Sendable {
         let end = queries.update(item.slot, &schedule) {
             $0.finish(item, outcome, cutShort: cutShort, settings, &actions, nowMs: nowMs)
         }
+        bind(item, outcome, &schedule, nowMs: nowMs)
         switch end {
         case .refreshed: lastRefreshMs = nowMs
         case .unusable, .cutShort, .failed(retryAtMs: nil): break
         case .failed(let retryAtMs?): schedule.setTimer(.retry, item.slot, atMs: retryAtMs)
+        }
+    }
+
+    /// Takes over which rows the result is bound to. Events that were applied while the run was in flight were compared
+    /// with the former ones.
+    private mutating func bind(
+        _ item: RunBatch.Item, _ outcome: RunOutcome, _ schedule: inout RunSchedule, nowMs: Int64
+    ) {
+        let values: [BoundValues]?
+        switch outcome {
+        // The result, and with it the rows, are those of before.
+        case .unchanged, .cutShort: return
+        case .result(_, _, let bound): values = bound
+        case .failed: values = nil
+        }
+        guard queries.bind(item.slot, values, countMax: schedule.settings.boundValuesMax) else { return }
+        if positions.mayConcern(queries.table.rules(of: item.slot), after: item.position.id) {
+            queries.trigger(item.slot, .none, &schedule, nowMs: nowMs)
         }
     }
 

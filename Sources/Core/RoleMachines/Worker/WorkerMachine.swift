@@ -234,7 +234,7 @@ package struct WorkerMachine: Sendable {
     }
 
     private func bounded(_ outcome: RunOutcome) -> RunOutcome {
-        guard case .result(_, let answer) = outcome, answer.byteCount > settings.resultBytesMax else { return outcome }
+        guard case .result(_, let answer, _) = outcome, answer.byteCount > settings.resultBytesMax else { return outcome }
         return .failed(RequestError(.payloadTooLarge, "the result is larger than \(settings.resultBytesMax) bytes"))
     }
 

@@ -32,6 +32,10 @@ package struct WorkerSection: SettingSection {
     package let pacedStatementsMax = Setting.int(
         "worker.pacedStatementsMax", Parts.refresh.pacedStatementsMax, in: 1...1024,
         "Statements in flight for such re-runs, not counting those limited by remoteRunsMax.")
+    package let boundValuesMax = Setting.int(
+        "worker.boundValuesMax", Parts.refresh.boundValuesMax, in: 0...1_000_000,
+        "Rows above a nested list that are remembered for a live query with automatic refresh; with more, any change of"
+            + " the nested table runs it.")
     package let historyMax = Setting.int(
         "worker.historyMax", Parts.refresh.historyMax, in: 1...100_000,
         "Events remembered per shard to decide whether a result that a gateway holds is still current.")

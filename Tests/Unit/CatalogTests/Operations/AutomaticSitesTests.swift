@@ -49,7 +49,23 @@ import Testing
         ),
         (
             "($id: UUID!) { lot(id: $id) { title bids_on_lot { amount by { name } } } }",
-            ["bid: lotId = $id; all", "lot: id = $id; id title", "person: ; name uid"]
+            ["bid: lotId = $id; all", "lot: id = $id; id title", "person: uid of lot.bids_on_lot.byUid; name uid"]
+        ),
+        // Rows below others are those of the rows above.
+        (
+            "{ lots(orderBy: [{id: ASC}]) { bids_on_lot(orderBy: [{id: ASC}]) { amount } } }",
+            ["bid: lotId of lots.id; amount id lotId", "lot: ; id"]
+        ),
+        (
+            """
+            { lots(orderBy: [{id: ASC}], where: {bids_on_lot: {exist: {amount: {gt: 1}}}}) {
+              bids_on_lot(orderBy: [{id: ASC}]) { amount }
+            } }
+            """, ["bid: ; amount id lotId", "lot: ; id"]
+        ),
+        (
+            "{ lots(distinct: true, orderBy: [{title: ASC}]) { title bids_on_lot(orderBy: [{id: ASC}]) { amount } } }",
+            ["bid: ; amount id lotId", "lot: ; id title"]
         ),
         // The order in which rows are stored counts.
         ("($k: Kind) { lots(where: {kind: {eq: $k}}) { id } }", ["lot: kind = $k; all"]),

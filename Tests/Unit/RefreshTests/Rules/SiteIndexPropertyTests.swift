@@ -1,9 +1,10 @@
 import CEL
 import JSON
 import LiveModel
-import Refresh
 import SeededRandom
 import Testing
+
+@testable import Refresh
 
 /// Live queries found by the row changes of events, against the naive way: each live query is asked about every change.
 @Suite struct SiteIndexPropertyTests {
@@ -12,7 +13,14 @@ import Testing
     private static func site(_ operation: String, _ number: Int, _ table: String, _ guards: [String]) -> RowSite {
         RowSite(
             id: .init(operation: RefreshFixture.operation(operation), version: RefreshFixture.version, number: number),
-            table: table, guardFields: guards, fields: number == 2 ? nil : ["a", "b"])
+            table: table, guardFields: guards, boundField: number == 1 ? "c" : nil,
+            fields: number == 2 ? nil : ["a", "b"])
+    }
+
+    /// Values of bound fields; nil for those that are not known.
+    private static func bound(_ random: inout SeededRandom) -> [BoundValues]? {
+        if Int.random(in: 0..<4, using: &random) == 0 { return nil }
+        return [BoundValues(["u", "v", "1"].filter { _ in Bool.random(using: &random) })]
     }
 
     private static let sites = [
@@ -70,6 +78,14 @@ import Testing
                     index.insert(step, rules: rules)
                     present[step] = rules
                 } else if let slot = present.keys.sorted().randomElement(using: &random) {
+                    if Bool.random(using: &random) {
+                        let values = Self.bound(&random)
+                        let former = present[slot]?.automatic?.sites.map(\.bound)
+                        let hasChanged = index.bind(slot, values, countMax: 2)
+                        _ = present[slot]?.automatic?.bind(values, 2)
+                        #expect(hasChanged == (former != present[slot]?.automatic?.sites.map(\.bound)))
+                        continue
+                    }
                     index.remove(slot)
                     present[slot] = nil
                 }
@@ -124,6 +140,45 @@ import Testing
         // Nothing was recorded.
         #expect(Self.concerns(nil))
         #expect(!Self.concerns([]))
+    }
+
+    /// A nested list shows rows below those that the last run read.
+    @Test func aBoundFieldHasTheValuesOfTheLastRun() {
+        let form = RowSite(
+            id: .init(operation: RefreshFixture.operation("Q"), version: RefreshFixture.version, number: 0),
+            table: "bid", guardFields: [], boundField: "lotId", fields: nil)
+        var index = RuleIndex()
+        index.insert(
+            7,
+            rules: QueryRules(
+                triggers: [], lookupKeys: [], everyMs: nil,
+                automatic: AutomaticRules(sites: [.init(form: form, values: [])], mayReadAnything: false),
+                request: .null))
+        func concerns(_ before: JSONObject?, _ after: JSONObject?) -> Bool {
+            var event = RefreshFixture.event("M")
+            event.rows = RowChanges([RowChange(table: "bid", before: before, after: after)])
+            let found = !index.match(event).live.isEmpty
+            #expect(found == index.rules(of: 7).map { RuleIndex.concerns(event, rules: $0) })
+            return found
+        }
+        func bind(_ values: [BoundValues], countMax: Int) -> Bool { index.bind(7, values, countMax: countMax) }
+        // Unknown before the first run.
+        #expect(concerns(nil, ["lotId": 3]))
+        #expect(bind([BoundValues(["1", "2"])], countMax: 10))
+        #expect(concerns(nil, ["lotId": 1]))
+        #expect(!concerns(nil, ["lotId": 3]))
+        #expect(concerns(["lotId": "2"], ["lotId": 3]))
+        #expect(concerns(nil, [:]))
+        #expect(!concerns(nil, ["lotId": .null]))
+        #expect(!bind([BoundValues(["2", "1"])], countMax: 10))
+        #expect(bind([BoundValues(["3"])], countMax: 10))
+        #expect(concerns(nil, ["lotId": 3]))
+        #expect(!concerns(nil, ["lotId": 1]))
+        // Too many to remember.
+        #expect(bind([BoundValues(["1", "2"])], countMax: 1))
+        #expect(concerns(nil, ["lotId": 9]))
+        index.remove(7)
+        #expect(leftovers(in: index).isEmpty)
     }
 
     @Test func updatesOfOtherFieldsChangeNothing() {
