@@ -125,8 +125,7 @@ extension MutationField {
     /// The table of whose rows the field can store images; nil if it cannot.
     fileprivate var imageTable: Table? {
         switch kind {
-        // The row that an upsert finds is not known before it conflicts.
-        case .insert(let insert): insert.isUpsert ? nil : insert.table
+        case .insert(let insert): insert.table
         case .update(let table, _, _, _), .updateMany(let table, _, _, _), .delete(let table, _, _),
             .deleteMany(let table, _, _):
             table
@@ -138,12 +137,15 @@ extension MutationField {
     fileprivate func determines(_ images: RowImages) -> Bool {
         switch kind {
         case .insert(let insert):
-            let known = images.table.columns.map(\.field).filter { field in
-                if insert.row.defaults[field] != nil { return true }
-                guard let given = insert.row.given[field], case .set = given.value else { return false }
-                return given.required.isEmpty
-            }
-            return !images.hasFields(outside: Set(known))
+            let known = Set(
+                images.table.columns.map(\.field).filter { field in
+                    if insert.row.defaults[field] != nil { return true }
+                    guard let given = insert.row.given[field], case .set = given.value else { return false }
+                    return given.required.isEmpty
+                })
+            if !insert.isUpsert { return !images.hasFields(outside: known) }
+            // Without a known key, the row before cannot be looked up.
+            return !known.isSuperset(of: insert.table.key) || !images.hasFields(outside: Set(insert.table.key))
         case .update(let table, .key, let assignments, _):
             return !images.hasFields(outside: Set(table.key).subtracting(assignments.map(\.column.field)))
         case .delete(let table, .key, _): return !images.hasFields(outside: Set(table.key))

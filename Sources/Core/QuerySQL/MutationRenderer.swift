@@ -24,10 +24,18 @@ extension TemplateBuilder {
                 replaced.append(replacement(given, alias))
             }
         }
-        var pieces = [Piece].text("INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
+        var former: [Piece]?
+        if insert.isUpsert, let images { former = self.former(images, insert.row) }
+        var pieces: [Piece] = (former ?? []) + .text("INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
+        let valueList = [Piece.joined(values, separator: ", ", empty: [])]
+        let rows: Piece =
+            former == nil
+            ? .wrapped(" VALUES (", valueList, ")")
+            // The row before is read first.
+            : .wrapped(" SELECT ", valueList, " FROM (SELECT) v LEFT JOIN \(RowImages.former) ON TRUE WHERE TRUE")
         let list: [Piece] = [
             .wrapped(" (", [.joined(columns, separator: ", ", empty: [])], ")"),
-            .wrapped(" VALUES (", [.joined(values, separator: ", ", empty: [])], ")"),
+            rows,
         ]
         pieces.append(.joined([list], separator: "", empty: .text(" DEFAULT VALUES")))
         if insert.isUpsert {
@@ -36,7 +44,25 @@ extension TemplateBuilder {
         }
         return one(
             pieces, returning: insert.returning, alias,
-            storing: images.map { $0.change(before: nil, after: alias, changed: nil) })
+            storing: images.map { images in
+                guard insert.isUpsert else { return images.change(before: nil, after: alias, changed: nil) }
+                let set = insert.row.given.keys.filter { !table.key.contains($0) }
+                return images.upserted(after: alias, changed: set.sorted())
+            })
+    }
+
+    /// Returns `WITH o AS (…)`, the row that an upsert finds, locked.
+    private mutating func former(_ images: RowImages, _ row: RowData) -> [Piece] {
+        let (table, alias) = (images.table, alias())
+        var tests: [[Piece]] = []
+        for column in table.keyColumns {
+            guard let item = item(column, row) else { preconditionFailure("an upsert of \(table.name) without a key") }
+            tests.append(.text("\(ColumnSQL.reference(column, of: alias)) = ") + item.value)
+        }
+        return .text(
+            "WITH \(RowImages.former) AS MATERIALIZED (SELECT \(images.formerColumns(alias))"
+                + " FROM \(SQLName.quoted(table.name)) \(alias) WHERE ")
+            + [.joined(tests, separator: " AND ", empty: [])] + .text(" FOR UPDATE) ")
     }
 
     /// Returns a statement that writes one row, with the JSON of the field as its first column.

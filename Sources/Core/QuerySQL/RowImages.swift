@@ -29,6 +29,11 @@ struct RowImages: Sendable {
         if columns.isEmpty { return nil }
     }
 
+    private init(_ table: Table, _ columns: [Column]) {
+        self.table = table
+        self.columns = columns
+    }
+
     /// Whether a field outside of these is recorded.
     func hasFields(outside fields: Set<String>) -> Bool { !columns.allSatisfy { fields.contains($0.field) } }
 
@@ -46,9 +51,24 @@ struct RowImages: Sendable {
 
     /// Returns the change of a row as SQL text. An image is that of an alias; nil if there is none.
     func change(before: String?, after: String?, changed: [String]?) -> String {
+        change(beforeText: image(before), after: after, changed: changed)
+    }
+
+    private func change(beforeText: String, after: String?, changed: [String]?) -> String {
         let head = SQLName.literal(",[\(JSONValue.string(table.name).text),")
         let fields = changed.map { JSONValue.array($0.map { .string($0) }).text } ?? "null"
-        return "\(head) || \(image(before)) || ',' || \(image(after)) || \(SQLName.literal(",\(fields)]"))"
+        return "\(head) || \(beforeText) || ',' || \(image(after)) || \(SQLName.literal(",\(fields)]"))"
+    }
+
+    /// Returns the change of a row that an upsert inserted or found. It was found if it stands in `former`. It was also
+    /// found if its `xmax` is set, by the lock of the upsert, because another transaction inserted it meanwhile; then
+    /// only its key is known.
+    func upserted(after: String, changed: [String]) -> String {
+        let keys = RowImages(table, columns.filter { table.key.contains($0.field) })
+        let before =
+            "coalesce((SELECT \(image(Self.former)) FROM \(Self.former)),"
+            + " CASE WHEN \(after).xmax = 0 THEN 'null' ELSE \(keys.image(after)) END)"
+        return change(beforeText: before, after: after, changed: changed)
     }
 
     /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
@@ -77,6 +97,7 @@ struct RowImages: Sendable {
 
     private func image(_ alias: String?) -> String {
         guard let alias else { return "'null'" }
+        if columns.isEmpty { return "'{}'" }
         let members = columns.map { column -> String in
             let value = ColumnSQL.wireForm(column, of: alias)
             let member =

@@ -116,6 +116,18 @@ extension Language {
             #expect(rows[5] == [])
         }
 
+        @Test func anUpsertTellsTheRowThatItReplaces() async throws {
+            let rows = try await rows([
+                #"{ lot_upsert(data: {id: "\#(Self.one)", kind: OPEN}) }"#,
+                #"{ lot_upsert(data: {id: "\#(Self.one)", kind: CLOSED}) }"#,
+                #"{ bid_upsert(data: {id: 1, lotId: "\#(Self.one)", amount: 1}) }"#,
+            ])
+            let closed = Self.lot1.replacing("OPEN", with: "CLOSED")
+            #expect(rows[0] == [#"["lot",null,\#(Self.lot1),["kind"]]"#])
+            #expect(rows[1] == [#"["lot",\#(Self.lot1),\#(closed),["kind"]]"#])
+            #expect(rows[2] == [#"["bid",null,{"lotId":"\#(Self.one)"},["amount","lotId"]]"#])
+        }
+
         @Test func manyRowsAreToldOneByOneUpToABound() async throws {
             let rows = try await rows([
                 Self.insertLots,
