@@ -12,8 +12,19 @@ struct ChangeSource: Sendable {
     let table: String
     let before: [Field]?
     let after: [Field]?
+    /// A field that is set if all conditions hold.
+    struct SetField: Sendable {
+        let field: String
+        let required: [Condition]
+
+        init(_ assignment: Assignment) { (field, required) = (assignment.column.field, assignment.required) }
+        init(_ field: String) { (self.field, required) = (field, []) }
+    }
+
     /// The fields that may differ; nil if all may.
-    let changed: [String]?
+    let changed: [SetField]?
+    /// The conditions under which the rows change.
+    var required: [Condition] = []
 
     private typealias Part = MutationPlan.KeySource.Part
 
@@ -42,7 +53,10 @@ struct ChangeSource: Sendable {
             ChangeSource(
                 table: table.name, before: isUpsert ? image(key, table) : nil, after: image(parts, table), changed: nil)
         ]
-        if isUpsert { changes += following(table, Set(parts.keys).subtracting(table.key), schema) }
+        if isUpsert {
+            let set = row.given.values.filter { !table.key.contains($0.column.field) }
+            changes += following(table, set.map(SetField.init), schema)
+        }
         for children in row.children {
             let reference = children.relation.reference
             var filled: [String: Part] = [:]
@@ -72,13 +86,18 @@ struct ChangeSource: Sendable {
                 given: (builder.index(of: operand), assignment.required), fallback: before[field]?.fallback)
         }
         let update = ChangeSource(
-            table: table.name, before: image(before, table), after: image(after, table), changed: assigned.sorted())
-        return [update] + following(table, assigned, schema)
+            table: table.name, before: image(before, table), after: image(after, table),
+            changed: assignments.map(SetField.init))
+        return [update] + following(table, assignments.map(SetField.init), schema)
     }
 
-    private static func following(_ table: Table, _ fields: Set<String>, _ schema: Schema) -> [ChangeSource] {
-        schema.followers(of: table, fields).map { child, fields in
-            ChangeSource(table: child.name, before: [], after: [], changed: fields)
+    private static func following(_ table: Table, _ fields: [SetField], _ schema: Schema) -> [ChangeSource] {
+        fields.flatMap { set in
+            schema.followers(of: table, [set.field]).map { child, fields in
+                ChangeSource(
+                    table: child.name, before: [], after: [], changed: fields.map(SetField.init),
+                    required: set.required)
+            }
         }
     }
 
@@ -103,7 +122,7 @@ struct ChangeSource: Sendable {
                 changes.append(
                     ChangeSource(
                         table: child.name, before: image(filled, child), after: isDeleted ? nil : [],
-                        changed: isDeleted ? nil : reference.localFields))
+                        changed: isDeleted ? nil : reference.localFields.map(SetField.init)))
                 if isDeleted, !reached.contains(where: { $0.name == child.name }) { reached.append(child) }
             }
         }

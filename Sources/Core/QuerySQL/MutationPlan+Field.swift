@@ -137,15 +137,18 @@ extension MutationField {
     fileprivate func determines(_ images: RowImages) -> Bool {
         switch kind {
         case .insert(let insert):
-            let known = Set(
-                images.table.columns.map(\.field).filter { field in
-                    if insert.row.defaults[field] != nil { return true }
-                    guard let given = insert.row.given[field], case .set = given.value else { return false }
-                    return given.required.isEmpty
-                })
-            if !insert.isUpsert { return !images.hasFields(outside: known) }
-            // Without a known key, the row before cannot be looked up.
-            return !known.isSuperset(of: insert.table.key) || !images.hasFields(outside: Set(insert.table.key))
+            func isGiven(_ field: String, always: Bool) -> Bool {
+                if insert.row.defaults[field] != nil { return true }
+                guard let given = insert.row.given[field], case .set = given.value else { return false }
+                return !always || given.required.isEmpty
+            }
+            guard insert.isUpsert else {
+                let fields = images.table.columns.map(\.field).filter { isGiven($0, always: true) }
+                return !images.hasFields(outside: Set(fields))
+            }
+            // Without its key, the row before cannot be looked up.
+            let key = images.table.key
+            return !key.allSatisfy { isGiven($0, always: false) } || !images.hasFields(outside: Set(key))
         case .update(let table, .key, let assignments, _):
             return !images.hasFields(outside: Set(table.key).subtracting(assignments.map(\.column.field)))
         case .delete(let table, .key, _): return !images.hasFields(outside: Set(table.key))

@@ -156,11 +156,13 @@ package struct MutationPlan: Sendable {
             return image
         }
         var rows = invocation.recordsRows && !plan.writesAnything ? RowChanges() : nil
-        for change in rows == nil ? [] : plan.changes {
+        for change in rows == nil ? [] : plan.changes
+        where change.required.allSatisfy(invocation.variables.satisfies) {
+            let changed = change.changed?.filter { $0.required.allSatisfy(invocation.variables.satisfies) }
             rows?.append(
                 RowChange(
                     table: change.table, before: try image(change.before), after: try image(change.after),
-                    changed: change.changed))
+                    changed: changed?.map(\.field).sorted()))
         }
         return MutationStep(
             responseKey: responseKey, statement: statement.mutation, parameters: parameters, keysWritten: keys,

@@ -1,3 +1,5 @@
+import JSON
+import LiveModel
 import Operations
 import SchemaModel
 
@@ -25,7 +27,11 @@ extension TemplateBuilder {
             }
         }
         var former: [Piece]?
-        if insert.isUpsert, let images { former = self.former(images, insert.row) }
+        var changed: [Piece] = []
+        if insert.isUpsert, let images {
+            former = self.former(images, insert.row)
+            changed = self.changed(insert.row.given.values.filter { !table.key.contains($0.column.field) })
+        }
         var pieces: [Piece] = (former ?? []) + .text("INSERT INTO \(SQLName.quoted(table.name)) AS \(alias)")
         let valueList = [Piece.joined(values, separator: ", ", empty: [])]
         let rows: Piece =
@@ -46,8 +52,7 @@ extension TemplateBuilder {
             pieces, returning: insert.returning, alias,
             storing: images.map { images in
                 guard insert.isUpsert else { return images.change(before: nil, after: alias, changed: nil) }
-                let set = insert.row.given.keys.filter { !table.key.contains($0) }
-                return images.upserted(after: alias, changed: set.sorted())
+                return images.upserted(after: alias, changed: changed)
             })
     }
 
@@ -57,7 +62,10 @@ extension TemplateBuilder {
         var tests: [[Piece]] = []
         for column in table.keyColumns {
             guard let item = item(column, row) else { preconditionFailure("an upsert of \(table.name) without a key") }
-            tests.append(.text("\(ColumnSQL.reference(column, of: alias)) = ") + item.value)
+            let test = .text("\(ColumnSQL.reference(column, of: alias)) = ") + item.value
+            // Without a value the row is new, or there is none.
+            let required = row.defaults[column.field] == nil ? row.given[column.field]?.required ?? [] : []
+            tests.append(when(required, test, otherwise: .text("FALSE")))
         }
         return .text(
             "WITH \(RowImages.former) AS MATERIALIZED (SELECT \(images.formerColumns(alias))"
@@ -71,14 +79,14 @@ extension TemplateBuilder {
     ///   - change: the change of the row to store, in the last column.
     private mutating func one(
         _ statement: [Piece], returning fields: [ReturnedField], _ alias: String, key: String? = nil,
-        storing change: String?
+        storing change: [Piece]?
     ) -> [Piece] {
         guard key != nil || change != nil else {
             return .text("WITH w AS (") + statement + returning(fields, alias) + .text(Self.resultOfOne)
         }
-        let others = [key, change.map(RowImages.storing)].compactMap { $0 }
+        let others = [key.map { .text($0) }, change.map(RowImages.storing)].compactMap { $0 }
         return statement + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ") + returned(fields, alias)
-            + .text(") w), " + others.joined(separator: ", "))
+            + .text(") w), ") + [.joined(others, separator: ", ", empty: [])]
     }
 
     /// Returns a column of an inserted row with its value. Both render to nothing if no value is given; nil if none can
@@ -167,18 +175,26 @@ extension TemplateBuilder {
             storing: update.change)
     }
 
+    /// Returns the JSON texts of the fields that are set, for `RowImages`.
+    private mutating func changed(_ assignments: [Assignment]) -> [Piece] {
+        let names = assignments.sorted { $0.column.field < $1.column.field }.map {
+            when($0.required, .text(JSONValue.string($0.column.field).text))
+        }
+        return [.joined(names, separator: ",", empty: [])]
+    }
+
     /// Returns `UPDATE … WHERE …` and the change of each row. Where a recorded field is set, the rows before are read
     /// and locked first; otherwise the row after has their values.
     /// - Parameter condition: renders ` WHERE …` for an alias.
     private mutating func update(
         _ table: Table, _ alias: String, _ assignments: [Assignment], _ images: RowImages?,
         _ condition: (inout TemplateBuilder, String) -> [Piece]
-    ) -> (pieces: [Piece], change: String?) {
+    ) -> (pieces: [Piece], change: [Piece]?) {
         let update = [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set(assignments, table, alias)
         guard let images else { return (update + condition(&self, alias), nil) }
-        let fields = Set(assignments.map(\.column.field))
-        guard images.hasFields(among: fields) else {
-            let change = images.change(before: alias, after: alias, changed: fields.sorted())
+        let changed = self.changed(assignments)
+        guard images.hasFields(among: Set(assignments.map(\.column.field))) else {
+            let change = images.change(before: alias, after: alias, changed: changed)
             return (update + condition(&self, alias), change)
         }
         let before = self.alias()
@@ -186,7 +202,7 @@ extension TemplateBuilder {
             [Piece].text(" FROM (SELECT \(images.formerColumns(before)) FROM \(SQLName.quoted(table.name)) \(before)")
             + condition(&self, before) + .text(" FOR UPDATE) \(RowImages.former) WHERE \(images.isFormer(alias))")
         return (
-            update + former, images.change(before: RowImages.former, after: alias, changed: fields.sorted())
+            update + former, images.change(before: RowImages.former, after: alias, changed: changed)
         )
     }
 
@@ -196,7 +212,7 @@ extension TemplateBuilder {
     ) -> [Piece] {
         let alias = alias()
         let update = update(table, alias, assignments, images) { $0.rows(filter, requirement, table, $1) }
-        let changed = assignments.map(\.column.field).sorted()
+        let changed = self.changed(assignments)
         return many(update.pieces, update.change, counting: images?.storingAll(isDelete: false, changed: changed))
     }
 
@@ -222,11 +238,12 @@ extension TemplateBuilder {
     }
 
     /// Returns a statement that writes rows and counts them.
-    private func many(_ statement: [Piece], _ change: String?, counting columns: String?) -> [Piece] {
+    private func many(_ statement: [Piece], _ change: [Piece]?, counting columns: [Piece]?) -> [Piece] {
         guard let change, let columns else {
             return .text("WITH w AS (") + statement + .text(" RETURNING 1" + Self.resultCount)
         }
-        return .text("WITH w AS (") + statement + .text(" RETURNING \(change) AS c) SELECT \(columns) FROM w")
+        return .text("WITH w AS (") + statement + .text(" RETURNING ") + change + .text(" AS c) SELECT ") + columns
+            + .text(" FROM w")
     }
 
     /// Renders native SQL.

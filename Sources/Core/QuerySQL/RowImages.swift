@@ -45,25 +45,31 @@ struct RowImages: Sendable {
     static let stored = "coalesce(current_setting('freshet.rows', true), '')"
 
     /// Returns the column of a result that stores changes.
-    static func storing(_ changes: String) -> String {
-        "set_config('freshet.rows', \(stored) || \(changes), true)"
+    static func storing(_ changes: [Piece]) -> [Piece] {
+        .text("set_config('freshet.rows', \(stored) || ") + changes + .text(", true)")
     }
 
-    /// Returns the change of a row as SQL text. An image is that of an alias; nil if there is none.
-    func change(before: String?, after: String?, changed: [String]?) -> String {
+    /// Returns the change of a row as an expression. An image is that of an alias; nil if there is none.
+    /// - Parameter changed: the JSON texts of the fields that are set, separated by commas; nil if all may differ.
+    func change(before: String?, after: String?, changed: [Piece]?) -> [Piece] {
         change(beforeText: image(before), after: after, changed: changed)
     }
 
-    private func change(beforeText: String, after: String?, changed: [String]?) -> String {
-        let head = SQLName.literal(",[\(JSONValue.string(table.name).text),")
-        let fields = changed.map { JSONValue.array($0.map { .string($0) }).text } ?? "null"
-        return "\(head) || \(beforeText) || ',' || \(image(after)) || \(SQLName.literal(",\(fields)]"))"
+    private func change(beforeText: String, after: String?, changed: [Piece]?) -> [Piece] {
+        .text("\(head) || \(beforeText) || ',' || \(image(after)) || ',") + Self.list(changed) + .text("]'")
+    }
+
+    /// The beginning of a change: `',["bid",'`.
+    private var head: String { SQLName.literal(",[\(JSONValue.string(table.name).text),") }
+
+    private static func list(_ changed: [Piece]?) -> [Piece] {
+        changed.map { .text("[") + $0 + .text("]") } ?? .text("null")
     }
 
     /// Returns the change of a row that an upsert inserted or found. It was found if it stands in `former`. It was also
     /// found if its `xmax` is set, by the lock of the upsert, because another transaction inserted it meanwhile; then
     /// only its key is known.
-    func upserted(after: String, changed: [String]) -> String {
+    func upserted(after: String, changed: [Piece]) -> [Piece] {
         let keys = RowImages(table, columns.filter { table.key.contains($0.field) })
         let before =
             "coalesce((SELECT \(image(Self.former)) FROM \(Self.former)),"
@@ -73,12 +79,12 @@ struct RowImages: Sendable {
 
     /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
     /// Equal ones are stored once; of more than an event lists it stores that any row may have changed.
-    func storingAll(isDelete: Bool, changed: [String]?) -> String {
-        let any = RowChange(table: table.name, before: [:], after: isDelete ? nil : [:], changed: changed)
+    func storingAll(isDelete: Bool, changed: [Piece]?) -> [Piece] {
+        let any = .text("\(head) || '{},\(isDelete ? "null" : "{}"),") + Self.list(changed) + .text("]'")
         let changes =
-            "CASE WHEN count(DISTINCT c) > \(RowChanges.max) THEN \(SQLName.literal("," + any.text))"
-            + " ELSE string_agg(DISTINCT c, '') END"
-        return "count(*)::text, " + Self.storing("coalesce(\(changes), '')")
+            .text("coalesce(CASE WHEN count(DISTINCT c) > \(RowChanges.max) THEN ") + any
+            + .text(" ELSE string_agg(DISTINCT c, '') END, '')")
+        return .text("count(*)::text, ") + Self.storing(changes)
     }
 
     /// Returns the columns that the rows before must have.

@@ -140,7 +140,7 @@ struct AutomaticRefreshOracle {
         /// Results that changed, and live queries that were matched, by query.
         var changed: [String: Int] = [:]
         var matched: [String: Int] = [:]
-        /// The same by mutation.
+        /// The same by query and mutation: `OfTeam after Move`.
         var changedBy: [String: Int] = [:]
         var matchedBy: [String: Int] = [:]
     }
@@ -308,13 +308,13 @@ struct AutomaticRefreshOracle {
                 #expect(RuleIndex.concerns(event, rules: query.rules) == matched.contains(Int32(slot)))
                 if isMatched {
                     summary.matched[name, default: 0] += 1
-                    summary.matchedBy[mutation.reference.operation, default: 0] += 1
+                    summary.matchedBy["\(name) after \(mutation.reference.operation)", default: 0] += 1
                 }
                 if isMatched { Self.bind(slot, bound, &index, &live) }
                 guard digest != query.digest else { continue }
                 live[slot].digest = digest
                 summary.changed[name, default: 0] += 1
-                summary.changedBy[mutation.reference.operation, default: 0] += 1
+                summary.changedBy["\(name) after \(mutation.reference.operation)", default: 0] += 1
                 if !isMatched {
                     summary.misses.append(
                         "\(mutation.reference.operation)\(JSONValue.object(sent).text) changed \(name)"

@@ -35,11 +35,13 @@ extension ReadWriteSetBuilder {
         }
     }
 
-    /// Records the tables and fields that a filter reads, and whether it depends on the time.
-    mutating func add(_ filter: Filter, of table: Table) {
+    /// Records the tables and fields that a filter reads, and whether it depends on the time. Related rows count only
+    /// if they satisfy the filter on them, except within `_not`, where a null may count as well.
+    mutating func add(_ filter: Filter, of table: Table, isNegated: Bool = false) {
+        func fixed(_ inner: Filter) -> [String: FixedValue] { isNegated ? [:] : equal(inner) }
         switch filter {
-        case .all(let filters), .any(let filters): for inner in filters { add(inner, of: table) }
-        case .not(let inner): add(inner, of: table)
+        case .all(let filters), .any(let filters): for inner in filters { add(inner, of: table, isNegated: isNegated) }
+        case .not(let inner): add(inner, of: table, isNegated: true)
         case .column(let column, let test):
             note([column.field], of: table)
             noteTime(test)
@@ -47,29 +49,29 @@ extension ReadWriteSetBuilder {
             note(aggregate, of: table)
             noteTime(test)
         case .referenced(let reference, let target, let inner):
-            read(target, [:], [], .filter)
+            read(target, [:], [], .filter, guardedBy: fixed(inner))
             note(reference, of: table, to: target)
-            add(inner, of: target)
+            add(inner, of: target, isNegated: isNegated)
         case .exists(let rows, let inner):
-            readFiltered(rows, of: table)
-            add(inner, of: rows.table)
+            readFiltered(rows, fixed(inner), of: table)
+            add(inner, of: rows.table, isNegated: isNegated)
         case .count(let rows, let inner, let tests):
-            readFiltered(rows, of: table)
-            add(inner, of: rows.table)
+            readFiltered(rows, fixed(inner), of: table)
+            add(inner, of: rows.table, isNegated: isNegated)
             tests.forEach { noteTime($0) }
         // The content of a variable is unknown until the request.
         case .variable: mayReadAnything()
         }
     }
 
-    private mutating func readFiltered(_ rows: RelatedRows, of table: Table) {
+    private mutating func readFiltered(_ rows: RelatedRows, _ equal: [String: FixedValue], of table: Table) {
         switch rows {
         case .inverse(let relation):
-            read(relation.child, [:], relation.reference.localFields, .filter)
+            read(relation.child, [:], relation.reference.localFields, .filter, guardedBy: equal)
             note(relation.reference, of: relation.child, to: table)
         case .manyToMany(let relation):
             read(relation.join, [:], relation.near.localFields, .filter)
-            read(relation.target, [:], [], .filter)
+            read(relation.target, [:], [], .filter, guardedBy: equal)
             note(relation.near, of: relation.join, to: table)
             note(relation.far, of: relation.join, to: relation.target)
         }

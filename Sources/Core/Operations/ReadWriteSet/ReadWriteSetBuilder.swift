@@ -174,13 +174,13 @@ struct ReadWriteSetBuilder {
 
     mutating func read(
         _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind,
-        _ binding: ReadSite.Binding? = nil
+        _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil
     ) {
         if table.view != nil { mayReadAnything() }
         result.reads.append(
             ReadWriteSet.Read(
                 table: table.name, equal: equal.compactMapValues(\.name), searchedBy: searchedBy, kind: kind))
-        let guards = equal.filter { field, value in
+        let guards = (fixed ?? equal).filter { field, value in
             table.column(ofField: field)?.isComparable == true && value.operand.isFixedByRequest
         }
         siteGuards.append(
