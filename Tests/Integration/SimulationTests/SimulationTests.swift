@@ -67,6 +67,7 @@ import Testing
         .entryRemovedUnchecked: (5, ["node list"]),
         .silenceUnreported: (1, ["silence"]),
         .swappedOutcomes: (1, ["isolation"]),
+        .boundRowsForgotten: (1, ["convergence"]),
     ]
     /// Seeds to try, from the first, when the remembered one does not show the mistake any more.
     private static let noticedWithin: UInt64 = 400

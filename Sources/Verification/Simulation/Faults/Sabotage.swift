@@ -85,6 +85,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case entryRemovedUnchecked
     /// Gateways leave subscribers without an error when no owner answers.
     case silenceUnreported
+    /// Workers keep the rows below those that the first run read, whatever later ones read.
+    case boundRowsForgotten
     /// Workers assign the results of one statement to the wrong live queries.
     case swappedOutcomes
 }

@@ -84,7 +84,16 @@ extension SimulatedWorker {
     }
 
     func mistaken(_ outcomes: [RunOutcome]) -> [RunOutcome] {
-        world.sabotage == .swappedOutcomes ? outcomes.reversed() : outcomes
+        switch world.sabotage {
+        case .swappedOutcomes: outcomes.reversed()
+        case .boundRowsForgotten:
+            outcomes.map { outcome in
+                guard case .result(let digest, let answer, .some) = outcome else { return outcome }
+                return .result(
+                    digest: digest, answer, bound: [BoundValues([Workload.nestedChild(parentVersion: 0)])])
+            }
+        default: outcomes
+        }
     }
 
     func mistaken(_ entries: [InboxEntry]) -> [InboxEntry] {

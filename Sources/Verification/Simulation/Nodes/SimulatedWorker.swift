@@ -225,7 +225,9 @@ final class SimulatedWorker: Process {
                 let body = readEarly.removeValue(forKey: item.query.key) ?? postgres.result(of: read)
                 world.checks.read(item.query.key, item.shard, item.position, body, by: name)
                 let digest = Digest(of: body)
-                return digest == item.knownDigest ? .unchanged : .result(digest: digest, OperationAnswer(body: body))
+                if digest == item.knownDigest { return .unchanged }
+                return .result(
+                    digest: digest, OperationAnswer(body: body), bound: Workload.boundValues(of: read, body))
             }
         } then: { [self] answer in
             running.subtract(batch.items.map(\.slot))

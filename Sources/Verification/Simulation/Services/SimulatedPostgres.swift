@@ -160,10 +160,19 @@ final class SimulatedPostgres {
                     + (Workload.readsRareEntity(Workload.number(of: query.version)) ? [Workload.rareEntity] : [])
             case "Group": Self.entities.filter { Self.group(of: $0) == query.variables["group"]?.stringValue }
             case "Mine": [query.projectedAuth?.uid ?? ""]
+            case Workload.nested:
+                [
+                    Workload.nestedParent,
+                    Workload.nestedChild(parentVersion: versions[Workload.nestedParent] ?? 0),
+                ]
             default: Self.entities
             }
-        let text = (["life=\(life)"] + read.map { "\($0)=\(versions[$0] ?? 0)" }).joined(separator: ",")
-        return Array((Self.identity(of: query) + text).utf8)
+        var parts = ["life=\(life)"] + read.map { "\($0)=\(versions[$0] ?? 0)" }
+        // A later result has a greater sum, also where another child has a smaller version.
+        if query.operation.operation == Workload.nested {
+            parts.append("weight=\(1_000 * (versions[Workload.nestedParent] ?? 0))")
+        }
+        return Array((Self.identity(of: query) + parts.joined(separator: ",")).utf8)
     }
 
     /// The prefix of every result text of a live query.

@@ -26,7 +26,7 @@ struct Workload: Sendable {
     private let join: Program
     private let failing: Program
     /// The queries of every version that the mutation can refresh.
-    static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt"].map(operation)
+    static let refreshed = ["Lookup", "Group", "All", "Mine", "Doubt", nested].map(operation)
     /// Returns the query that a version added. Its shard has no other refreshed query, including the previous
     /// version's, unless an operation is split.
     static func late(_ number: Int) -> OperationReference { lateQueries[min(number, lateQueries.count - 1)] }
@@ -42,6 +42,11 @@ struct Workload: Sendable {
     }
     /// The entity that the added queries read.
     static let lateEntity = "e3"
+    /// A query of one entity and of another one below it, which the first one's version names. It has no rule: changes
+    /// of the rows that it read refresh it.
+    static let nested = "Nested"
+    static let nestedParent = "e0"
+    static func nestedChild(parentVersion: Int) -> String { parentVersion.isMultiple(of: 2) ? "u0" : "u1" }
     /// The entity that only the added queries of some versions read.
     static let rareEntity = "r0"
 
@@ -81,7 +86,7 @@ struct Workload: Sendable {
         ["e0", "e1", "e2"].map { ClientQuery(operation: "Lookup", variables: ["id": .string($0)]) }
         + ["a", "b"].map { ClientQuery(operation: "Group", variables: ["group": .string($0)]) }
         + users.map { ClientQuery(operation: "Mine", uid: $0) }
-        + ["All", "Doubt", "Timer", "Late"].map { ClientQuery(operation: $0) }
+        + ["All", "Doubt", "Timer", "Late", nested].map { ClientQuery(operation: $0) }
 
     /// A time after the grace period that follows a change of splits: correctness must not depend on that period.
     static let noGraceMs = Int64.max
@@ -112,6 +117,17 @@ struct Workload: Sendable {
         case "Group": rules.triggers = trigger(join)
         case "All": rules.triggers = trigger(nil)
         case "Doubt": rules.triggers = trigger(failing)
+        case Self.nested:
+            func site(_ number: Int, guards: [String], bound: String?) -> RowSite {
+                RowSite(
+                    id: .init(operation: query.operation, version: query.version, number: number), table: "entity",
+                    guardFields: guards, boundField: bound, fields: nil)
+            }
+            rules.automatic = AutomaticRules(
+                sites: [
+                    .init(form: site(0, guards: ["id"], bound: nil), values: [Self.nestedParent]),
+                    .init(form: site(1, guards: [], bound: "id"), values: []),
+                ], mayReadAnything: false)
         default: rules.everyMs = 4_000
         }
         return rules
@@ -121,7 +137,18 @@ struct Workload: Sendable {
         MutationEvent(
             id: id, operation: mutation(of: entity),
             variables: ["id": .string(entity), "group": .string(SimulatedPostgres.group(of: entity))], auth: .null,
-            keysWritten: [EntityKey(table: "entity", values: [.string(entity)])], traceID: id, committedAtMs: nowMs)
+            keysWritten: [EntityKey(table: "entity", values: [.string(entity)])],
+            rows: RowChanges([
+                RowChange(table: "entity", before: ["id": .string(entity)], after: ["id": .string(entity)])
+            ]), traceID: id, committedAtMs: nowMs)
+    }
+}
+
+extension Workload {
+    /// Returns what a run tells of the rows below those that it read; nil for a query without such rows.
+    static func boundValues(of query: LiveQuery, _ body: [UInt8]) -> [BoundValues]? {
+        guard query.operation.operation == nested else { return nil }
+        return [BoundValues([nestedChild(parentVersion: SimulatedPostgres.versions(in: body)[nestedParent] ?? 0)])]
     }
 }
 
