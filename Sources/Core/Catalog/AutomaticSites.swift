@@ -19,7 +19,15 @@ package struct AutomaticSites: Sendable {
         }
     }
 
+    /// What a change of the rows means.
+    package enum Use: Sendable {
+        case refreshes
+        /// It is only counted.
+        case isObserved
+    }
+
     package let sites: [Site]
+    package let use: Use
     /// Whether the query may read any table, so that every change refreshes it.
     package let mayReadAnything: Bool
 
@@ -31,7 +39,8 @@ package struct AutomaticSites: Sendable {
         }
     }
 
-    init(_ sites: ReadSites, operation: OperationReference, version: Digest) {
+    init(_ sites: ReadSites, operation: OperationReference, version: Digest, use: Use) {
+        self.use = use
         mayReadAnything = sites.mayReadAnything
         self.sites = sites.all.enumerated().map { number, site in
             Site(
@@ -47,7 +56,8 @@ package struct AutomaticSites: Sendable {
 
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
     func rules(_ invocation: Invocation) -> AutomaticRules {
-        if mayReadAnything { return AutomaticRules(sites: [], mayReadAnything: true) }
+        let isObserved = use == .isObserved
+        if mayReadAnything { return AutomaticRules(sites: [], mayReadAnything: true, isObserved: isObserved) }
         return AutomaticRules(
             sites: sites.map { site in
                 let values = site.operands.map { operand -> String? in
@@ -55,7 +65,7 @@ package struct AutomaticSites: Sendable {
                     return GuardValue.text(value)
                 }
                 return AutomaticRules.Site(form: site.form, values: values)
-            }, mayReadAnything: false)
+            }, mayReadAnything: false, isObserved: isObserved)
     }
 }
 

@@ -62,15 +62,15 @@ struct ConnectorCompiler {
                 invalid.insert(name)
                 continue
             }
-            let isAutomatic = isAutomatic(tree)
+            let automatic = automatic(tree)
             operations[name] = StoredOperation(
-                tree, schema: api.schema, version: version(of: tree, isAutomatic: isAutomatic), isAutomatic: isAutomatic
-            )
+                tree, schema: api.schema, version: version(of: tree, automatic), automatic: automatic)
             subjects.append(
                 LintSubject(
                     operation: tree, range: FileRange(range: operation.name.range, file: operation.file),
                     triggerRanges: compilation.triggerTargets.map(\.range),
-                    hasAuth: operation.definition.directives.first(named: "auth") != nil, isAutomatic: isAutomatic))
+                    hasAuth: operation.definition.directives.first(named: "auth") != nil,
+                    isAutomatic: automatic == .refreshes))
         }
         let elsewhere = Dictionary(
             others.flatMap { other in other.mutations.map { ($0, [other.id]) } }, uniquingKeysWith: +)
@@ -114,22 +114,32 @@ struct ConnectorCompiler {
         }
     }
 
-    /// Whether changes of rows refresh the query by themselves.
-    private func isAutomatic(_ operation: OperationTree) -> Bool {
+    /// Returns what changes of rows mean for the query; nil for nothing.
+    private func automatic(_ operation: OperationTree) -> AutomaticSites.Use? {
         // A query that only custom resolvers answer reads no rows.
-        guard operation.kind == .query, !operation.readWriteSet.sites.isEmpty else { return false }
+        guard operation.kind == .query, !operation.readWriteSet.sites.isEmpty else { return nil }
         let name = operation.reference
         return switch automaticRefresh.mode(connector: name.connector, operation: name.operation) {
-        case .off: false
-        case .lists: operation.refresh.triggers.isEmpty
-        case .all: true
+        case .off: nil
+        case .observe: .isObserved
+        case .lists: operation.refresh.triggers.isEmpty ? .refreshes : nil
+        case .all: .refreshes
         }
     }
 
-    private func version(of operation: OperationTree, isAutomatic: Bool) -> Digest {
+    private func version(of operation: OperationTree, _ automatic: AutomaticSites.Use?) -> Digest {
         // Results with and without entity ids have incomparable digests, so the versions must differ; so must those of
         // live queries with different rules.
-        let form: [UInt8] = (operation.results.hasEntityIDs ? [0, 1] : []) + (isAutomatic ? [0, 2] : [])
+        let form: [UInt8] = (operation.results.hasEntityIDs ? [0, 1] : []) + (automatic?.versionForm ?? [])
         return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
+    }
+}
+
+extension AutomaticSites.Use {
+    fileprivate var versionForm: [UInt8] {
+        switch self {
+        case .refreshes: [0, 2]
+        case .isObserved: [0, 3]
+        }
     }
 }

@@ -48,7 +48,7 @@ package final class StoredOperation: Sendable {
     /// The places where a query reads rows whose changes refresh it by themselves; nil if they do not.
     package let automaticSites: AutomaticSites?
 
-    init(_ tree: OperationTree, schema: Schema, version: Digest, isAutomatic: Bool = false) {
+    init(_ tree: OperationTree, schema: Schema, version: Digest, automatic: AutomaticSites.Use? = nil) {
         self.schema = schema
         reference = tree.reference
         kind = tree.kind
@@ -61,7 +61,9 @@ package final class StoredOperation: Sendable {
         isTransaction = tree.isTransaction
         readWriteSet = tree.readWriteSet
         automaticSites =
-            isAutomatic ? AutomaticSites(tree.readWriteSet.sites, operation: tree.reference, version: version) : nil
+            automatic.map {
+                AutomaticSites(tree.readWriteSet.sites, operation: tree.reference, version: version, use: $0)
+            }
         coercion = VariableCoercion(
             variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)
         switch tree.root {
@@ -106,7 +108,9 @@ package final class StoredOperation: Sendable {
 
     /// Returns what refreshes a live query without a rule; nil if nothing does. `variables` are coerced.
     func automaticRules(variables: JSONObject, auth: Auth?) -> AutomaticRules? {
-        automaticSites?.rules(invocation(variables, auth, nowMs: 0))
+        var rules = automaticSites?.rules(invocation(variables, auth, nowMs: 0))
+        rules?.isVerifiable = !readWriteSet.readsTime && !readWriteSet.isPartial && !fetchesUnchanged
+        return rules
     }
 
     /// Returns the statement and its parameters. `variables` are coerced.

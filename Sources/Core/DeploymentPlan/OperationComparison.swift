@@ -180,7 +180,9 @@ struct OperationComparison {
         if let before = old.refresh.everyMs, new.refresh.everyMs.map({ $0 > before }) ?? true {
             gone.append("every \(before) ms")
         }
-        if old.automaticSites != nil, new.automaticSites == nil { gone.append("changes of the rows that it reads") }
+        if old.automaticSites?.use == .refreshes, new.automaticSites?.use != .refreshes {
+            gone.append("changes of the rows that it reads")
+        }
         if gone.isEmpty { return [] }
         return [warning(.refreshRemoved, "\"\(name)\" is no longer refreshed by: \(gone.joined(separator: "; "))")]
     }

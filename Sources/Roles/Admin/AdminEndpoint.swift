@@ -94,6 +94,7 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/status": answer(exchange) { [inspector] in await inspector.status() }
         case "/admin/nodes": answer(exchange) { [inspector] in try await inspector.nodes() }
         case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
+        case "/admin/rules": answer(exchange) { [inspector] in await inspector.ruleEffects() }
         case "/admin/overrides": answer(exchange) { [inspector] in try await inspector.overrides() }
         // The former path.
         case "/admin/orders": answer(exchange) { [inspector] in try await inspector.formerOverrides() }

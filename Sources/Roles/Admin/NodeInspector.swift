@@ -307,6 +307,48 @@ package struct NodeInspector: Sendable {
         ]
     }
 
+    /// Returns which rules of this node's live queries had an effect since its start, and which changes none noticed.
+    package func ruleEffects() async -> JSONValue {
+        let counts = await worker?.refreshCounts ?? [:]
+        return [
+            "node": .string(node.name),
+            "operations": .array(
+                counts.sorted { $0.key < $1.key }.map { operation, counts in
+                    var row: JSONObject = [
+                        "operation": .string(operation.description),
+                        "rules": .array(rules(of: operation).map(JSONValue.string)),
+                        "keyChanged": .int(Int64(counts.byKey.changed)),
+                        "keyUnchanged": .int(Int64(counts.byKey.unchanged)),
+                        "ruleChanged": .int(Int64(counts.byRule.changed)),
+                        "ruleUnchanged": .int(Int64(counts.byRule.unchanged)),
+                        "rowChanged": .int(Int64(counts.byRow.changed)),
+                        "rowUnchanged": .int(Int64(counts.byRow.unchanged)),
+                        "unnoticed": .int(Int64(counts.unnoticed.values.reduce(0, +))),
+                        "checked": .int(Int64(counts.checked.changed + counts.checked.unchanged)),
+                        "stale": .int(Int64(counts.checked.changed)),
+                    ]
+                    row["unnoticedMutations"] = .array(
+                        counts.unnoticed.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
+                            unnoticed($0.key, $0.value, by: operation)
+                        })
+                    return .object(row)
+                }),
+        ]
+    }
+
+    /// Returns a mutation that changed rows which a query reads, with the rule that would have noticed.
+    private func unnoticed(
+        _ mutation: OperationReference, _ count: UInt64, by query: OperationReference
+    ) -> JSONValue {
+        var rule = "@refresh(onMutationExecuted: {operation: \"\(mutation.operation)\""
+        if let reader = catalogs.set.operation(query), let writer = catalogs.set.operation(mutation),
+            let condition = ReadWriteSet.condition(query: reader.readWriteSet, mutation: writer.readWriteSet)
+        {
+            rule += ", condition: \"\(condition)\""
+        }
+        return ["mutation": .string(mutation.description), "count": .int(Int64(count)), "rule": .string(rule + "})")]
+    }
+
     private func rules(of reference: OperationReference) -> [String] {
         guard let operation = catalogs.set.operation(reference) else { return [] }
         let refresh = operation.refresh
@@ -318,7 +360,8 @@ package struct NodeInspector: Sendable {
                     + (trigger.conditionText.map { " when \($0)" } ?? ""))
         }
         if let automatic = operation.automaticSites {
-            rules += automatic.mayReadAnything ? ["automatic: any row"] : automatic.texts.map { "automatic: \($0)" }
+            let name = automatic.use == .isObserved ? "observed" : "automatic"
+            rules += automatic.mayReadAnything ? ["\(name): any row"] : automatic.texts.map { "\(name): \($0)" }
         }
         return rules
     }

@@ -34,7 +34,43 @@ package struct WorkerMetrics: Sendable {
     private let losses = Metric.counter(
         "freshet_takeover_event_losses_total",
         "times that a shard re-ran everything because events may have been lost")
+    enum Effect: String, MetricLabelValue {
+        case changed, unchanged
+    }
+
+    private let ruleRuns = Metric.counters(
+        "freshet_refresh_rule_runs_total", by: "result", Effect.self, "runs that only rules on mutations caused")
+    private let unnoticed = Metric.counter(
+        "freshet_refresh_unnoticed_total", "changes of rows that an observed live query reads and no rule noticed")
+    private let unnoticedChecked = Metric.counters(
+        "freshet_refresh_unnoticed_checked_total", by: "result", Effect.self,
+        "sampled runs after such changes: the result was stale if it changed")
+    private let verified = Metric.counter(
+        "freshet_verification_runs_total", "runs without a cause, to verify that a live query missed no change")
+    private let mismatches = Metric.counter(
+        "freshet_verification_mismatch_total", "of them, those that found a change which no event explained")
     private var reported = TakeOverCounts()
+    private var reportedTotals = Totals()
+
+    /// The sums over all operations.
+    private struct Totals {
+        var (ruleChanged, ruleUnchanged): (UInt64, UInt64) = (0, 0)
+        var (unnoticed, stale, fresh): (UInt64, UInt64, UInt64) = (0, 0, 0)
+        var verification: (runs: UInt64, mismatches: UInt64) = (0, 0)
+
+        init() {}
+
+        init(_ machine: RefreshMachine) {
+            for counts in machine.refreshCounts.values {
+                ruleChanged += counts.byRule.changed
+                ruleUnchanged += counts.byRule.unchanged
+                unnoticed += counts.unnoticed.values.reduce(0, +)
+                stale += counts.checked.changed
+                fresh += counts.checked.unchanged
+            }
+            verification = machine.verificationCounts
+        }
+    }
 
     package init() {}
 
@@ -63,5 +99,15 @@ package struct WorkerMetrics: Sendable {
         rerun.increment(by: Int64(counts.rerun - reported.rerun))
         losses.increment(by: Int64(counts.losses - reported.losses))
         reported = counts
+        let totals = Totals(machine)
+        let before = reportedTotals
+        ruleRuns[.changed].increment(by: Int64(totals.ruleChanged - before.ruleChanged))
+        ruleRuns[.unchanged].increment(by: Int64(totals.ruleUnchanged - before.ruleUnchanged))
+        unnoticed.increment(by: Int64(totals.unnoticed - before.unnoticed))
+        unnoticedChecked[.changed].increment(by: Int64(totals.stale - before.stale))
+        unnoticedChecked[.unchanged].increment(by: Int64(totals.fresh - before.fresh))
+        verified.increment(by: Int64(totals.verification.runs - before.verification.runs))
+        mismatches.increment(by: Int64(totals.verification.mismatches - before.verification.mismatches))
+        reportedTotals = totals
     }
 }

@@ -123,6 +123,7 @@ extension NodeContext {
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
         worker.refresh.boundValuesMax = settings.worker.boundValuesMax
+        worker.refresh.verifyPerSecond = settings.worker.verifyPerSecond
         worker.refresh.historyMax = settings.worker.historyMax
         worker.refresh.historyBytesMax = settings.worker.historyBytesMax
         worker.refresh.replayMax = settings.worker.replayMax

@@ -114,7 +114,7 @@ package struct OperationExplanation: Sendable {
                 mutation: $0.mutation, condition: $0.conditionText, form: $0.condition.map(ConditionForm.init))
         }
         if let everyMs = refresh.everyMs { rules.append(.timer(everyMs: everyMs)) }
-        guard let automatic = operation.automaticSites else { return rules }
+        guard let automatic = operation.automaticSites, automatic.use == .refreshes else { return rules }
         if automatic.mayReadAnything { return rules + [.anyRow] }
         return rules
             + automatic.sites.map {
@@ -140,7 +140,7 @@ package struct OperationExplanation: Sendable {
         var reasons = Set(query.refresh.lookupTables).intersection(mutation.tablesWrittenByKey).sorted().map {
             "it writes rows of \($0) by key, and the query looks one up by key"
         }
-        if let automatic = query.automaticSites {
+        if let automatic = query.automaticSites, automatic.use == .refreshes {
             if automatic.mayReadAnything {
                 reasons.append("it writes rows, and the query may read any table")
             } else if let tables = mutation.tablesWritten {

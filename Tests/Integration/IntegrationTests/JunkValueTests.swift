@@ -216,6 +216,7 @@ struct JunkValueTests {
             func operatorsLook() async throws {
                 let pages = [
                     "status", "nodes", "shards", "overrides", "orders", "sessions", "revocations", "live-queries",
+                    "rules",
                 ]
                 for page in pages {
                     let answer = try await HTTPCall.send(.GET, admin.address, path: "/admin/\(page)")

@@ -32,6 +32,7 @@ struct RunSchedule: Sendable {
     }
 
     var liveQueryCount: Int { slots.count }
+    var lastSlot: Int32 { slots.lastTaken }
     var runsInFlight: Int { pools.reduce(0) { $0 + $1.runsInFlight } }
     var dueCount: Int { pools.reduce(0) { $0 + $1.dueCount } }
     var timerCount: Int { timers.count }

@@ -6,6 +6,8 @@ struct SlotTable: Sendable {
     private var last: Int32 = 0
 
     var count: Int { shards.count }
+    /// The greatest slot in use was at most this one, unless numbers are used again.
+    var lastTaken: Int32 { last }
 
     /// Returns nil if the live query ended.
     func shard(of slot: Int32) -> ShardID? { shards[slot] }

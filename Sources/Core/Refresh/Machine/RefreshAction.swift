@@ -8,6 +8,8 @@ package enum RefreshAction: Sendable {
     case send(to: NodeID, InboxMessage)
     /// Read older events of a shard; answer with `replayRead`.
     case replay(ReplayPage)
+    /// Log that a live query missed a change. It has the current result now.
+    case report(VerificationMismatch)
 }
 
 /// A request to read the newest entries of a shard's events stream before an id.

@@ -16,7 +16,7 @@ package struct RefreshMachine: Sendable {
     private var schedule: RunSchedule
     /// The counts of lost shards.
     private var formerTakeOver = TakeOverCounts()
-    private var conditionErrors: [Trigger.ID: UInt64] = [:]
+    private var report: EventReport
     /// The gateways of the last node list.
     private var listedGateways: Set<NodeID> = []
     /// Gateways with interest that are missing from the last node list.
@@ -27,6 +27,7 @@ package struct RefreshMachine: Sendable {
     package init(settings: RefreshSettings, rules: @escaping RulesProvider) {
         self.rules = rules
         schedule = RunSchedule(settings: settings)
+        report = EventReport(verification: Verification(settings))
     }
 
     // MARK: Ownership
@@ -76,7 +77,7 @@ package struct RefreshMachine: Sendable {
     ) -> [RefreshAction] {
         guard let index = shards.index(forKey: shard) else { return [] }
         for entry in entries {
-            shards.values[index].eventArrived(entry, &schedule, &conditionErrors, nowMs: nowMs)
+            shards.values[index].eventArrived(entry, &schedule, &report, nowMs: nowMs)
         }
         return dispatch(nowMs: nowMs)
     }
@@ -214,7 +215,7 @@ package struct RefreshMachine: Sendable {
             // The shard was lost while the run was in flight: its next owner runs the live query.
             guard let index = shards.index(forKey: item.shard) else { continue }
             shards.values[index].finished(
-                item, batch: batch.id, outcome, cutShort: cutShort, &schedule, &actions, nowMs: nowMs)
+                item, batch: batch.id, outcome, cutShort: cutShort, &schedule, &actions, &report.counts, nowMs: nowMs)
         }
         return actions + dispatch(nowMs: nowMs)
     }
@@ -222,7 +223,10 @@ package struct RefreshMachine: Sendable {
     // MARK: Time
 
     /// When to call `timeReached` next; nil if nothing waits for a time.
-    package var nextDeadlineMs: Int64? { schedule.nextDeadlineMs }
+    package var nextDeadlineMs: Int64? {
+        guard report.verification.isOn, schedule.liveQueryCount > 0 else { return schedule.nextDeadlineMs }
+        return min(schedule.nextDeadlineMs ?? .max, report.verification.nextMs)
+    }
 
     package mutating func timeReached(nowMs: Int64) -> [RefreshAction] {
         while let timer = schedule.takeDueTimer(nowMs: nowMs) {
@@ -233,7 +237,25 @@ package struct RefreshMachine: Sendable {
         for shard in schedule.takeDueReplays(nowMs: nowMs) {
             actions += inShard(shard) { $0.startReplay(&$1, nowMs: nowMs) } ?? []
         }
-        return actions + dispatch(nowMs: nowMs)
+        return actions + verify(nowMs: nowMs) + dispatch(nowMs: nowMs)
+    }
+
+    /// Begins the next verification, and ends those that had their time.
+    private mutating func verify(nowMs: Int64) -> [RefreshAction] {
+        guard let slots = report.verification.slotsDue(slotMax: schedule.lastSlot, nowMs: nowMs) else { return [] }
+        var mismatches: [VerificationMismatch] = []
+        for shard in ownedShards {
+            mismatches += inShard(shard) { shard, _ in shard.takeMismatches(nowMs: nowMs) } ?? []
+        }
+        for _ in mismatches { report.verification.missed() }
+        for slot in slots {
+            guard let index = shardIndex(of: slot), shards.values[index].verify(slot, &schedule, nowMs: nowMs) else {
+                continue
+            }
+            report.verification.began(slot)
+            break
+        }
+        return mismatches.map { .report($0) }
     }
 }
 
@@ -245,7 +267,13 @@ extension RefreshMachine {
     package var runsInFlightCount: Int { schedule.runsInFlight }
     package var dueCount: Int { schedule.dueCount }
     package var ownedShards: [ShardID] { shards.keys.sorted() }
-    package var conditionErrorCounts: [Trigger.ID: UInt64] { conditionErrors }
+    package var conditionErrorCounts: [Trigger.ID: UInt64] { report.conditionErrors }
+    /// The effect of rules by operation.
+    package var refreshCounts: [OperationReference: RefreshCounts] { report.counts.operations }
+    /// The runs of the online verification, and those whose result nothing explained.
+    package var verificationCounts: (runs: UInt64, mismatches: UInt64) {
+        (report.verification.runs, report.verification.mismatches)
+    }
 
     /// The number of entries of ended live queries that the due queue and the timers may hold.
     package static let leftoversMax = RunSchedule.leftoversMax

@@ -84,12 +84,20 @@ package struct AutomaticRules: Sendable {
     package var sites: [Site]
     /// Whether the query may read any table: every change of rows refreshes it.
     package var mayReadAnything: Bool
+    /// Whether changes are only counted.
+    package var isObserved = false
+    /// Whether the result depends on nothing but rows: not on the time or other servers.
+    package var isVerifiable = true
     /// Whether a run has read the values of bound fields.
     package private(set) var hasReadBound = false
 
-    package init(sites: [Site], mayReadAnything: Bool) {
+    package init(
+        sites: [Site], mayReadAnything: Bool, isObserved: Bool = false, isVerifiable: Bool = true
+    ) {
         self.sites = sites
         self.mayReadAnything = mayReadAnything
+        self.isObserved = isObserved
+        self.isVerifiable = isVerifiable
     }
 
     /// Whether the event may change what the live query reads.

@@ -14,6 +14,8 @@ package struct RuleIndex: Sendable {
         package static let implicit = Causes(rawValue: 1)
         package static let trigger = Causes(rawValue: 2)
         package static let automatic = Causes(rawValue: 4)
+        /// Not a reason to run: a change of rows that is only counted.
+        package static let observed = Causes(rawValue: 8)
     }
 
     package struct Matches: Sendable {
@@ -30,6 +32,8 @@ package struct RuleIndex: Sendable {
     private var sitesOfTable: [String: [RowSite.ID]] = [:]
     /// The live queries with automatic refreshes.
     private var automatic: Set<Int32> = []
+    /// Those of them for which changes are only counted.
+    private var observed: Set<Int32> = []
     /// Live queries with automatic refreshes that may read any table.
     private var readersOfAnything: Set<Int32> = []
     private var rules: [Int32: QueryRules] = [:]
@@ -53,6 +57,7 @@ package struct RuleIndex: Sendable {
 
     private mutating func insert(_ slot: Int32, _ rules: AutomaticRules) {
         automatic.insert(slot)
+        if rules.isObserved { observed.insert(slot) }
         if rules.mayReadAnything {
             readersOfAnything.insert(slot)
             return
@@ -65,6 +70,7 @@ package struct RuleIndex: Sendable {
 
     private mutating func remove(_ slot: Int32, _ rules: AutomaticRules) {
         automatic.remove(slot)
+        observed.remove(slot)
         if readersOfAnything.remove(slot) != nil { return }
         for site in rules.sites {
             let (id, table) = (site.form.id, site.form.table)
@@ -106,7 +112,9 @@ package struct RuleIndex: Sendable {
         for key in event.keysWritten {
             lookups[key]?.forEach { causes[$0, default: []].insert(.implicit) }
         }
-        if !automatic.isEmpty { matchRows(of: event) { causes[$0, default: []].insert(.automatic) } }
+        if !automatic.isEmpty {
+            matchRows(of: event) { causes[$0, default: []].insert(observed.contains($0) ? .observed : .automatic) }
+        }
         var conditionErrors: [Trigger.ID: Int] = [:]
         if let ids = triggersOfMutation[event.operation] {
             let mutation = event.conditionValue
@@ -149,7 +157,7 @@ package struct RuleIndex: Sendable {
     /// Whether `event` concerns a live query that is in no index; used to check results against older events.
     package static func concerns(_ event: MutationEvent, rules: QueryRules) -> Bool {
         if rules.lookupKeys.contains(where: event.keysWritten.contains) { return true }
-        if rules.automatic?.concerns(event) == true { return true }
+        if let automatic = rules.automatic, !automatic.isObserved, automatic.concerns(event) { return true }
         let candidates = rules.triggers.filter { $0.mutation == event.operation }
         if candidates.isEmpty { return false }
         let activation = ConditionActivation(request: rules.request, mutation: event.conditionValue)

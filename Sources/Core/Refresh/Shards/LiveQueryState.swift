@@ -23,13 +23,27 @@ struct LiveQueryState: Sendable {
     }
 
     enum RunEnd {
-        case refreshed
+        case refreshed(Effect)
         /// The answer was `unchanged` although no digest was known: another run follows.
         case unusable
         /// Another run follows, with fewer others or apart from them.
         case cutShort
         /// - Parameter retryAtMs: the time of the retry; nil if the phase holds it.
         case failed(retryAtMs: Int64?)
+    }
+
+    /// Why the result was read, and whether it was another one than before.
+    struct Effect {
+        let isChanged: Bool
+        let causes: RuleIndex.Causes
+        let check: Check?
+    }
+
+    /// A run to compare the result with what the subscribers have.
+    enum Check {
+        case verification
+        /// After a change that no rule noticed.
+        case sample
     }
 
     typealias Phase = LiveQueryPhase
@@ -55,6 +69,12 @@ struct LiveQueryState: Sendable {
     private var cause: Cause?
     /// The cause of the run in flight.
     private var runningCause: Cause?
+    /// What events said, of the next run and of the one in flight.
+    private var causesDue: RuleIndex.Causes = []
+    private var runningCauses: RuleIndex.Causes = []
+    /// Set while nothing but a check causes the next run, and the one in flight.
+    private var checkDue: Check?
+    private var runningCheck: Check?
     /// Whether a timer is among the causes of the next run, and of the run in flight.
     private var isTimerRunDue = false
     private var isTimerRun = false
@@ -144,7 +164,11 @@ struct LiveQueryState: Sendable {
     // MARK: Triggers
 
     /// - Parameter isPaced: whether the trigger is neither a new event nor a subscriber without a result.
-    mutating func trigger(_ cause: Cause, isPaced: Bool = false, gapMs: Int64, nowMs: Int64) {
+    mutating func trigger(
+        _ cause: Cause, _ causes: RuleIndex.Causes = [], isPaced: Bool = false, gapMs: Int64, nowMs: Int64
+    ) {
+        causesDue.formUnion(causes)
+        (checkDue, runningCheck) = (nil, nil)
         lastTriggerMs = nowMs
         // Keep the oldest cause: latency is measured for the event that waited longest.
         if self.cause == nil || self.cause?.traceID.isEmpty == true { self.cause = cause }
@@ -156,6 +180,18 @@ struct LiveQueryState: Sendable {
         case .running(let batch, _): phase = .running(batch: batch, isDirty: true)
         case .waiting, .queued: break
         }
+    }
+
+    /// Whether a run would show whether the subscribers have the current result.
+    var canBeChecked: Bool {
+        guard case .idle = phase, failures == 0, let digest else { return false }
+        return subscribers.allHold(digest)
+    }
+
+    /// Triggers a run to compare the result.
+    mutating func check(_ check: Check, gapMs: Int64, nowMs: Int64) {
+        trigger(.none, isPaced: true, gapMs: gapMs, nowMs: nowMs)
+        checkDue = check
     }
 
     /// Triggers a run for a new subscriber unless one is pending; a run in flight may lack the body it needs.
@@ -215,6 +251,8 @@ extension LiveQueryState {
         lastStartMs = nowMs
         (runningCause, cause) = (cause, nil)
         (isTimerRun, isTimerRunDue) = (isTimerRunDue, false)
+        (runningCauses, causesDue) = (causesDue, [])
+        (runningCheck, checkDue) = (isTimerRun ? nil : checkDue, nil)
         return Run(query: query, knownDigest: subscribers.sharedDigest, traceID: runningCause?.traceID ?? "")
     }
 
@@ -231,18 +269,23 @@ extension LiveQueryState {
         lastFinishMs = nowMs
         lastRunMs = nowMs - lastStartMs
         runs += 1
+        let former = digest
+        func effect(_ found: Digest) -> Effect {
+            Effect(isChanged: former != nil && former != found, causes: runningCauses, check: runningCheck)
+        }
         let end: RunEnd
         switch outcome {
         case .cutShort:
             speed.wasCutShort(count: cutShort)
             (cause, isTimerRunDue) = (runningCause ?? cause, isTimerRun || isTimerRunDue)
+            causesDue.formUnion(runningCauses)
             (phase, isDirty, end) = (.queued, false, .cutShort)
         case .failed(let error):
             end = .failed(retryAtMs: fail(item, error, settings, &actions, nowMs: nowMs))
         case .unchanged:
             speed.ran(ms: lastRunMs, settings)
             if let known = item.knownDigest {
-                end = .refreshed
+                end = .refreshed(effect(known))
                 if refresh(item, known, nil, &actions) { isDirty = true }
             } else {
                 end = .unusable
@@ -250,10 +293,10 @@ extension LiveQueryState {
             }
         case .result(let digest, let answer, _):
             speed.ran(ms: lastRunMs, settings)
-            end = .refreshed
+            end = .refreshed(effect(digest))
             if refresh(item, digest, answer, &actions) { isDirty = true }
         }
-        runningCause = nil
+        (runningCause, runningCheck) = (nil, nil)
         // A back-off replaces the further run.
         if isDirty, case .idle = phase { trigger(cause ?? .none, gapMs: settings.coalesceGapMs, nowMs: nowMs) }
         return end

@@ -43,6 +43,19 @@ struct LiveQueryTable: Sendable {
     /// Whether a run would tell more about the rows that the live query reads than is known.
     func awaitsBound(_ slot: Int32) -> Bool { rules(of: slot).automatic?.awaitsBound ?? false }
 
+    /// Whether a run without a cause may compare the result.
+    func isVerifiable(_ slot: Int32) -> Bool {
+        guard let automatic = rules(of: slot).automatic, automatic.isVerifiable, !automatic.isObserved else {
+            return false
+        }
+        return self[slot].canBeChecked
+    }
+
+    /// Whether a run may show if a change that no rule noticed made the result stale.
+    func canBeSampled(_ slot: Int32) -> Bool {
+        rules(of: slot).automatic?.isVerifiable == true && self[slot].canBeChecked
+    }
+
     // MARK: Changes
 
     mutating func insert(_ query: LiveQueryState, at slot: Int32, rules: QueryRules) {

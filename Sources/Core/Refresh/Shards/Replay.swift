@@ -79,7 +79,7 @@ struct Replay: Sendable {
 
     /// - Returns: the undecided candidates that the event concerns; they are now decided.
     mutating func touched(by event: MutationEvent) -> [Int32] {
-        let slots = index.match(event).live.map(\.slot)
+        let slots = index.match(event).live.filter { $0.causes != .observed }.map(\.slot)
         for slot in slots { index.remove(slot) }
         return slots
     }

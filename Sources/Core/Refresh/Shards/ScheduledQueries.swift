@@ -94,11 +94,18 @@ struct ScheduledQueries: Sendable {
     }
 
     mutating func trigger(
-        _ slot: Int32, _ cause: LiveQueryState.Cause, isPaced: Bool = false, _ schedule: inout RunSchedule,
-        nowMs: Int64
+        _ slot: Int32, _ cause: LiveQueryState.Cause, _ causes: RuleIndex.Causes = [], isPaced: Bool = false,
+        _ schedule: inout RunSchedule, nowMs: Int64
     ) {
         let gapMs = schedule.settings.coalesceGapMs
-        update(slot, &schedule) { $0.trigger(cause, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs) }
+        update(slot, &schedule) { $0.trigger(cause, causes, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs) }
+    }
+
+    mutating func check(
+        _ slot: Int32, _ check: LiveQueryState.Check, _ schedule: inout RunSchedule, nowMs: Int64
+    ) {
+        let gapMs = schedule.settings.coalesceGapMs
+        update(slot, &schedule) { $0.check(check, gapMs: gapMs, nowMs: nowMs) }
     }
 
     /// Re-runs everything after a loss of events, which no replay can make good.

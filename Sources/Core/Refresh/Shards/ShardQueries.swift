@@ -23,6 +23,9 @@ struct ShardQueries: Sendable {
     private var matches: UInt64 = 0
     private var lastEventMs: Int64 = 0
     private var lastRefreshMs: Int64 = 0
+    /// Live queries whose verification found another result, with the position of the former one, until an event
+    /// explains it. Bound: the verifications within their grace.
+    private var suspects: [Int32: (untilMs: Int64, position: Position)] = [:]
 
     init(_ shard: ShardID, _ positions: ShardPositions, nowMs: Int64) {
         self.shard = shard
@@ -35,9 +38,9 @@ struct ShardQueries: Sendable {
     // MARK: Events
 
     /// Handles an entry of the shard's stream, in stream order.
-    /// - Parameter conditionErrors: receives the number of condition errors.
+    /// - Parameter report: receives what is counted.
     mutating func eventArrived(
-        _ entry: EventEntry, _ schedule: inout RunSchedule, _ conditionErrors: inout [Trigger.ID: UInt64], nowMs: Int64
+        _ entry: EventEntry, _ schedule: inout RunSchedule, _ report: inout EventReport, nowMs: Int64
     ) {
         // A repeated read returns entries again.
         guard positions.advance(to: entry.id) else { return }
@@ -45,20 +48,66 @@ struct ShardQueries: Sendable {
         lastEventMs = nowMs
         guard let event = entry.event else {
             positions.eventUnreadable()
+            suspects = [:]
             return queries.triggerAll(&schedule, nowMs: nowMs)
         }
         positions.remember(entry, schedule.settings)
         if queries.table.isEmpty { return }
         let found = queries.table.match(event)
-        for (trigger, count) in found.conditionErrors { conditionErrors[trigger, default: 0] += UInt64(count) }
-        matches += UInt64(found.live.count)
+        for (trigger, count) in found.conditionErrors {
+            report.conditionErrors[trigger, default: 0] += UInt64(count)
+        }
         let cause = LiveQueryState.Cause(traceID: event.traceID, committedAtMs: event.committedAtMs)
-        for (slot, _) in found.live { queries.trigger(slot, cause, &schedule, nowMs: nowMs) }
+        for (slot, causes) in found.live {
+            if causes == .observed {
+                unnoticed(slot, event, &schedule, &report, nowMs: nowMs)
+                continue
+            }
+            matches += 1
+            suspects[slot] = nil
+            queries.trigger(slot, cause, causes.subtracting(.observed), &schedule, nowMs: nowMs)
+        }
+    }
+
+    /// Counts a change that no rule noticed, and sometimes looks whether it made the result stale.
+    private mutating func unnoticed(
+        _ slot: Int32, _ event: MutationEvent, _ schedule: inout RunSchedule, _ report: inout EventReport, nowMs: Int64
+    ) {
+        report.counts.unnoticed(event.operation, by: queries.table[slot].query.operation)
+        guard queries.table.canBeSampled(slot), report.verification.takeSample(nowMs: nowMs) else { return }
+        queries.check(slot, .sample, &schedule, nowMs: nowMs)
+    }
+
+    // MARK: Verification
+
+    /// Begins the verification of a live query.
+    /// - Returns: false if its result cannot be verified now.
+    mutating func verify(_ slot: Int32, _ schedule: inout RunSchedule, nowMs: Int64) -> Bool {
+        guard queries.table.contains(slot), queries.table.isVerifiable(slot), suspects[slot] == nil else {
+            return false
+        }
+        queries.check(slot, .verification, &schedule, nowMs: nowMs)
+        return true
+    }
+
+    /// Removes and returns the verified live queries whose new result no event has explained in time.
+    mutating func takeMismatches(nowMs: Int64) -> [VerificationMismatch] {
+        var found: [VerificationMismatch] = []
+        for (slot, suspect) in suspects.sorted(by: { $0.key < $1.key }) where suspect.untilMs <= nowMs {
+            suspects[slot] = nil
+            guard queries.table.contains(slot) else { continue }
+            let query = queries.table[slot].query
+            found.append(
+                VerificationMismatch(
+                    query: query.key, operation: query.operation, shard: shard, position: suspect.position))
+        }
+        return found
     }
 
     /// Handles a loss of events: the stream no longer reaches back to the last read.
     mutating func eventsLost(lastEventID: StreamID, _ schedule: inout RunSchedule, nowMs: Int64) {
         positions.eventsLost(continuingAfter: lastEventID)
+        suspects = [:]
         queries.takeOver.losses += 1
         queries.triggerAll(&schedule, nowMs: nowMs)
     }
@@ -212,18 +261,28 @@ struct ShardQueries: Sendable {
     /// - Parameters:
     ///   - cutShort: the number of live queries that were cut short together.
     ///   - actions: receives the messages to subscribers.
+    ///   - counts: receives the effect of rules.
     mutating func finished(
         _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, cutShort: Int, _ schedule: inout RunSchedule,
-        _ actions: inout [RefreshAction], nowMs: Int64
+        _ actions: inout [RefreshAction], _ counts: inout RefreshCountTable, nowMs: Int64
     ) {
         guard queries.table.contains(item.slot), queries.table[item.slot].phase.isRunning(batch) else { return }
         let settings = schedule.settings
+        let former = queries.table[item.slot].position
         let end = queries.update(item.slot, &schedule) {
             $0.finish(item, outcome, cutShort: cutShort, settings, &actions, nowMs: nowMs)
         }
         bind(item, outcome, &schedule, nowMs: nowMs)
         switch end {
-        case .refreshed: lastRefreshMs = nowMs
+        case .refreshed(let effect):
+            lastRefreshMs = nowMs
+            switch effect.check {
+            case .sample: counts.checked(item.query.operation, isStale: effect.isChanged)
+            case .verification:
+                guard effect.isChanged, let former else { break }
+                suspects[item.slot] = (nowMs + settings.verifyGraceMs, former)
+            case nil: counts.ran(item.query.operation, effect.causes, isChanged: effect.isChanged)
+            }
         case .unusable, .cutShort, .failed(retryAtMs: nil): break
         case .failed(let retryAtMs?): schedule.setTimer(.retry, item.slot, atMs: retryAtMs)
         }
@@ -243,7 +302,7 @@ struct ShardQueries: Sendable {
         }
         guard queries.bind(item.slot, values, countMax: schedule.settings.boundValuesMax) else { return }
         if positions.mayConcern(queries.table.rules(of: item.slot), after: item.position.id) {
-            queries.trigger(item.slot, .none, &schedule, nowMs: nowMs)
+            queries.trigger(item.slot, .none, [], &schedule, nowMs: nowMs)
         }
     }
 

@@ -32,6 +32,11 @@ struct Subscribers: Sendable {
         return gateways.values.allSatisfy { $0.digest == first } ? first : nil
     }
 
+    /// Whether all gateways hold this result and none awaits an answer.
+    func allHold(_ digest: Digest) -> Bool {
+        gateways.values.allSatisfy { $0.digest == digest && !$0.awaitsAnswer }
+    }
+
     /// Records a gateway's announcement, whether first or repeated.
     /// - Returns: whether it is the gateway's first.
     mutating func insert(_ gateway: NodeID, _ subscriber: Subscriber) -> Bool {

@@ -15,6 +15,7 @@ extension WorkerMachine {
                     .newest(
                         stream: keys.events(shard: page.shard.number), before: page.before, limit: page.limit),
                     for: .replay(page))
+            case .report(let mismatch): report(mismatch, nowMs: nowMs)
             }
         }
         if mayAppend { beginBatch() }

@@ -3,6 +3,8 @@
 package struct AutomaticRefresh: Sendable, Hashable {
     package enum Mode: String, Sendable, CaseIterable {
         case off
+        /// No query; changes that no rule notices are counted.
+        case observe
         /// Queries that name no mutation in `@refresh`.
         case lists
         /// All queries, also beside their rules.

@@ -36,6 +36,9 @@ package struct WorkerSection: SettingSection {
         "worker.boundValuesMax", Parts.refresh.boundValuesMax, in: 0...1_000_000,
         "Rows above a nested list that are remembered for a live query with automatic refresh; with more, any change of"
             + " the nested table runs it.")
+    package let verifyPerSecond = Setting.int(
+        "worker.verifyPerSecond", 1, in: 0...1000,
+        "Live queries with automatic refresh that run without a cause, to verify that they missed no change.")
     package let historyMax = Setting.int(
         "worker.historyMax", Parts.refresh.historyMax, in: 1...100_000,
         "Events remembered per shard to decide whether a result that a gateway holds is still current.")

@@ -8,7 +8,8 @@ struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin", abstract: "Inspects a running node and changes the cluster's overrides.",
         subcommands: [
-            Shards.self, Nodes.self, LiveQueries.self, Sessions.self, Overrides.self, Status.self, Splits.self,
+            Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
+            Splits.self,
             Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
             Unrevoke.self,
         ])
@@ -156,6 +157,42 @@ struct AdminCommand: AsyncParsableCommand {
                     "operation", "shard", "gateways", "runs", "failures", "lastRunMs", "lastTriggerAgoMs",
                     "lastRunAgoMs", "digest", "rules",
                 ])
+        }
+    }
+
+    struct Rules: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Shows which refresh rules of a node's live queries had an effect, and which changes none noticed.",
+            discussion: """
+                Since the node's start, by operation. keyChanged, keyUnchanged: runs that only a write to a looked-up row \
+                caused, by whether the result was another one; rule…: only rules on mutations; row…: only automatic \
+                refresh. Many unchanged runs of a rule call for a narrower condition. unnoticed: changes of rows that \
+                the query reads and no rule noticed, counted where refresh.yaml says `automatic: observe`; checked, \
+                stale: sampled runs after them, and those that found another result. Below the table, the mutations \
+                that made them, with the rule that would have noticed.
+                """)
+        @OptionGroup var connection: Connection
+
+        func run() async {
+            let answer = await connection.get("/admin/rules")
+            if connection.json { return Terminal.out(answer.description) }
+            let rows = answer["operations"]?.arrayValue ?? []
+            Terminal.out(
+                TextTable(
+                    columns: [
+                        "operation", "keyChanged", "keyUnchanged", "ruleChanged", "ruleUnchanged", "rowChanged",
+                        "rowUnchanged", "unnoticed", "checked", "stale",
+                    ], rows: rows
+                ).text)
+            for row in rows {
+                for mutation in row["unnoticedMutations"]?.arrayValue ?? [] {
+                    Terminal.out(
+                        "\(row["operation"]?.stringValue ?? ""): \(mutation["mutation"]?.stringValue ?? "") unnoticed "
+                            + "\(mutation["count"]?.intValue ?? 0) times; would have been by "
+                            + "\(mutation["rule"]?.stringValue ?? "")")
+                }
+            }
         }
     }
 

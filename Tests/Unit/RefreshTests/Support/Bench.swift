@@ -73,6 +73,7 @@ struct Asked {
     var runs: [RunBatch] = []
     var sent: [(to: String, message: InboxMessage)] = []
     var pages: [ReplayPage] = []
+    var mismatches: [VerificationMismatch] = []
 
     init(_ actions: [RefreshAction]) {
         for action in actions {
@@ -80,6 +81,7 @@ struct Asked {
             case .run(let batch): runs.append(batch)
             case .send(let gateway, let message): sent.append((gateway.name, message))
             case .replay(let page): pages.append(page)
+            case .report(let mismatch): mismatches.append(mismatch)
             }
         }
     }
