@@ -303,7 +303,8 @@ let package = Package(
         module(
             .verification, "Chaos",
             [
-                "Clocks", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "SeededRandom", deque, nio,
+                "Clocks", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "RoleMachines",
+                "SeededRandom", deque, nio,
                 nioPosix, nioHTTP, logging,
             ]),
         program(.verification, "freshet-chaos", ["Chaos", "freshet", arguments]),

@@ -62,7 +62,8 @@ struct ConnectorCompiler {
                 invalid.insert(name)
                 continue
             }
-            let automatic = automatic(tree)
+            let comment = RefreshComment.mode(above: operation.definition.range.start, in: operation.file, sink: &sink)
+            let automatic = automatic(tree, comment)
             operations[name] = StoredOperation(
                 tree, schema: api.schema, version: version(of: tree, automatic), automatic: automatic)
             subjects.append(
@@ -115,11 +116,12 @@ struct ConnectorCompiler {
     }
 
     /// Returns what changes of rows mean for the query; nil for nothing.
-    private func automatic(_ operation: OperationTree) -> AutomaticSites.Use? {
+    /// - Parameter comment: the mode that a comment sets, which takes precedence.
+    private func automatic(_ operation: OperationTree, _ comment: AutomaticRefresh.Mode?) -> AutomaticSites.Use? {
         // A query that only custom resolvers answer reads no rows.
         guard operation.kind == .query, !operation.readWriteSet.sites.isEmpty else { return nil }
         let name = operation.reference
-        return switch automaticRefresh.mode(connector: name.connector, operation: name.operation) {
+        return switch comment ?? automaticRefresh.mode(connector: name.connector, operation: name.operation) {
         case .off: nil
         case .observe: .isObserved
         case .lists: operation.refresh.triggers.isEmpty ? .refreshes : nil

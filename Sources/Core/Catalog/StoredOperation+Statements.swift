@@ -46,6 +46,6 @@ extension StoredOperation {
 extension StoredOperation {
     /// Whether subscribers of the query may ever get a second result.
     package var isRefreshed: Bool {
-        kind == .query && (!refresh.isEmpty || automaticSites != nil)
+        kind == .query && (!refresh.isEmpty || automaticSites?.use == .refreshes)
     }
 }

@@ -13,6 +13,7 @@ extension Lint {
             "nothing refreshes \"\(query.reference.operation)\": subscribers only see the first result",
             help: writers.isEmpty
                 ? "add @refresh(every: …) unless clients only query it once"
-                : "@refresh(onMutationExecuted: …) could name \(writers.prefix(3).joined(separator: ", "))")
+                : "@refresh(onMutationExecuted: …) could name \(writers.prefix(3).joined(separator: ", ")); or let changes"
+                    + " of the rows that it reads refresh it: \"automatic: lists\" in refresh.yaml")
     }
 }

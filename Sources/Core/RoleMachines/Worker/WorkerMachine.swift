@@ -234,12 +234,15 @@ package struct WorkerMachine: Sendable {
             ["shard": "\(shard)", "entry": "\(first)", "count": "\(entries.count)", "notLogged": "\(leftOut)"])
     }
 
+    /// The beginning of the message about a missed change.
+    package static let missedChange = "a live query missed a change"
+
     /// Logs the first of each interval only.
     mutating func report(_ mismatch: VerificationMismatch, nowMs: Int64) {
         guard let leftOut = missedChanges.failed("", count: 1, nowMs: nowMs) else { return }
         log(
             .warning,
-            "a live query missed a change: its verification read another result and no event explains it;"
+            "\(Self.missedChange): its verification read another result and no event explains it;"
                 + " if only mutations of this cluster write the tables, please report this",
             [
                 "operation": "\(mismatch.operation)", "query": "\(mismatch.query)", "shard": "\(mismatch.shard)",

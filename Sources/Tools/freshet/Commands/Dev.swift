@@ -86,6 +86,7 @@ struct Dev: AsyncParsableCommand {
                     self.project, node, settings,
                     SchemaDatabase(url: postgres.connectionString, logger: logger))
             Self.welcome(settings, address, project, example: example)
+            Self.tellOfUnrefreshed(catalog)
             await Signals.waitForEnd()
             Terminal.error("stopping …")
             await follower?.stop()
@@ -99,6 +100,19 @@ struct Dev: AsyncParsableCommand {
         for keeper in keepers { await keeper.end() }
         await redis.stop()
         await postgres.stop()
+    }
+
+    /// Names the queries that clients may follow in vain.
+    private static func tellOfUnrefreshed(_ catalog: Catalog) {
+        let names = catalog.connectors.values.flatMap(\.operations.values)
+            .filter { $0.kind == .query && !$0.isRefreshed && $0.auth.level != .noAccess }
+            .map { "\($0.reference)" }.sorted()
+        guard let first = names.first else { return }
+        let list =
+            names.count == 1 ? first : "\(names.prefix(5).joined(separator: ", "))\(names.count > 5 ? ", …" : "")"
+        Terminal.out(
+            "Nothing refreshes \(names.count == 1 ? "one query" : "\(names.count) queries"): \(list)."
+                + " \"automatic: lists\" in refresh.yaml lets changes of the rows that they read do it.")
     }
 
     /// A token of the user "ada01" in the sample's seed; `freshet dev` requires no signature.

@@ -3,6 +3,7 @@ import Foundation
 import FreshetClient
 import LocalServers
 import NIOHTTP1
+import RoleMachines
 import Synchronization
 
 /// The processes under test: a private Postgres and Redis, the nodes, each with its own links, and the proxy.
@@ -130,6 +131,14 @@ actor ChaosCluster {
             try await Task.sleep(for: .milliseconds(50))
         }
         throw LocalServerError(.startFailed, "\(path) fails through the proxy; its log is \(folder)/haproxy.log")
+    }
+
+    /// The changes that workers' verification found missing, by their logs.
+    func changesMissed() -> Int {
+        nodes.reduce(0) { count, node in
+            let log = (try? String(contentsOfFile: "\(folder)/\(node.name).log", encoding: .utf8)) ?? ""
+            return count + log.ranges(of: WorkerMachine.missedChange).count
+        }
     }
 
     func node(_ name: String) -> Node? { nodes.first { $0.name == name } }

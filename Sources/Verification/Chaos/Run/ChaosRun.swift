@@ -112,6 +112,7 @@ package final class ChaosRun: Sendable {
         await finish(&report, load, database)
         await load.stop()
         await database.stop()
+        report.missedByVerification = await cluster.changesMissed()
         return report
     }
 
