@@ -442,7 +442,8 @@ let package = Package(
             .unit, "NodeTests",
             [
                 "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer", "LiveModel",
-                "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "RemoteServices",
+                "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
+                "RemoteServices",
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,
             ]),

@@ -24,7 +24,8 @@ extension Catalog {
             api: GeneratedAPI(schema: schema), schemaText: [], options: CatalogOptions(), automaticRefresh: .off)
         let source = ConnectorSource(
             id: Self.adHocConnector, files: [SourceFile(path: "query", text: named.text)])
-        let connector = compiler.compile(compiler.parse(source, sink: &sink), besides: [], sink: &sink)
+        let compiled = compiler.compile(compiler.parse(source, sink: &sink), sink: &sink)
+        let connector = compiler.finish(compiled, among: [compiled], sink: &sink)
         let errors = sink.diagnostics.filter { $0.severity == .error }
         guard errors.isEmpty, let operation = connector.operations[named.name] else {
             let lines = errors.prefix(10).map { "\($0.message) (\($0.line):\($0.column))" }

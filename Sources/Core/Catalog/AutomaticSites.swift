@@ -19,7 +19,7 @@ package struct AutomaticSites: Sendable {
         }
     }
 
-    /// What a change of the rows means.
+    /// The meaning of a change of the rows.
     package enum Use: Sendable {
         case refreshes
         /// It is only counted.
@@ -51,7 +51,7 @@ package struct AutomaticSites: Sendable {
         }
     }
 
-    /// What results must tell of the rows above each site with a bound field, in the order of the sites.
+    /// The bindings by which results show the rows above each site with a bound field, in the order of the sites.
     var bindings: [ReadSite.Binding] { mayReadAnything ? [] : sites.compactMap(\.binding) }
 
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.

@@ -56,9 +56,9 @@ package struct Catalog: Sendable {
         let isEmpty = schema.tables.isEmpty && schema.views.isEmpty && !sink.hasErrors
         let parsed = project.connectors.map { compiler.parse($0, sink: &sink) }
         var connectors: [String: Connector] = [:]
-        for connector in parsed {
-            let others = parsed.filter { $0.id != connector.id }
-            connectors[connector.id] = compiler.compile(connector, besides: others, sink: &sink)
+        let compiled = parsed.map { compiler.compile($0, sink: &sink) }
+        for connector in compiled {
+            connectors[connector.source.id] = compiler.finish(connector, among: compiled, sink: &sink)
         }
         // Without tables, an operation that compiles is native SQL or calls a custom resolver.
         if isEmpty, let file = project.schemaFiles.first, connectors.values.allSatisfy(\.operations.isEmpty) {

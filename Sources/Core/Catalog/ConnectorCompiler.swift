@@ -11,10 +11,23 @@ struct ParsedConnector {
     let includesEntityIDs: Bool
     /// Whether a file has errors outside its operations, or is not GraphQL.
     let hasErrors: Bool
+}
 
-    var mutations: [String] {
-        sources.operations.filter { $0.definition.kind == .mutation }.map(\.name.value)
-    }
+/// A connector whose operations are compiled, apart from what they say of other operations.
+struct CompiledConnector {
+    let source: ParsedConnector
+    fileprivate(set) var operations: [String: StoredOperation] = [:]
+    fileprivate var known = TriggerTargets.Connector()
+    /// The mutations that `@refresh` names, by the query.
+    fileprivate var targets: [String: [TriggerTargets.Target]] = [:]
+    fileprivate var usedFragments: Set<String> = []
+    fileprivate var subjects: [LintSubject] = []
+    fileprivate var unused: [(operation: ConnectorSources.Operation, variables: [Name])] = []
+    fileprivate var invalid: Set<String> = []
+    /// Whether an operation has errors.
+    fileprivate var hasErrors = false
+
+    fileprivate init(_ source: ParsedConnector) { self.source = source }
 }
 
 /// Compiles a connector: parses its files, then resolves, checks and renders each operation.
@@ -32,74 +45,78 @@ struct ConnectorCompiler {
             hasErrors: sink.count(of: .error) > errorsBefore)
     }
 
-    /// - Parameter others: the other connectors of the project, whose mutations rules may name by mistake.
-    func compile(
-        _ source: ParsedConnector, besides others: [ParsedConnector], sink: inout DiagnosticSink
-    ) -> Connector {
+    func compile(_ source: ParsedConnector, sink: inout DiagnosticSink) -> CompiledConnector {
         let errorsBefore = sink.count(of: .error)
         let sources = source.sources
-        var operations: [String: StoredOperation] = [:]
-        var known: [String: TriggerTargets.Known] = [:]
-        var targets: [TriggerTargets.Target] = []
-        var targetsOf: [String: [TriggerTargets.Target]] = [:]
-        var usedFragments: Set<String> = []
-        var subjects: [LintSubject] = []
-        var unused: [(operation: ConnectorSources.Operation, variables: [Name])] = []
-        var invalid: Set<String> = []
+        var result = CompiledConnector(source)
+        result.known.isComplete = !sources.isIncomplete
         let compiler = OperationCompiler(
             api: api, connector: source.id, sources: sources, options: options,
             includesEntityIDs: source.includesEntityIDs)
         for operation in sources.operations {
             let compilation = compiler.compile(operation, sink: &sink)
             let name = operation.name.value
-            known[name] = TriggerTargets.Known(
+            result.known.operations[name] = TriggerTargets.Known(
                 kind: operation.definition.kind, variables: operation.definition.variables.map(\.name.value))
-            targets += compilation.triggerTargets
-            unused.append((operation, compilation.unusedVariables))
-            usedFragments.formUnion(compilation.usedFragments)
-            targetsOf[name] = compilation.triggerTargets
+            result.unused.append((operation, compilation.unusedVariables))
+            result.usedFragments.formUnion(compilation.usedFragments)
+            result.targets[name] = compilation.triggerTargets
             guard let tree = compilation.tree else {
-                invalid.insert(name)
+                result.invalid.insert(name)
                 continue
             }
-            let comment = RefreshComment.mode(above: operation.definition.range.start, in: operation.file, sink: &sink)
+            let comment = RefreshComment.mode(
+                above: operation.definition.range.start, in: operation.file, sink: &sink)
             let automatic = automatic(tree, comment)
-            operations[name] = StoredOperation(
+            result.operations[name] = StoredOperation(
                 tree, schema: api.schema, version: version(of: tree, automatic), automatic: automatic)
-            subjects.append(
+            result.subjects.append(
                 LintSubject(
                     operation: tree, range: FileRange(range: operation.name.range, file: operation.file),
                     triggerRanges: compilation.triggerTargets.map(\.range),
                     hasAuth: operation.definition.directives.first(named: "auth") != nil,
                     isAutomatic: automatic == .refreshes))
         }
-        let elsewhere = Dictionary(
-            others.flatMap { other in other.mutations.map { ($0, [other.id]) } }, uniquingKeysWith: +)
-        for (name, targets) in targetsOf.sorted(by: { $0.key < $1.key }) {
+        result.hasErrors = sink.count(of: .error) > errorsBefore
+        return result
+    }
+
+    /// Checks what the operations of a connector say of others.
+    /// - Parameter all: all connectors of the project.
+    func finish(
+        _ compiled: CompiledConnector, among all: [CompiledConnector], sink: inout DiagnosticSink
+    ) -> Connector {
+        var (operations, invalid) = (compiled.operations, compiled.invalid)
+        let errorsBefore = sink.count(of: .error)
+        let source = compiled.source
+        let known = Dictionary(all.map { ($0.source.id, $0.known) }, uniquingKeysWith: { first, _ in first })
+        for (name, targets) in compiled.targets.sorted(by: { $0.key < $1.key }) {
             let errors = sink.count(of: .error)
-            TriggerTargets.check(
-                targets, known, elsewhere: elsewhere, isComplete: !sources.isIncomplete, sink: &sink)
+            TriggerTargets.check(targets, of: source.id, known, sink: &sink)
             guard sink.count(of: .error) > errors else { continue }
             operations[name] = nil
             invalid.insert(name)
         }
-        for (operation, variables) in unused {
-            let name = operation.name.value
-            for variable in variables where !targets.contains(where: { $0.reads(variable: variable.value, of: name) }) {
+        let targets = all.flatMap(\.targets.values).flatMap { $0 }
+        for (operation, variables) in compiled.unused {
+            let reference = OperationReference(connector: source.id, operation: operation.name.value)
+            for variable in variables
+            where !targets.contains(where: { $0.reads(variable: variable.value, of: reference) }) {
                 sink.report(
                     .warning, rule: .unusedVariable, at: variable.range, in: operation.file,
                     "\"$\(variable.value)\" is never used")
             }
         }
         // Operations with errors were not fully resolved, so their fragments may only seem unused.
-        if !source.hasErrors, sink.count(of: .error) == errorsBefore {
-            warnAboutUnusedFragments(sources, usedFragments, &sink)
-            if sources.operations.isEmpty, let file = source.files.first {
+        if !source.hasErrors, !compiled.hasErrors, sink.count(of: .error) == errorsBefore {
+            warnAboutUnusedFragments(source.sources, compiled.usedFragments, &sink)
+            if source.sources.operations.isEmpty, let file = source.files.first {
                 sink.report(
                     .warning, rule: .noOperations, in: file, "connector \"\(source.id)\" has no operations")
             }
         }
-        let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, subjects)
+        let others = all.filter { $0.source.id != source.id }.flatMap(\.subjects)
+        let lints = sink.hasErrors ? [] : Lint.diagnostics(api.schema, compiled.subjects, besides: others)
         return Connector(
             id: source.id, operations: operations, invalidOperations: invalid, hasInvalidSources: source.hasErrors,
             lints: lints)

@@ -172,7 +172,7 @@ struct OperationComparison {
         var gone: [String] = []
         for trigger in old.refresh.triggers
         where !new.refresh.triggers.contains(where: { $0.mutation == trigger.mutation }) {
-            gone.append("onMutationExecuted \(trigger.mutation.operation)")
+            gone.append("onMutationExecuted \(trigger.mutation.name(within: old.reference.connector))")
         }
         for table in old.refresh.lookupTables where !new.refresh.lookupTables.contains(table) {
             gone.append("key of \(table)")

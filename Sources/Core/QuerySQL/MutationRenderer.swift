@@ -1,5 +1,3 @@
-import JSON
-import LiveModel
 import Operations
 import SchemaModel
 
@@ -54,23 +52,6 @@ extension TemplateBuilder {
                 guard insert.isUpsert else { return images.change(before: nil, after: alias, changed: nil) }
                 return images.upserted(after: alias, changed: changed)
             })
-    }
-
-    /// Returns `WITH o AS (…)`, the row that an upsert finds, locked.
-    private mutating func former(_ images: RowImages, _ row: RowData) -> [Piece] {
-        let (table, alias) = (images.table, alias())
-        var tests: [[Piece]] = []
-        for column in table.keyColumns {
-            guard let item = item(column, row) else { preconditionFailure("an upsert of \(table.name) without a key") }
-            let test = .text("\(ColumnSQL.reference(column, of: alias)) = ") + item.value
-            // Without a value the row is new, or there is none.
-            let required = row.defaults[column.field] == nil ? row.given[column.field]?.required ?? [] : []
-            tests.append(when(required, test, otherwise: .text("FALSE")))
-        }
-        return .text(
-            "WITH \(RowImages.former) AS MATERIALIZED (SELECT \(images.formerColumns(alias))"
-                + " FROM \(SQLName.quoted(table.name)) \(alias) WHERE ")
-            + [.joined(tests, separator: " AND ", empty: [])] + .text(" FOR UPDATE) ")
     }
 
     /// Returns a statement that writes one row, with the JSON of the field as its first column.
@@ -133,7 +114,7 @@ extension TemplateBuilder {
     }
 
     /// Returns a literal that adapts to the type of its operand, since a column's type may differ from its scalar's.
-    private static func changeStart(_ type: ColumnType) -> String? {
+    static func changeStart(_ type: ColumnType) -> String? {
         type.changeStart.map { SQLName.literal(SQLInput.text($0, of: type)) }
     }
 
@@ -173,37 +154,6 @@ extension TemplateBuilder {
         return one(
             update.pieces, returning: returned, alias, key: withKey ? "json_build_array(\(key))::text" : nil,
             storing: update.change)
-    }
-
-    /// Returns the JSON texts of the fields that are set, for `RowImages`.
-    private mutating func changed(_ assignments: [Assignment]) -> [Piece] {
-        let names = assignments.sorted { $0.column.field < $1.column.field }.map {
-            when($0.required, .text(JSONValue.string($0.column.field).text))
-        }
-        return [.joined(names, separator: ",", empty: [])]
-    }
-
-    /// Returns `UPDATE … WHERE …` and the change of each row. Where a recorded field is set, the rows before are read
-    /// and locked first; otherwise the row after has their values.
-    /// - Parameter condition: renders ` WHERE …` for an alias.
-    private mutating func update(
-        _ table: Table, _ alias: String, _ assignments: [Assignment], _ images: RowImages?,
-        _ condition: (inout TemplateBuilder, String) -> [Piece]
-    ) -> (pieces: [Piece], change: [Piece]?) {
-        let update = [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set(assignments, table, alias)
-        guard let images else { return (update + condition(&self, alias), nil) }
-        let changed = self.changed(assignments)
-        guard images.hasFields(among: Set(assignments.map(\.column.field))) else {
-            let change = images.change(before: alias, after: alias, changed: changed)
-            return (update + condition(&self, alias), change)
-        }
-        let before = self.alias()
-        let former =
-            [Piece].text(" FROM (SELECT \(images.formerColumns(before)) FROM \(SQLName.quoted(table.name)) \(before)")
-            + condition(&self, before) + .text(" FOR UPDATE) \(RowImages.former) WHERE \(images.isFormer(alias))")
-        return (
-            update + former, images.change(before: RowImages.former, after: alias, changed: changed)
-        )
     }
 
     mutating func updateMany(
@@ -266,14 +216,14 @@ extension TemplateBuilder {
 
     // MARK: Parts
 
-    private mutating func rows(
+    mutating func rows(
         _ filter: Filter, _ requirement: FilterRequirement, _ table: Table, _ alias: String
     ) -> [Piece] {
         guard requirement == .someTest else { return [] }
         return .text(" WHERE ") + [.required(predicate(filter, table, alias))]
     }
 
-    private mutating func oneRow(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
+    mutating func oneRow(_ target: RowTarget, _ table: Table, _ alias: String) -> [Piece] {
         let target = bound(target, table)
         guard case .first(let filter, let order) = target else { return row(target, table, alias) }
         let inner = self.alias()
@@ -304,56 +254,5 @@ extension TemplateBuilder {
             items.append(when(field.inclusion, .text("\(value) AS \(SQLName.quoted(field.responseKey))")))
         }
         return [.joined(items, separator: ", ", empty: .text("1 AS \"_\""))]
-    }
-
-    private mutating func set(_ assignments: [Assignment], _ table: Table, _ alias: String) -> [Piece] {
-        var items: [[Piece]] = []
-        for assignment in assignments {
-            let name = SQLName.quoted(assignment.column.name)
-            items.append(
-                when(
-                    assignment.required, .text("\(name) = ") + newStored(assignment, alias)))
-        }
-        return [.joined(items, separator: ", ", empty: .text(Self.untouched(table, alias)))]
-    }
-
-    private mutating func newStored(_ assignment: Assignment, _ alias: String) -> [Piece] {
-        let column = assignment.column
-        // Unchanged if unknown until the request.
-        if case .dynamic = assignment.value { return .text(ColumnSQL.reference(column, of: alias)) }
-        let old = changed(ColumnSQL.reference(column, of: alias), column)
-        return ColumnSQL.stored(newValue(assignment, from: .text(old)), column)
-    }
-
-    /// Returns a column's value as changes such as `append` take it: with the type of their operands.
-    private func changed(_ sql: String, _ column: Column) -> String {
-        guard column.dataType?.conversion != nil else { return sql }
-        return "(\(ColumnSQL.standard(sql, column)))::\(schema.sqlType(of: column.type).text)"
-    }
-
-    /// Returns a value of the standard type of the column's scalar.
-    private mutating func newValue(_ assignment: Assignment, from old: [Piece]) -> [Piece] {
-        switch assignment.value {
-        case .set(let operand): return [value(operand)]
-        case .dynamic: return old
-        case .shift(let isForward, let shifts):
-            return shifted(old, assignment.column, isForward: isForward, shifts)
-        case .change(let change, let operand):
-            let amount = [value(operand)]
-            let start = Self.changeStart(assignment.column.type) ?? "NULL"
-            let list = .text("coalesce(") + old + .text(", \(start))")
-            switch change {
-            case .inc: return old + .text(" + ") + amount
-            case .dec: return old + .text(" - ") + amount
-            case .append: return list + .text(" || ") + amount
-            case .prepend: return amount + .text(" || ") + list
-            case .add:
-                return list + .text(" || ARRAY(SELECT e FROM unnest(") + amount
-                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (") + list + .text(") ORDER BY o)")
-            case .remove:
-                return .text("ARRAY(SELECT e FROM unnest(") + list
-                    + .text(") WITH ORDINALITY AS u(e, o) WHERE e <> ALL (") + amount + .text(") ORDER BY o)")
-            }
-        }
     }
 }

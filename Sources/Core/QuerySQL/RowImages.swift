@@ -106,8 +106,8 @@ struct RowImages: Sendable {
         if columns.isEmpty { return "'{}'" }
         let members = columns.map { column -> String in
             let value = ColumnSQL.wireForm(column, of: alias)
-            let member =
-                "\(SQLName.literal(",\(JSONValue.string(column.field).text):")) || coalesce(to_json(\(value))::text, 'null')"
+            let name = SQLName.literal(",\(JSONValue.string(column.field).text):")
+            let member = "\(name) || coalesce(to_json(\(value))::text, 'null')"
             guard column.type.scalar == .string else { return member }
             let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"
             return "CASE WHEN \(bytes) > \(RowChange.textBytesMax) THEN '' ELSE \(member) END"

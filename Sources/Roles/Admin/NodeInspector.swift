@@ -340,7 +340,7 @@ package struct NodeInspector: Sendable {
     private func unnoticed(
         _ mutation: OperationReference, _ count: UInt64, by query: OperationReference
     ) -> JSONValue {
-        var rule = "@refresh(onMutationExecuted: {operation: \"\(mutation.operation)\""
+        var rule = "@refresh(onMutationExecuted: {operation: \"\(mutation.name(within: query.connector))\""
         if let reader = catalogs.set.operation(query), let writer = catalogs.set.operation(mutation),
             let condition = ReadWriteSet.condition(query: reader.readWriteSet, mutation: writer.readWriteSet)
         {
@@ -356,7 +356,7 @@ package struct NodeInspector: Sendable {
         if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
         for trigger in refresh.triggers {
             rules.append(
-                "onMutationExecuted \(trigger.mutation.operation)"
+                "onMutationExecuted \(trigger.mutation.name(within: reference.connector))"
                     + (trigger.conditionText.map { " when \($0)" } ?? ""))
         }
         if let automatic = operation.automaticSites {

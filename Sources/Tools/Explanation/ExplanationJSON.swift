@@ -60,7 +60,8 @@ extension OperationExplanation {
         case .anyRow: return ["rule": "automatic", "table": .null, "index": "all"]
         case .trigger(let mutation, let condition, let form):
             var object: JSONObject = [
-                "rule": "onMutationExecuted", "mutation": .string(mutation.operation),
+                "rule": "onMutationExecuted", "connector": .string(mutation.connector),
+                "mutation": .string(mutation.operation),
                 "index": form.map { $0.hashKey.isEmpty ? "none" : "hash" } ?? "all",
             ]
             if let condition { object["condition"] = .string(condition) }

@@ -131,7 +131,8 @@ extension Language {
         @Test func manyRowsAreToldOneByOneUpToABound() async throws {
             let rows = try await rows([
                 Self.insertLots,
-                #"{ _execute(sql: "INSERT INTO bid SELECT n, '\#(Self.one)', n % 2 FROM generate_series(1, 300) n", params: []) }"#,
+                #"{ _execute(sql: "INSERT INTO bid SELECT n, '\#(Self.one)', n FROM generate_series(1, 300) n", "#
+                    + "params: []) }",
                 #"{ bid_updateMany(where: {id: {le: 200}}, data: {amount: 7}) }"#,
                 #"{ bid_deleteMany(where: {id: {le: 1}}) }"#,
                 #"{ lot_updateMany(all: true, data: {size: 1, title: "t"}) }"#,
@@ -139,7 +140,7 @@ extension Language {
             ])
             // Native SQL may have changed any row.
             #expect(rows[1] == nil)
-            // Of 200 rows only the lot is recorded, which is the same.
+            // The recorded field, the lot, is the same in all 200 rows.
             #expect(rows[2] == [#"["bid",{"lotId":"\#(Self.one)"},{"lotId":"\#(Self.one)"},["amount"]]"#])
             #expect(rows[3] == [#"["bid",{"lotId":"\#(Self.one)"},null,null]"#])
             #expect(rows[4]?.count == 2)
@@ -148,7 +149,8 @@ extension Language {
 
         @Test func moreRowsThanAnEventListsMayBeAny() async throws {
             let rows = try await rows([
-                #"{ _execute(sql: "INSERT INTO lot (id, kind, title, size) SELECT gen_random_uuid(), 'OPEN', n, 0 FROM generate_series(1, 257) n", params: []) }"#,
+                #"{ _execute(sql: "INSERT INTO lot (id, kind, title, size) "#
+                    + #"SELECT gen_random_uuid(), 'OPEN', n, 0 FROM generate_series(1, 257) n", params: []) }"#,
                 #"{ lot_updateMany(where: {size: {eq: 0}}, data: {size: 1}) }"#,
                 #"{ lot_deleteMany(where: {title: {nin: ["7", "8"]}}) }"#,
                 #"{ lot_deleteMany(all: true) }"#,
@@ -160,12 +162,18 @@ extension Language {
             #expect(rows[3]?.count == 3)
         }
 
-        /// Without `@transaction` a failed field alone is undone.
+        /// A failed field alone is undone without `@transaction`.
         @Test func aFieldThatFailsTellsNothing() async throws {
             let rows = try await rows(
                 [
                     Self.insertLots,
-                    #"{ a: lot_update(id: "\#(Self.one)", data: {title: "a"}) b: lot_insert(data: {id: "\#(Self.two)", kind: OPEN}) c: lot_update(id: "\#(Self.two)", data: {kind: OPEN}) }"#,
+                    """
+                    {
+                      a: lot_update(id: "\(Self.one)", data: {title: "a"})
+                      b: lot_insert(data: {id: "\(Self.two)", kind: OPEN})
+                      c: lot_update(id: "\(Self.two)", data: {kind: OPEN})
+                    }
+                    """,
                 ], failing: [1])
             #expect(rows[1]?.count == 2)
             #expect(rows[1]?.contains { $0.contains(#""title":"a""#) } == true)

@@ -1,6 +1,7 @@
 import Foundation
 import FreshetClient
 import JSON
+import NIOHTTP1
 import TestSupport
 import Testing
 
@@ -21,7 +22,8 @@ struct AutomaticRefreshTests: SampleProjectTests {
         """
 
     private func withNode(
-        _ mode: String, _ body: (_ address: ServerAddress, _ project: String) async throws -> Void
+        _ mode: String,
+        _ body: (_ address: ServerAddress, _ project: String, _ admin: ServerAddress) async throws -> Void
     ) async throws {
         try await withProject { project, folder in
             try append(Self.operations, to: project + "/connector/queries.gql")
@@ -30,7 +32,11 @@ struct AutomaticRefreshTests: SampleProjectTests {
             let settings = ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"]
             let node = try FreshetProcess(["dev", project, "--no-reload"] + settings.flatMap { ["--set", $0] })
             let line = try await node.line(containing: "Freshet serves")
-            try await body(try ServerAddress(String(line.split(separator: " ").last ?? "")), project)
+            let admin = try await node.line(containing: "/admin/shards").split(separator: " ")
+                .first { $0.hasPrefix("http") }?.dropLast("/admin/shards".count)
+            try await body(
+                try ServerAddress(String(line.split(separator: " ").last ?? "")), project,
+                try ServerAddress(String(admin ?? "")))
             node.signal(SIGINT)
             #expect(await node.waitForExit() == 0, "\(node.output)")
         }
@@ -50,7 +56,7 @@ struct AutomaticRefreshTests: SampleProjectTests {
     }
 
     @Test func aListWithoutARuleFollowsTheRowsThatItShows() async throws {
-        try await withNode("lists") { address, project in
+        try await withNode("lists") { address, project, _ in
             let list = try JSONParser.parse(try await API.get(address, "Shelf", ["category": "Toys"]).body)
             let toy = try #require(list["data"]?["lots"]?[0]?["id"])
             let (toys, art, talk) = (
@@ -87,8 +93,73 @@ struct AutomaticRefreshTests: SampleProjectTests {
         }
     }
 
+    /// A rule may name a mutation of another connector.
+    @Test func aMutationOfAnotherConnectorRefreshesAList() async throws {
+        try await withProject { project, folder in
+            try append(
+                """
+
+                query Shelf($category: String!)
+                  @auth(level: PUBLIC)
+                  @refresh(
+                    onMutationExecuted: {
+                      operation: "office/Describe"
+                      condition: "mutation.variables.category == request.variables.category"
+                    }
+                  ) {
+                  lots(where: {category: {eq: $category}}, orderBy: [{title: ASC}], limit: 200) { id description }
+                }
+                """, to: project + "/connector/queries.gql")
+            try FileManager.default.createDirectory(
+                atPath: project + "/office", withIntermediateDirectories: true)
+            try "connectorId: office\n".write(
+                toFile: project + "/office/connector.yaml", atomically: true, encoding: .utf8)
+            try """
+            mutation Describe($id: UUID!, $category: String!, $text: String!) @auth(level: PUBLIC) {
+              lot_updateMany(where: {id: {eq: $id}, category: {eq: $category}}, data: {description: $text})
+            }
+            """.write(toFile: project + "/office/office.gql", atomically: true, encoding: .utf8)
+            let configuration = try String(contentsOfFile: project + "/dataconnect.yaml", encoding: .utf8)
+            try configuration.replacing(#""./connector""#, with: #""./connector", "./office""#)
+                .write(toFile: project + "/dataconnect.yaml", atomically: true, encoding: .utf8)
+            try "automatic: off\n".write(toFile: project + "/refresh.yaml", atomically: true, encoding: .utf8)
+            let settings = ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"]
+            let node = try FreshetProcess(["dev", project, "--no-reload"] + settings.flatMap { ["--set", $0] })
+            let line = try await node.line(containing: "Freshet serves")
+            let address = try ServerAddress(String(line.split(separator: " ").last ?? ""))
+            let toys = try await follow(address, "Shelf", ["category": "Toys"])
+            let toy = try #require(toys.first["lots"]?[0]?["id"])
+            _ = try await API.mutate(
+                address, "Describe", ["id": toy, "category": "Toys", "text": "described"], connector: "office")
+            _ = try await toys.subscriber.data { descriptions($0).contains("described") }
+            node.signal(SIGINT)
+            #expect(await node.waitForExit() == 0, "\(node.output)")
+        }
+    }
+
+    /// Changes that no rule notices are counted, with the rule that would have noticed.
+    @Test func observingCountsWhatNoRuleNotices() async throws {
+        try await withNode("observe") { address, _, admin in
+            let toys = try await follow(address, "Shelf", ["category": "Toys"])
+            let toy = try #require(toys.first["lots"]?[0]?["id"])
+            for text in ["one", "two"] {
+                _ = try await API.mutate(
+                    address, "EditLot", ["id": toy, "category": "Toys", "description": .string(text)])
+            }
+            let row = try await waitFor("two changes that no rule noticed") {
+                let answer = try JSONParser.parse(
+                    try await HTTPCall.send(.GET, admin, path: "/admin/rules").body)
+                return answer["operations"]?.arrayValue?.first {
+                    $0["operation"] == "auctions/Shelf" && $0["unnoticed"]?.intValue == 2
+                }
+            }
+            #expect(row["unnoticedMutations"]?[0]?["mutation"] == "auctions/EditLot", "\(row)")
+            #expect(row["unnoticedMutations"]?[0]?["rule"]?.stringValue?.contains("EditLot") == true, "\(row)")
+        }
+    }
+
     @Test func withoutItAListStaysAsItWas() async throws {
-        try await withNode("off") { address, project in
+        try await withNode("off") { address, project, _ in
             let list = try JSONParser.parse(try await API.get(address, "Shelf", ["category": "Toys"]).body)
             let toy = try #require(list["data"]?["lots"]?[0]?["id"])
             let subscriber = try await Subscriber.connect(address)

@@ -13,6 +13,7 @@ import Operations
 import OutboundHTTP
 import Postgres
 import PublicAPI
+import Refresh
 import RemoteServices
 import RoleMachines
 import SchemaModel
@@ -145,10 +146,13 @@ import Testing
         postgres.slowRefreshConnections = configured.slowRefreshConnections
         postgres.slowWriteConnections = configured.slowWriteConnections
         postgres.applicationName = configured.applicationName
+        // A machine by itself verifies nothing.
+        var worker = FanoutWorker.Settings()
+        worker.refresh.verifyPerSecond = settings.worker.verifyPerSecond
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
             (node.embeddingSettings, EmbeddingSettings()),
-            (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, FanoutWorker.Settings()),
+            (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, worker),
             (node.deploymentSettings, DeploymentWatch.Settings(pollMs: settings.deploy.pollMs)),
             (node.publicAPISettings.session, SessionLimits()),
             (node.membershipSettings, MembershipMachine.Settings()),

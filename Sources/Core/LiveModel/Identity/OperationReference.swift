@@ -10,6 +10,11 @@ package struct OperationReference: Hashable, Sendable, Comparable, CustomStringC
 
     package var description: String { "\(connector)/\(operation)" }
 
+    /// The name as a connector's operations use it: without the connector if it is their own.
+    package func name(within connector: String) -> String {
+        connector == self.connector ? operation : description
+    }
+
     package static func < (left: Self, right: Self) -> Bool {
         (left.connector, left.operation) < (right.connector, right.operation)
     }

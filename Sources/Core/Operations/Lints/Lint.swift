@@ -31,16 +31,22 @@ package struct LintSubject {
 package struct Lint {
     let schema: Schema
     let subjects: [LintSubject]
+    /// The operations of other connectors.
+    let others: [LintSubject]
     private(set) var sink = DiagnosticSink()
 
-    init(_ schema: Schema, _ subjects: [LintSubject]) {
+    init(_ schema: Schema, _ subjects: [LintSubject], _ others: [LintSubject]) {
         self.schema = schema
         self.subjects = subjects
+        self.others = others
     }
 
-    /// Returns all warnings, sorted by location.
-    package static func diagnostics(_ schema: Schema, _ subjects: [LintSubject]) -> [Diagnostic] {
-        var lint = Lint(schema, subjects)
+    /// Returns all warnings about the operations of a connector, sorted by location.
+    /// - Parameter others: the operations of the other connectors.
+    package static func diagnostics(
+        _ schema: Schema, _ subjects: [LintSubject], besides others: [LintSubject] = []
+    ) -> [Diagnostic] {
+        var lint = Lint(schema, subjects, others)
         for subject in subjects { lint.checkAuth(subject) }
         for subject in subjects where subject.operation.kind == .query {
             lint.checkOrder(subject)
@@ -56,21 +62,21 @@ package struct Lint {
         sink.report(.warning, rule: rule, at: range.range, in: range.file, message, help: help)
     }
 
-    /// Returns the connector's mutations that change what the query reads, sorted by name, those first that write rows
-    /// of its root fields.
+    /// Returns the mutations that change what the query reads, sorted by name, those first that write rows of its root
+    /// fields.
     func writers(of query: OperationTree) -> [OperationTree] {
         let reads = query.readWriteSet
         var ofRoots: [OperationTree] = []
-        var others: [OperationTree] = []
-        for mutation in subjects.map(\.operation).sorted(by: { $0.reference < $1.reference })
+        var ofOthers: [OperationTree] = []
+        for mutation in (subjects + others).map(\.operation).sorted(by: { $0.reference < $1.reference })
         where mutation.kind == .mutation {
             let writes = mutation.readWriteSet.writes.filter { reads.isChanged(by: $0) }
             if writes.contains(where: { !$0.isCascade && reads.rootTables.contains($0.table) }) {
                 ofRoots.append(mutation)
             } else if !writes.isEmpty {
-                others.append(mutation)
+                ofOthers.append(mutation)
             }
         }
-        return ofRoots + others
+        return ofRoots + ofOthers
     }
 }

@@ -7,13 +7,13 @@ extension Lint {
         let query = subject.operation
         // Nobody subscribes to what only administrators may run.
         guard !subject.isRefreshed, query.auth.level != .noAccess else { return }
-        let writers = writers(of: query).map { "\"\($0.reference.operation)\"" }
+        let writers = writers(of: query).map { "\"\($0.reference.name(within: query.reference.connector))\"" }
         warn(
             .refreshMissing, at: subject.range,
             "nothing refreshes \"\(query.reference.operation)\": subscribers only see the first result",
             help: writers.isEmpty
                 ? "add @refresh(every: …) unless clients only query it once"
-                : "@refresh(onMutationExecuted: …) could name \(writers.prefix(3).joined(separator: ", ")); or let changes"
-                    + " of the rows that it reads refresh it: \"automatic: lists\" in refresh.yaml")
+                : "@refresh(onMutationExecuted: …) could name \(writers.prefix(3).joined(separator: ", "));"
+                    + " or write automatic: lists into refresh.yaml")
     }
 }

@@ -17,7 +17,9 @@ extension Lint {
         let written = Set(changes.map(\.table))
         guard query.readWriteSet.tablesRead.isSubset(of: written) else { return }
         let named = Set(query.refresh.triggers.map(\.mutation))
-        let unnamed = writers.map(\.reference).filter { !named.contains($0) }.map { "\"\($0.operation)\"" }
+        let unnamed = writers.map(\.reference).filter { !named.contains($0) }.map {
+            "\"\($0.name(within: query.reference.connector))\""
+        }
         warn(
             .refreshOften, at: subject.range,
             "\"\(query.reference.operation)\" runs \(86_400_000 / everyMs) times a day per live query",

@@ -9,16 +9,17 @@ extension Lint {
         let query = subject.operation
         for (trigger, range) in zip(query.refresh.triggers, subject.triggerRanges) {
             guard
-                let mutation = subjects.first(where: {
+                let mutation = (subjects + others).first(where: {
                     $0.operation.reference == trigger.mutation && $0.operation.kind == .mutation
                 })?.operation
             else { continue }
+            let name = mutation.reference.name(within: query.reference.connector)
             let (reads, writes) = (query.readWriteSet, mutation.readWriteSet)
             if !reads.isPartial, !writes.isPartial, reads.tablesChanged(by: writes).isEmpty {
                 let part = reads.tablesRead.isDisjoint(with: writes.tablesWritten) ? "table" : "field"
                 warn(
                     .refreshUnrelated, at: range,
-                    "\"\(mutation.reference.operation)\" writes no \(part) that the query reads")
+                    "\"\(name)\" writes no \(part) that the query reads")
                 continue
             }
             guard trigger.condition == nil,
@@ -26,7 +27,7 @@ extension Lint {
             else { continue }
             warn(
                 .refreshTooBroad, at: range,
-                "every execution of \"\(mutation.reference.operation)\" refreshes all live queries of this operation",
+                "every execution of \"\(name)\" refreshes all live queries of this operation",
                 help: "only some are affected: add condition: \"\(condition)\"")
         }
     }

@@ -108,7 +108,15 @@ extension OperationScope {
                 "expected a string with the name of a mutation")
             return nil
         }
-        let mutation = OperationReference(connector: context.connector, operation: name)
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count <= 2, !parts.contains("") else {
+            error(
+                .refresh, at: FileRange(range: operation.range, file: file),
+                "\"\(name)\" must name a mutation, or a connector and a mutation, as in \"admin/AddReview\"")
+            return nil
+        }
+        let mutation = OperationReference(
+            connector: parts.count == 2 ? parts[0] : context.connector, operation: parts[parts.count - 1])
         var program: Program?
         var text: String?
         if let condition = fields.first(where: { $0.name.value == "condition" })?.value, !condition.isNull {

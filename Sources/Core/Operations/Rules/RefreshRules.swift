@@ -8,7 +8,7 @@ package struct RefreshRules: Sendable {
     package struct Trigger: Sendable {
         /// The position among the query's triggers, from 0, in source order.
         package let index: Int
-        /// A mutation of the same connector; it may not exist, which is a compile-time warning.
+        /// A mutation of any connector; it may not exist, which is a compile-time warning.
         package let mutation: OperationReference
         package let condition: Program?
         package let conditionText: String?

@@ -1,18 +1,19 @@
 import CEL
 package import GraphQLLanguage
-import LiveModel
+package import LiveModel
 package import SchemaModel
 
-/// Checks the names in `onMutationExecuted`, which must denote mutations of the same connector (case-sensitive). An
-/// unknown name is a warning, since the mutation may be added later; the name of a query is an error.
+/// Checks the names in `onMutationExecuted`, which must denote mutations (case-sensitive): `AddReview` of the same
+/// connector, `admin/AddReview` of another one. An unknown name is a warning, since the mutation may be added later;
+/// the name of a query is an error. Source: Data Connect has only the first form; the second is an extension.
 package enum TriggerTargets {
     package struct Target {
         let trigger: RefreshRules.Trigger
         package let range: FileRange
 
         /// Returns whether the condition reads this variable of the mutation, or all of them.
-        package func reads(variable: String, of mutation: String) -> Bool {
-            guard trigger.mutation.operation == mutation else { return false }
+        package func reads(variable: String, of mutation: OperationReference) -> Bool {
+            guard trigger.mutation == mutation else { return false }
             return (trigger.condition?.attributes ?? []).contains { attribute in
                 attribute.root == "mutation"
                     && (attribute.fields.isEmpty || attribute.fields == ["variables"]
@@ -31,29 +32,49 @@ package enum TriggerTargets {
         }
     }
 
+    /// The operations of a connector, as far as they are known.
+    package struct Connector {
+        package var operations: [String: Known] = [:]
+        /// False if a file of the connector failed to parse, so that a mutation may only seem unknown.
+        package var isComplete = true
+
+        package init() {}
+
+        fileprivate var mutations: [String] {
+            operations.filter { $0.value.kind == .mutation }.keys.sorted()
+        }
+    }
+
     /// - Parameters:
-    ///   - elsewhere: for the names of mutations of other connectors, the ids of these connectors.
-    ///   - isComplete: false if a file of the connector failed to parse, so that a mutation may only seem unknown.
+    ///   - own: the id of the queries' connector.
+    ///   - connectors: all connectors of the project by their ids.
     package static func check(
-        _ targets: [Target], _ operations: [String: Known], elsewhere: [String: [String]], isComplete: Bool,
-        sink: inout DiagnosticSink
+        _ targets: [Target], of own: String, _ connectors: [String: Connector], sink: inout DiagnosticSink
     ) {
-        let mutations = operations.filter { $0.value.kind == .mutation }
         for target in targets {
-            let name = target.trigger.mutation.operation
+            let mutation = target.trigger.mutation
+            let name = mutation.name(within: own)
             let range = target.range
-            guard let known = operations[name] else {
-                if !isComplete { continue }
-                let owners = (elsewhere[name] ?? []).sorted().map { "\"\($0)\"" }
+            guard let connector = connectors[mutation.connector] else {
                 sink.report(
                     .warning, rule: .unknownMutation, at: range.range, in: range.file,
-                    owners.isEmpty
-                        ? "the connector has no mutation \"\(name)\""
-                        : "the mutation \"\(name)\" belongs to the connector\(owners.count == 1 ? "" : "s")"
-                            + " \(owners.joined(separator: " and "))",
-                    help: owners.isEmpty
-                        ? DidYouMean.help(name, among: mutations.keys.sorted())
-                        : "only mutations of the query's own connector refresh it: move one of them, or use every")
+                    "the project has no connector \"\(mutation.connector)\"",
+                    help: DidYouMean.help(mutation.connector, among: connectors.keys.sorted()))
+                continue
+            }
+            guard let known = connector.operations[mutation.operation] else {
+                if !connector.isComplete { continue }
+                let owners = connectors.filter { $0.value.operations[mutation.operation]?.kind == .mutation }.keys
+                let names = owners.sorted().map {
+                    "\"\(OperationReference(connector: $0, operation: mutation.operation).name(within: own))\""
+                }
+                let whose = mutation.connector == own ? "the connector" : "the connector \"\(mutation.connector)\""
+                sink.report(
+                    .warning, rule: .unknownMutation, at: range.range, in: range.file,
+                    "\(whose) has no mutation \"\(mutation.operation)\"",
+                    help: names.isEmpty
+                        ? DidYouMean.help(mutation.operation, among: connector.mutations)
+                        : "did you mean \(names.joined(separator: " or "))?")
                 continue
             }
             guard known.kind == .mutation else {

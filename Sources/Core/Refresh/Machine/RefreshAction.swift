@@ -28,8 +28,8 @@ package struct RunBatch: Sendable {
         package let query: LiveQuery
         /// The shard that `position` belongs to.
         package let shard: ShardID
-        /// The digest known to the subscribers; a result with this digest needs no body. Nil also if the body would tell
-        /// more about the rows that the live query reads.
+        /// The digest known to the subscribers; a result with this digest needs no body. Nil also if the body would
+        /// show more of the rows that the live query reads.
         package let knownDigest: Digest?
         /// The position of the result.
         package let position: Position

@@ -51,7 +51,7 @@ struct RefreshCountTable: Sendable {
     }
 }
 
-/// What the handling of events counts.
+/// The counts that handling events adds to.
 struct EventReport: Sendable {
     var conditionErrors: [Trigger.ID: UInt64] = [:]
     var counts = RefreshCountTable()

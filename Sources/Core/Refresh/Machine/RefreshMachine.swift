@@ -12,11 +12,11 @@ package struct RefreshMachine: Sendable {
     package typealias RulesProvider = @Sendable (LiveQuery) throws(RequestError) -> QueryRules
 
     private let rules: RulesProvider
-    private var shards: [ShardID: ShardQueries] = [:]
-    private var schedule: RunSchedule
+    private(set) var shards: [ShardID: ShardQueries] = [:]
+    private(set) var schedule: RunSchedule
     /// The counts of lost shards.
-    private var formerTakeOver = TakeOverCounts()
-    private var report: EventReport
+    private(set) var formerTakeOver = TakeOverCounts()
+    private(set) var report: EventReport
     /// The gateways of the last node list.
     private var listedGateways: Set<NodeID> = []
     /// Gateways with interest that are missing from the last node list.
@@ -256,53 +256,5 @@ package struct RefreshMachine: Sendable {
             break
         }
         return mismatches.map { .report($0) }
-    }
-}
-
-// MARK: - What operators see
-
-extension RefreshMachine {
-    package var settings: RefreshSettings { schedule.settings }
-    package var liveQueryCount: Int { schedule.liveQueryCount }
-    package var runsInFlightCount: Int { schedule.runsInFlight }
-    package var dueCount: Int { schedule.dueCount }
-    package var ownedShards: [ShardID] { shards.keys.sorted() }
-    package var conditionErrorCounts: [Trigger.ID: UInt64] { report.conditionErrors }
-    /// The effect of rules by operation.
-    package var refreshCounts: [OperationReference: RefreshCounts] { report.counts.operations }
-    /// The runs of the online verification, and those whose result nothing explained.
-    package var verificationCounts: (runs: UInt64, mismatches: UInt64) {
-        (report.verification.runs, report.verification.mismatches)
-    }
-
-    /// The number of entries of ended live queries that the due queue and the timers may hold.
-    package static let leftoversMax = RunSchedule.leftoversMax
-    /// The number of timer entries: at most three per live query, and some leftovers.
-    package var timerCount: Int { schedule.timerCount }
-    /// The greatest number of events remembered for a shard.
-    package var historyCountMax: Int { shards.values.map(\.historyCount).max() ?? 0 }
-
-    package func epoch(of shard: ShardID) -> UInt64? { shards[shard]?.epoch }
-    package func hasLiveQueries(_ shard: ShardID) -> Bool { (shards[shard]?.count ?? 0) > 0 }
-    package func lastEventID(of shard: ShardID) -> StreamID? { shards[shard]?.lastEventID }
-
-    package var shardReports: [ShardReport] { ownedShards.compactMap { shards[$0]?.report } }
-    /// A summary of each shard, without iterating over its live queries.
-    package var shardStatuses: [ShardStatus] { ownedShards.compactMap { shards[$0]?.status } }
-
-    /// The counts since the start, over all shards including lost ones.
-    package var takeOver: TakeOverCounts {
-        shards.values.reduce(into: formerTakeOver) { $0 += $1.takeOver }
-    }
-    package var pacedCount: Int { shards.values.reduce(0) { $0 + $1.pacedCount } }
-
-    /// - Parameter limit: the maximum number, selected arbitrarily; the reports are ordered by operation, then by key.
-    package func liveQueryReports(limit: Int, operation: OperationReference? = nil) -> [LiveQueryReport] {
-        // Limit before sorting: lease renewals wait meanwhile.
-        var reports: [LiveQueryReport] = []
-        for shard in shards.values where reports.count < limit {
-            reports += shard.liveQueryReports(limit: limit - reports.count, operation: operation)
-        }
-        return reports.sorted { ($0.operation, $0.key.description) < ($1.operation, $1.key.description) }
     }
 }

@@ -31,8 +31,8 @@ package struct RefreshSettings: Sendable {
     /// Values of a bound field that are kept for a live query: the rows above a nested list. With more, any change of
     /// the nested table counts.
     package var boundValuesMax = 1_000
-    /// Live queries with automatic refresh that run without a cause per second, to verify their results, and sampled runs
-    /// after changes that no rule noticed; 0: none.
+    /// Live queries with automatic refresh that run without a cause per second, to verify their results, and sampled
+    /// runs after changes that no rule noticed; 0: none.
     package var verifyPerSecond = 0
     /// The time in which an event must explain what such a run found.
     package var verifyGraceMs: Int64 = 30_000

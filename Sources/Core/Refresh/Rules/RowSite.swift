@@ -28,8 +28,8 @@ package final class RowSite: Sendable {
     package var comparedFields: [String] { guardFields + (boundField.map { [$0] } ?? []) }
 }
 
-/// The values of a bound field that the last run of a live query read. Different values may be equal here, which costs a
-/// run that was not needed.
+/// The values of a bound field that the last run of a live query read. Different values may be equal here, which costs
+/// a run that was not needed.
 package struct BoundValues: Sendable, Hashable {
     /// Hashes of the values, ascending.
     let hashes: [Int]

@@ -14,7 +14,7 @@ package struct RuleIndex: Sendable {
         package static let implicit = Causes(rawValue: 1)
         package static let trigger = Causes(rawValue: 2)
         package static let automatic = Causes(rawValue: 4)
-        /// Not a reason to run: a change of rows that is only counted.
+        /// A change of rows that is only counted, which is no reason to run.
         package static let observed = Causes(rawValue: 8)
     }
 
@@ -32,7 +32,7 @@ package struct RuleIndex: Sendable {
     private var sitesOfTable: [String: [RowSite.ID]] = [:]
     /// The live queries with automatic refreshes.
     private var automatic: Set<Int32> = []
-    /// Those of them for which changes are only counted.
+    /// Live queries for which these changes are only counted.
     private var observed: Set<Int32> = []
     /// Live queries with automatic refreshes that may read any table.
     private var readersOfAnything: Set<Int32> = []

@@ -30,7 +30,7 @@ struct SiteIndex: Sendable {
     private var members: [Int32: AutomaticRules.Site] = [:]
     /// One for each guard of the form.
     private var guarded: [Indexed<String>]
-    /// By the hashes of bound values.
+    /// The live queries by the hashes of bound values.
     private var bound = Indexed<Int>()
 
     init(_ form: RowSite) {

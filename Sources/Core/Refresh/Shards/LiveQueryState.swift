@@ -3,8 +3,9 @@ import Pacing
 
 /// A registered live query: its subscribers, the results they hold, and its phase between two runs.
 ///
-/// At most one run is in flight; a trigger meanwhile requests one more. `ScheduledQueries.update` sees every change of
-/// `phase` and puts the live query into the queue or timer of the new phase.
+/// The file is long because every change of the phase stands here. At most one run is in flight; a trigger meanwhile
+/// requests one more. `ScheduledQueries.update` sees every change of `phase` and puts the live query into the queue or
+/// timer of the new phase.
 struct LiveQueryState: Sendable {
     /// The oldest event that no finished run covers.
     struct Cause: Sendable {
@@ -42,7 +43,7 @@ struct LiveQueryState: Sendable {
     /// A run to compare the result with what the subscribers have.
     enum Check {
         case verification
-        /// After a change that no rule noticed.
+        /// A look whether a change that no rule noticed made the result stale.
         case sample
     }
 
@@ -69,7 +70,7 @@ struct LiveQueryState: Sendable {
     private var cause: Cause?
     /// The cause of the run in flight.
     private var runningCause: Cause?
-    /// What events said, of the next run and of the one in flight.
+    /// The reasons that events gave for the next run, and for the one in flight.
     private var causesDue: RuleIndex.Causes = []
     private var runningCauses: RuleIndex.Causes = []
     /// Set while nothing but a check causes the next run, and the one in flight.

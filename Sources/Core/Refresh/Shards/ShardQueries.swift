@@ -15,17 +15,17 @@ struct ShardQueries: Sendable {
         case triggered
     }
 
-    private let shard: ShardID
-    private let ownedSinceMs: Int64
-    private var positions: ShardPositions
-    private var queries: ScheduledQueries
-    private var events: UInt64 = 0
-    private var matches: UInt64 = 0
-    private var lastEventMs: Int64 = 0
-    private var lastRefreshMs: Int64 = 0
+    let shard: ShardID
+    let ownedSinceMs: Int64
+    private(set) var positions: ShardPositions
+    var queries: ScheduledQueries
+    private(set) var events: UInt64 = 0
+    private(set) var matches: UInt64 = 0
+    private(set) var lastEventMs: Int64 = 0
+    private(set) var lastRefreshMs: Int64 = 0
     /// Live queries whose verification found another result, with the position of the former one, until an event
     /// explains it. Bound: the verifications within their grace.
-    private var suspects: [Int32: (untilMs: Int64, position: Position)] = [:]
+    var suspects: [Int32: (untilMs: Int64, position: Position)] = [:]
 
     init(_ shard: ShardID, _ positions: ShardPositions, nowMs: Int64) {
         self.shard = shard
@@ -67,41 +67,6 @@ struct ShardQueries: Sendable {
             suspects[slot] = nil
             queries.trigger(slot, cause, causes.subtracting(.observed), &schedule, nowMs: nowMs)
         }
-    }
-
-    /// Counts a change that no rule noticed, and sometimes looks whether it made the result stale.
-    private mutating func unnoticed(
-        _ slot: Int32, _ event: MutationEvent, _ schedule: inout RunSchedule, _ report: inout EventReport, nowMs: Int64
-    ) {
-        report.counts.unnoticed(event.operation, by: queries.table[slot].query.operation)
-        guard queries.table.canBeSampled(slot), report.verification.takeSample(nowMs: nowMs) else { return }
-        queries.check(slot, .sample, &schedule, nowMs: nowMs)
-    }
-
-    // MARK: Verification
-
-    /// Begins the verification of a live query.
-    /// - Returns: false if its result cannot be verified now.
-    mutating func verify(_ slot: Int32, _ schedule: inout RunSchedule, nowMs: Int64) -> Bool {
-        guard queries.table.contains(slot), queries.table.isVerifiable(slot), suspects[slot] == nil else {
-            return false
-        }
-        queries.check(slot, .verification, &schedule, nowMs: nowMs)
-        return true
-    }
-
-    /// Removes and returns the verified live queries whose new result no event has explained in time.
-    mutating func takeMismatches(nowMs: Int64) -> [VerificationMismatch] {
-        var found: [VerificationMismatch] = []
-        for (slot, suspect) in suspects.sorted(by: { $0.key < $1.key }) where suspect.untilMs <= nowMs {
-            suspects[slot] = nil
-            guard queries.table.contains(slot) else { continue }
-            let query = queries.table[slot].query
-            found.append(
-                VerificationMismatch(
-                    query: query.key, operation: query.operation, shard: shard, position: suspect.position))
-        }
-        return found
     }
 
     /// Handles a loss of events: the stream no longer reaches back to the last read.
@@ -288,24 +253,6 @@ struct ShardQueries: Sendable {
         }
     }
 
-    /// Takes over which rows the result is bound to. Events that were applied while the run was in flight were compared
-    /// with the former ones.
-    private mutating func bind(
-        _ item: RunBatch.Item, _ outcome: RunOutcome, _ schedule: inout RunSchedule, nowMs: Int64
-    ) {
-        let values: [BoundValues]?
-        switch outcome {
-        // The result, and with it the rows, are those of before.
-        case .unchanged, .cutShort: return
-        case .result(_, _, let bound): values = bound
-        case .failed: values = nil
-        }
-        guard queries.bind(item.slot, values, countMax: schedule.settings.boundValuesMax) else { return }
-        if positions.mayConcern(queries.table.rules(of: item.slot), after: item.position.id) {
-            queries.trigger(item.slot, .none, [], &schedule, nowMs: nowMs)
-        }
-    }
-
     /// Handles messages that did not reach a gateway's inbox. Keys that are not in this shard concern other shards.
     mutating func sendFailed(_ gateway: NodeID, _ keys: [LiveQueryKey], _ schedule: inout RunSchedule, nowMs: Int64) {
         let settings = schedule.settings
@@ -330,49 +277,5 @@ struct ShardQueries: Sendable {
     ) -> [RefreshAction]? {
         guard queries.awaits(page) else { return nil }
         return queries.replayRead(page, entries, lastEventID: positions.lastEventID, &schedule, nowMs: nowMs)
-    }
-}
-
-// MARK: - What operators see
-
-extension ShardQueries {
-    var epoch: UInt64 { positions.epoch }
-    var lastEventID: StreamID { positions.lastEventID }
-    var historyCount: Int { positions.historyCount }
-    var count: Int { queries.table.count }
-    var slots: some Collection<Int32> { queries.table.allSlots }
-    var pacedCount: Int { queries.table.count(in: .paced) }
-    var takeOver: TakeOverCounts { queries.takeOver }
-    /// The gateways with interest in this shard.
-    var gateways: some Sequence<NodeID> { queries.table.gateways }
-
-    func isPaced(_ slot: Int32) -> Bool { queries.table.contains(slot) && queries.table[slot].phase.isPaced }
-
-    var report: ShardReport {
-        let table = queries.table
-        return ShardReport(
-            shard: shard, epoch: epoch, ownedSinceMs: ownedSinceMs, lastEventID: lastEventID, events: events,
-            matches: matches, runs: positions.runs, liveQueries: table.count,
-            subscribers: table.states.reduce(0) { $0 + $1.subscribers.count }, lastEventMs: lastEventMs,
-            lastRefreshMs: lastRefreshMs, due: table.count(in: .queued), running: table.count(in: .running),
-            paced: table.count(in: .paced), waiting: table.count(in: .waiting),
-            failing: table.states.count { $0.failures > 0 }, takeOver: takeOver)
-    }
-
-    /// A summary of the shard, without iterating over its live queries.
-    var status: ShardStatus {
-        let table = queries.table
-        return ShardStatus(
-            shard: shard, epoch: epoch, ownedSinceMs: ownedSinceMs, liveQueries: table.count,
-            due: table.count(in: .queued), running: table.count(in: .running), paced: table.count(in: .paced),
-            waiting: table.count(in: .waiting), lastEventID: lastEventID, lastRefreshMs: lastRefreshMs,
-            takeOver: takeOver)
-    }
-
-    /// - Parameter limit: the maximum number, selected arbitrarily, in no order.
-    func liveQueryReports(limit: Int, operation: OperationReference?) -> [LiveQueryReport] {
-        queries.table.states.lazy.filter { operation == nil || $0.query.operation == operation }.prefix(limit).map {
-            $0.report(in: shard)
-        }
     }
 }

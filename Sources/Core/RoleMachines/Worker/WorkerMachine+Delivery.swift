@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 import Refresh
 import Streams
 
@@ -19,6 +20,22 @@ extension WorkerMachine {
             }
         }
         if mayAppend { beginBatch() }
+    }
+
+    /// The beginning of the message about a missed change.
+    package static let missedChange = "a live query missed a change"
+
+    /// Logs the first of each interval only.
+    private mutating func report(_ mismatch: VerificationMismatch, nowMs: Int64) {
+        guard let leftOut = missedChanges.failed("", count: 1, nowMs: nowMs) else { return }
+        log(
+            .warning,
+            "\(Self.missedChange): its verification read another result and no event explains it;"
+                + " if only mutations of this cluster write the tables, please report this",
+            [
+                "operation": "\(mismatch.operation)", "query": "\(mismatch.query)", "shard": "\(mismatch.shard)",
+                "position": "\(mismatch.position)", "notLogged": "\(leftOut)",
+            ])
     }
 
     /// - Returns: whether no batch is in flight.

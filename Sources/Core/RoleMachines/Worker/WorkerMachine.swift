@@ -64,7 +64,7 @@ package struct WorkerMachine: Sendable {
     /// The gateways of the last node list.
     private(set) var gateways: Set<NodeID> = []
     private var unreadableControl = RepeatedFailure()
-    private var missedChanges = RepeatedFailure()
+    var missedChanges = RepeatedFailure()
     private var calls = CallTable()
     /// When `leases` needs a tick before the regular one.
     private var leaseDeadlineMs: Int64?
@@ -232,22 +232,6 @@ package struct WorkerMachine: Sendable {
         log(
             .warning, "unreadable control messages",
             ["shard": "\(shard)", "entry": "\(first)", "count": "\(entries.count)", "notLogged": "\(leftOut)"])
-    }
-
-    /// The beginning of the message about a missed change.
-    package static let missedChange = "a live query missed a change"
-
-    /// Logs the first of each interval only.
-    mutating func report(_ mismatch: VerificationMismatch, nowMs: Int64) {
-        guard let leftOut = missedChanges.failed("", count: 1, nowMs: nowMs) else { return }
-        log(
-            .warning,
-            "\(Self.missedChange): its verification read another result and no event explains it;"
-                + " if only mutations of this cluster write the tables, please report this",
-            [
-                "operation": "\(mismatch.operation)", "query": "\(mismatch.query)", "shard": "\(mismatch.shard)",
-                "position": "\(mismatch.position)", "notLogged": "\(leftOut)",
-            ])
     }
 
     private func bounded(_ outcome: RunOutcome) -> RunOutcome {

@@ -51,6 +51,11 @@ package enum MutationsBenchmark {
                 let cpu = Clock.processSeconds - cpuStart
                 let rate = Double(outcome.answered) / outcome.seconds
                 try await tidy(pool)
+                let ruled = try await servers.withNode(roles: [.api], isAutomatic: false) { address in
+                    try await HTTPCallers.run(port: address.publicPort, requests, callers: callers, seconds: seconds)
+                }
+                rates.automaticRatios.add(rate / (Double(ruled.answered) / ruled.seconds))
+                try await tidy(pool)
                 let plain = try await pgbench.run(.plain)
                 // The CPU time includes the warm-up second but not the callers' thread.
                 rates.nodeCPU.add(
@@ -74,6 +79,11 @@ package enum MutationsBenchmark {
                 measured: "\(Text.rate(rates.node.median)) / \(Text.rate(rates.plain.median))",
                 ratio: rates.ratios.median,
                 limit: isDurable ? .atLeast(BenchmarkLimits.mutationsOverPgbenchMin) : .none),
+            BenchmarkResult(
+                name: "mutations per second (\(kind)): with automatic refresh as the sample has it / without",
+                measured: "\(Text.rate(rates.node.median)) with",
+                ratio: rates.automaticRatios.median,
+                limit: isDurable ? .atLeast(BenchmarkLimits.automaticMutationsMin) : .none),
             BenchmarkResult(
                 name: "pgbench (\(kind)): with the outbox row / without",
                 measured: "\(Text.rate(rates.plain.median)) / \(Text.rate(rates.bare.median))",
@@ -112,6 +122,8 @@ package enum MutationsBenchmark {
         private(set) var latency = Samples()
         private(set) var latencyP99 = Samples()
         var bare = Samples()
+        /// The ratio of nodes with and without automatic refresh, run in turn.
+        var automaticRatios = Samples()
         /// The ratio of pgbench with and without the outbox row, run in turn.
         var outboxRatios = Samples()
         var pipelined = Samples()

@@ -3,6 +3,11 @@
 package enum BenchmarkLimits {
     /// Time to match an event with a million live queries, against a thousand.
     package static let ruleGrowthMax = 3.0
+    /// Row changes per CPU second, from the bytes of their events: with one match, and without any.
+    package static let rowsMatchedMin = 30_000.0
+    package static let rowsIgnoredMin = 200_000.0
+    /// Mutations per second with automatic refresh, against those without.
+    package static let automaticMutationsMin = 0.9
     /// Evaluations of the reference condition per CPU second.
     package static let conditionsPerCPUSecondMin = 1_000_000.0
     /// CPU of the server for one delivery in each session's own envelope, against a bare C broadcaster.

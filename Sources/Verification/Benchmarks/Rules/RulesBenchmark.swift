@@ -9,7 +9,7 @@ package enum RulesBenchmark {
     private static let matchesPerEvent = 10
 
     package static func run(isQuick: Bool) throws -> [BenchmarkResult] {
-        try [ruleMatching(isQuick: isQuick), conditionRate(isQuick: isQuick)]
+        try [ruleMatching(isQuick: isQuick)] + RowMatching.run(isQuick: isQuick) + [conditionRate(isQuick: isQuick)]
     }
 
     // MARK: Matching

@@ -21,6 +21,8 @@ import Settings
 /// Postgres is durable (a commit waits for the disk), as in production, unless a benchmark says otherwise.
 struct PrivateServers: Sendable {
     let catalog: Catalog
+    /// The same project without automatic refresh.
+    let ruledCatalog: Catalog
     let postgres: LocalPostgres
     let redis: LocalRedis
 
@@ -41,6 +43,9 @@ struct PrivateServers: Sendable {
         var loaded = try ProjectFolder.load(project)
         if let operations { loaded.connectors[0].files.append(operations) }
         let catalog = try Catalog.compile(loaded)
+        var ruled = loaded
+        ruled.automaticRefresh = .off
+        let ruledCatalog = try Catalog.compile(ruled)
         let folder =
             FileManager.default.currentDirectoryPath + "/.freshet/bench-\(getpid())-\(UInt16.random(in: .min ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -56,7 +61,8 @@ struct PrivateServers: Sendable {
             await postgres.stop()
             throw error
         }
-        let servers = PrivateServers(catalog: catalog, postgres: postgres, redis: redis)
+        let servers = PrivateServers(
+            catalog: catalog, ruledCatalog: ruledCatalog, postgres: postgres, redis: redis)
         let outcome: Result<T, any Error>
         do {
             try await servers.prepare(seed: loaded.seedSQL)
@@ -100,8 +106,10 @@ struct PrivateServers: Sendable {
     }
 
     /// Runs `body` with a node of these roles, with the settings of `freshet dev` and free ports.
+    /// - Parameter isAutomatic: whether the project's queries refresh automatically as it says.
     func withNode<T: Sendable>(
-        roles: Set<Role>, adjust: (inout Settings) -> Void = { _ in }, _ body: (ServiceNode.Address) async throws -> T
+        roles: Set<Role>, isAutomatic: Bool = true, adjust: (inout Settings) -> Void = { _ in },
+        _ body: (ServiceNode.Address) async throws -> T
     ) async throws -> T {
         var settings = Settings(profile: .dev)
         settings.postgres.url = postgres.connectionString
@@ -112,7 +120,9 @@ struct PrivateServers: Sendable {
         settings.gateway.messagesPerSecond = 0
         settings.admin.port = 0
         adjust(&settings)
-        let node = ServiceNode(settings: settings, catalog: catalog, metrics: Self.metrics, logger: Self.quiet)
+        let node = ServiceNode(
+            settings: settings, catalog: isAutomatic ? catalog : ruledCatalog, metrics: Self.metrics,
+            logger: Self.quiet)
         let address = try await node.start()
         let outcome: Result<T, any Error>
         do {

@@ -220,6 +220,8 @@ package final class World {
     }
 
     package func run() -> Outcome {
+        // Its processes do not own it, so an optimiser may end it after its last use here.
+        defer { withExtendedLifetime(self) {} }
         for process in processes { process.start() }
         for client in clients { timeline.after(timeline.pick(0...4_000)) { client.connect() } }
         replicateAgain()

@@ -81,12 +81,13 @@ final class Cluster {
 /// Calls of the plain resource and of `/graphql`.
 enum API {
     static func mutate(
-        _ address: ServerAddress, _ operation: String, _ variables: JSONObject, token: String? = nil
+        _ address: ServerAddress, _ operation: String, _ variables: JSONObject, token: String? = nil,
+        connector: String = "auctions"
     ) async throws -> (status: Int, body: JSONValue) {
         var headers: HTTPHeaders = ["content-type": "application/json"]
         if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
         let response = try await HTTPCall.send(
-            .POST, address, path: "/v1/connectors/auctions/mutations/\(operation)", headers: headers,
+            .POST, address, path: "/v1/connectors/\(connector)/mutations/\(operation)", headers: headers,
             body: JSONWriter.compact(["variables": .object(variables)]))
         return (response.status, try JSONParser.parse(response.body))
     }

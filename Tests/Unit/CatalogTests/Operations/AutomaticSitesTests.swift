@@ -114,6 +114,39 @@ import Testing
         #expect(try values([:]) == [[nil]])
     }
 
+    @Test func aCommentAboveAnOperationSetsItsMode() throws {
+        let text =
+            """
+            # A list.
+            # freshet: refresh automatic
+            # Its newest first.
+            query Plain @auth(level: PUBLIC) { lots { id } }
+            # freshet: refresh automatic
+
+            query Apart @auth(level: PUBLIC) { lots { id } }
+              #  freshet: refresh observe
+            query Seen @auth(level: PUBLIC) { lots { id } }
+            # freshet: refresh sometimes
+            query Wrong @auth(level: PUBLIC) { lots { id } }
+            # freshet: refresh off
+            query Off @auth(level: PUBLIC) { lots { id } }
+            # freshet
+            query Other @auth(level: PUBLIC) { lots { id } }
+            """
+        func uses(_ mode: AutomaticRefresh) throws -> [String: AutomaticSites.Use?] {
+            try #require(try Self.catalog(text, mode).connectors["main"]).operations.mapValues(\.automaticSites?.use)
+        }
+        #expect(
+            try uses(.off) == [
+                "Plain": .refreshes, "Apart": nil, "Seen": .isObserved, "Wrong": nil, "Off": nil, "Other": nil,
+            ])
+        #expect(try uses(.init(mode: .all))["Off"] == .some(nil))
+        #expect(try uses(.init(mode: .all))["Other"] == .refreshes)
+        let warnings = try Self.catalog(text, .off).warnings.filter { $0.rule == .configurationValue }
+        #expect(warnings.map(\.line) == [10])
+        #expect(warnings.first?.message.contains("refresh sometimes") == true)
+    }
+
     @Test func modesSayWhichQueriesRefreshByThemselves() throws {
         let text =
             """

@@ -165,7 +165,8 @@ import Testing
                 """)
                 == [
                     "1:7 refresh-missing: nothing refreshes \"Q\": subscribers only see the first result"
-                        + " [@refresh(onMutationExecuted: …) could name \"M\"]"
+                        + " [@refresh(onMutationExecuted: …) could name \"M\"; or write automatic: lists into"
+                        + " refresh.yaml]"
                 ])
         #expect(try lints("query Q($id: UUID!) @auth(level: USER) { novel(id: $id) { title } }") == [])
         #expect(try lints("query Q @auth(level: NO_ACCESS) { remarks { text } }") == [], "nobody may subscribe")

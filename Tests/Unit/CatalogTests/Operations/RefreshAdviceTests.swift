@@ -75,7 +75,10 @@ import Testing
         // What writes lots comes first; the deletion of a user also sets sellers to null.
         #expect(
             try CatalogHarness.compile(text, schema: Self.auctions).lints.map(\.help)
-                == [#"@refresh(onMutationExecuted: …) could name "C", "D", "A""#])
+                == [
+                    #"@refresh(onMutationExecuted: …) could name "C", "D", "A"; "#
+                        + "or write automatic: lists into refresh.yaml"
+                ])
     }
 
     @Test func aTimerIsNotCalledNeedlessForWritersOfOtherColumns() throws {

@@ -106,26 +106,59 @@ import Testing
         #expect(variable.count == 2 && variable.contains { $0.contains("did you mean \"name\"?") }, "\(variable)")
     }
 
-    @Test func mutationsOfOtherConnectorsAreNamedWithTheirConnector() throws {
-        func unknown(_ others: [String: String]) throws -> [String] {
-            let query = #"query Q @refresh(onMutationExecuted: {operation: "AddUser"}) { users { id } }"#
+    @Test func aMutationOfAnotherConnectorIsNamedWithIt() throws {
+        func unknown(_ others: [String: String], naming name: String = "AddUser") throws -> [String] {
+            let query = #"query Q @refresh(onMutationExecuted: {operation: "\#(name)"}) { users { id } }"#
             let mutation = #"mutation AddUsers { user_delete(id: "x") }"#
             let connectors = others.merging(["main": "\(query) \(mutation)"]) { $1 }
             return try CatalogHarness.compile(connectors, schema: CatalogHarness.schema).warnings
                 .filter { $0.rule == .unknownMutation }.map { "\($0.message) [\($0.help ?? "")]" }
         }
         let add = #"mutation AddUser { user_delete(id: "x") }"#
-        let help = "[only mutations of the query's own connector refresh it: move one of them, or use every]"
+        let missing = #"the connector has no mutation "AddUser""#
+        #expect(try unknown(["office": add]) == [#"\#(missing) [did you mean "office/AddUser"?]"#])
+        #expect(try unknown(["a": add, "z": add]) == [#"\#(missing) [did you mean "a/AddUser" or "z/AddUser"?]"#])
         #expect(
-            try unknown(["office": add]) == [#"the mutation "AddUser" belongs to the connector "office" \#(help)"#])
+            try unknown(["office": "query AddUser { users { id } }"]) == [#"\#(missing) [did you mean "AddUsers"?]"#])
+        #expect(try unknown(["office": add], naming: "office/AddUser").isEmpty)
+        #expect(try unknown(["office": add], naming: "main/AddUsers").isEmpty)
         #expect(
-            try unknown(["a": add, "z": add]) == [
-                #"the mutation "AddUser" belongs to the connectors "a" and "z" \#(help)"#
+            try unknown(["office": add], naming: "offices/AddUser") == [
+                #"the project has no connector "offices" [did you mean "office"?]"#
             ])
         #expect(
-            try unknown(["office": "query AddUser { users { id } }"]) == [
-                #"the connector has no mutation "AddUser" [did you mean "AddUsers"?]"#
+            try unknown(["office": add], naming: "office/AddUsers") == [
+                #"the connector "office" has no mutation "AddUsers" [did you mean "AddUsers"?]"#
             ])
+        for wrong in ["office/", "/AddUser", "a/b/c"] {
+            let query = #"query Q @refresh(onMutationExecuted: {operation: "\#(wrong)"}) { users { id } }"#
+            #expect(CatalogHarness.errors(query).contains { $0.contains("a connector and a mutation") }, "\(wrong)")
+        }
+    }
+
+    /// Conditions, variables and events work across connectors as within one.
+    @Test func rulesOnOtherConnectorsAreChecked() throws {
+        func compile(_ rule: String) throws -> Catalog {
+            try CatalogHarness.compile(
+                [
+                    "main": "query Q($id: String) @refresh(onMutationExecuted: {\(rule)}) { users { id } }",
+                    "office": """
+                    mutation Rename($name: String) { user_update(id: "x", data: {}) }
+                    query Find { users { id } }
+                    """,
+                ], schema: CatalogHarness.schema)
+        }
+        let catalog = try compile(
+            #"operation: "office/Rename", condition: "mutation.variables.name == request.variables.id""#)
+        // The condition of the other connector uses the variable.
+        #expect(!catalog.warnings.contains { $0.rule == .unusedVariable || $0.rule == .refreshCondition })
+        let mutation = OperationReference(connector: "office", operation: "Rename")
+        let query = OperationReference(connector: "main", operation: "Q")
+        #expect(catalog.queriesRefreshed(by: mutation) == [query])
+        let wrong = try compile(
+            #"operation: "office/Rename", condition: "mutation.variables.nmae == request.variables.id""#)
+        #expect(wrong.warnings.contains { $0.message.contains(#""office/Rename" declares no variable "$nmae""#) })
+        #expect(throws: CatalogError.self) { try compile(#"operation: "office/Find""#) }
     }
 
     @Test func refreshesAndTheAttributesTheyRead() throws {

@@ -80,7 +80,7 @@ import Testing
         #expect(bench.advance(6_000).mismatches.isEmpty)
     }
 
-    @Test func whatEventsDoNotDetermineIsNotVerified() throws {
+    @Test func resultsThatEventsDoNotDetermineAreNotVerified() throws {
         #expect(Self.verifying(try Self.rules(isVerifiable: false)).run.isEmpty)
         #expect(Self.verifying(try Self.rules(isObserved: true)).run.isEmpty)
         #expect(Self.verifying(RefreshFixture.rules([try RefreshFixture.trigger(nil)])).run.isEmpty)
