@@ -168,9 +168,9 @@ struct AdminCommand: AsyncParsableCommand {
                 Since the node's start, by operation. keyChanged, keyUnchanged: runs that only a write to a looked-up \
                 row caused, by whether the result was another one; rule…: only rules on mutations; row…: only \
                 automatic refresh. Many unchanged runs of a rule call for a narrower condition. unnoticed: changes of \
-                rows that the query reads and no rule noticed, counted where refresh.yaml says `automatic: observe`; checked, \
-                stale: sampled runs after them, and those that found another result. Below the table, the mutations \
-                that made them, with the rule that would have noticed.
+                rows that the query reads and no rule noticed, counted where refresh.yaml says `automatic: \
+                observe`; checked, stale: sampled runs after them, and those that found another result. Below the \
+                table, the mutations that made them, with the rule that would have noticed.
                 """)
         @OptionGroup var connection: Connection
 
