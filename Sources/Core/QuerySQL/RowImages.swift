@@ -52,11 +52,15 @@ struct RowImages: Sendable {
     /// Returns the change of a row as an expression. An image is that of an alias; nil if there is none.
     /// - Parameter changed: the JSON texts of the fields that are set, separated by commas; nil if all may differ.
     func change(before: String?, after: String?, changed: [Piece]?) -> [Piece] {
-        change(beforeText: image(before), after: after, changed: changed)
+        change(beforeText: image(before), after: after, isSame: before == after, changed: changed)
     }
 
-    private func change(beforeText: String, after: String?, changed: [Piece]?) -> [Piece] {
-        .text("\(head) || \(beforeText) || ',' || \(image(after)) || ',") + Self.list(changed) + .text("]'")
+    /// - Parameter isSame: whether both images are the same.
+    private func change(beforeText: String, after: String?, isSame: Bool = false, changed: [Piece]?) -> [Piece] {
+        let images = isSame ? "\(beforeText) || ',true,'" : "\(beforeText) || ',' || \(image(after)) || ','"
+        // A null would take all stored changes with it.
+        let anything = SQLName.literal(",\(RowChange.anything(in: table.name).text)")
+        return .text("coalesce(\(head) || \(images) || '") + Self.list(changed) + .text("]', \(anything))")
     }
 
     /// The beginning of a change: `',["bid",'`.
@@ -104,14 +108,28 @@ struct RowImages: Sendable {
     private func image(_ alias: String?) -> String {
         guard let alias else { return "'null'" }
         if columns.isEmpty { return "'{}'" }
-        let members = columns.map { column -> String in
-            let value = ColumnSQL.wireForm(column, of: alias)
-            let name = SQLName.literal(",\(JSONValue.string(column.field).text):")
-            let member = "\(name) || coalesce(to_json(\(value))::text, 'null')"
-            guard column.type.scalar == .string else { return member }
-            let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"
-            return "CASE WHEN \(bytes) > \(RowChange.textBytesMax) THEN '' ELSE \(member) END"
-        }
+        let members = columns.map { member($0, of: alias) }
         return "'{' || ltrim(\(members.joined(separator: " || ")), ',') || '}'"
+    }
+
+    /// Returns `,"field":value` as an expression.
+    private func member(_ column: Column, of alias: String) -> String {
+        let value = ColumnSQL.wireForm(column, of: alias)
+        let name = ",\(JSONValue.string(column.field).text):"
+        let isKey = table.key.contains(column.field)
+        func given(_ text: String) -> String { isKey ? text : "coalesce(\(text), 'null')" }
+        switch column.type.scalar {
+        case .string:
+            // A longer text is left out: it is not known.
+            let bytes = "octet_length(\(ColumnSQL.reference(column, of: alias)))"
+            let member = "\(SQLName.literal(name)) || \(given("to_json(\(value))::text"))"
+            return "CASE WHEN \(bytes) > \(RowChange.textBytesMax) THEN '' ELSE \(member) END"
+        case .int, .boolean: return "\(SQLName.literal(name)) || \(given("\(value)::text"))"
+        // Digits, hexadecimal digits and names need no escapes.
+        case .int64, .uuid, .enumeration:
+            guard isKey else { return "\(SQLName.literal(name)) || \(given("'\"' || \(value)::text || '\"'"))" }
+            return "\(SQLName.literal(name + "\"")) || \(value)::text || '\"'"
+        case .float, .date, .timestamp, .any, .vector: preconditionFailure("\(column.field) cannot be compared")
+        }
     }
 }

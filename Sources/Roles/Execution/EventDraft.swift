@@ -38,32 +38,40 @@ struct EventDraft: Sendable {
 /// An event with the step that inserts its outbox row. The database completes an event with the images of rows that
 /// the transaction has stored, and returns them, so that the node publishes the same bytes.
 struct InsertedEvent: Sendable {
-    private let event: MutationEvent
-    private let shards: [ShardID]
-    private let hasImages: Bool
+    private enum Form: Sendable {
+        case whole(OutboxRow)
+        /// The images follow the head.
+        case parts(MutationEvent, [ShardID], head: [UInt8], tail: [UInt8])
+    }
+
+    private let form: Form
     let insertion: PostgresStep
 
     init(_ event: MutationEvent, _ shards: [ShardID], loadedDeployment: Int64, hasImages: Bool) {
-        self.event = event
-        self.shards = shards
-        self.hasImages = hasImages
-        insertion =
-            hasImages
-            ? OutboxRow.insertionWithImages(event, shards: shards, loadedDeployment: loadedDeployment)
-            : OutboxRow(event, shards: shards).insertion(loadedDeployment: loadedDeployment)
+        guard hasImages else {
+            let row = OutboxRow(event, shards: shards)
+            form = .whole(row)
+            insertion = row.insertion(loadedDeployment: loadedDeployment)
+            return
+        }
+        let (head, tail) = event.encodedParts
+        form = .parts(event, shards, head: head, tail: tail)
+        insertion = OutboxRow.insertion(
+            of: event, head: head, tail: tail, shards: shards, loadedDeployment: loadedDeployment)
     }
 
     /// Returns the row as inserted.
     /// - Parameter result: that of `insertion`. Without images, because a row for later deployments was not needed, any
     ///   rows may have changed.
     func row(_ result: ResultSet?) -> OutboxRow {
-        guard hasImages else { return OutboxRow(event, shards: shards) }
-        guard let images = result?.rows.first?[0] else {
-            var event = event
+        switch form {
+        case .whole(let row): return row
+        case .parts(var event, let shards, let head, let tail):
+            if let images = result?.rows.first?[0] {
+                return OutboxRow(id: event.id, shards: shards, event: head + images + tail)
+            }
             event.rows = nil
             return OutboxRow(event, shards: shards)
         }
-        let parts = event.encodedParts
-        return OutboxRow(id: event.id, shards: shards, event: parts.head + images + parts.tail)
     }
 }

@@ -26,13 +26,12 @@ extension OutboxRow {
 
     /// Makes the step that inserts an event together with the images that the transaction has stored, and returns
     /// these.
-    static func insertionWithImages(
-        _ event: MutationEvent, shards: [ShardID], loadedDeployment: Int64
+    static func insertion(
+        of event: MutationEvent, head: [UInt8], tail: [UInt8], shards: [ShardID], loadedDeployment: Int64
     ) -> PostgresStep {
         let row = OutboxRow(id: event.id, shards: shards, event: [])
-        let parts = event.encodedParts
         let parameters: [Parameter] = [
-            .text(row.id), .text(row.shardNumbers), .binary(parts.head), .binary(parts.tail),
+            .text(row.id), .text(row.shardNumbers), .binary(head), .binary(tail),
             .text(event.rows?.all.isEmpty == true ? "," : ""),
         ]
         guard row.isForLaterDeployments else { return (insertWithImages, parameters) }

@@ -118,7 +118,7 @@ package struct RowChanges: Sendable, Hashable {
 
 extension RowChange {
     /// `["bid",{"lotId":…},{"lotId":…},["amount"]]`: table, before, after, changed fields. Each of the last three may
-    /// be null.
+    /// be null; `true` stands for an image after that is the one before.
     package var text: String { encoded.text }
 
     var encoded: JSONValue {
@@ -144,6 +144,8 @@ extension RowChange {
             }
             changed = fields.compactMap { $0 }
         }
-        self.init(table: table, before: try image(parts[1]), after: try image(parts[2]), changed: changed)
+        let before = try image(parts[1])
+        let after = parts[2] == .bool(true) ? before : try image(parts[2])
+        self.init(table: table, before: before, after: after, changed: changed)
     }
 }
