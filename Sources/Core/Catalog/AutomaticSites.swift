@@ -1,5 +1,5 @@
 import JSON
-package import LiveModel
+import LiveModel
 import Operations
 package import Refresh
 

@@ -77,12 +77,13 @@ extension OperationExplanation {
                 "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
                 "    index: one timer for each live query, those due together run together",
             ]
-        case .site(let table, let guards, let fields):
+        case .site(let table, let guards, let fields, let siteClass):
             var lines = [
                 "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
                 guards.isEmpty
                     ? "    index: every live query of the operation"
                     : "    index: hash of the first value that is known",
+                "    class: \(siteClass.rawValue), \(siteClass.reason)",
             ]
             if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
             return lines
@@ -115,6 +116,16 @@ extension OperationExplanation {
                 lines.append("    for each one found: \(form.remainder.joined(separator: " && "))")
             }
             return lines
+        }
+    }
+}
+
+extension SiteClass {
+    fileprivate var reason: String {
+        switch self {
+        case .exact: "only rows of the group count"
+        case .keys: "only rows below those that the last run read count"
+        case .table: "no equality and no row above tells which rows count, so all do"
         }
     }
 }

@@ -20,7 +20,7 @@ package struct OperationExplanation: Sendable {
         /// - Parameters:
         ///   - guards: the conditions that the row must satisfy before or after: `lotId = $lotId`.
         ///   - fields: those of which an update must change one; nil if any change counts.
-        case site(table: String, guards: [String], fields: [String]?)
+        case site(table: String, guards: [String], fields: [String]?, SiteClass)
         /// Changes of any rows, because the query may read any table.
         case anyRow
     }
@@ -118,7 +118,8 @@ package struct OperationExplanation: Sendable {
         if automatic.mayReadAnything { return rules + [.anyRow] }
         return rules
             + automatic.sites.map {
-                .site(table: $0.form.table, guards: $0.guardTexts, fields: $0.form.fields?.sorted())
+                .site(
+                    table: $0.form.table, guards: $0.guardTexts, fields: $0.form.fields?.sorted(), SiteClass($0.form))
             }
     }
 
@@ -159,5 +160,19 @@ package struct OperationExplanation: Sendable {
                     + (trigger.conditionText.map { ", when \($0)" } ?? ", at every execution"))
         }
         return reasons
+    }
+}
+
+/// How exactly a site tells which changes of its table concern a live query.
+package enum SiteClass: String, Sendable {
+    /// By the value of a guard.
+    case exact
+    /// By the rows above, as the last run read them.
+    case keys
+    /// Every change of the fields counts.
+    case table
+
+    init(_ site: RowSite) {
+        self = !site.guardFields.isEmpty ? .exact : site.boundField != nil ? .keys : .table
     }
 }

@@ -5,6 +5,7 @@ import LiveModel
 import Postgres
 import SchemaMigration
 import SchemaModel
+import TestSupport
 import Testing
 
 extension Language {
@@ -31,9 +32,14 @@ extension Language {
         private static let one = "00000000000000000000000000000001"
         private static let two = "00000000000000000000000000000002"
 
-        /// Runs mutations one after the other.
-        /// - Returns: the rows of each event, as the outbox has it, in order of table.
-        private func rows(_ mutations: [String], failing: Set<Int> = []) async throws -> [[String]?] {
+        private typealias Run = @Sendable (_ number: Int) async throws -> MutationEvent
+
+        /// Runs `body` on an own database.
+        /// - Parameter body: receives what runs a mutation and returns its event, as the outbox has it.
+        private func withMutations<Result: Sendable>(
+            _ mutations: [String], failing: Set<Int> = [],
+            _ body: @Sendable @escaping (_ pool: PostgresPool, _ run: Run) async throws -> Result
+        ) async throws -> Result {
             let named = mutations.enumerated().map {
                 "mutation M\($0.offset) @auth(level: PUBLIC) \($0.element)"
             }
@@ -55,8 +61,7 @@ extension Language {
             }) { pool in
                 let executor = MutationExecutor(
                     pool: pool, clock: fixedClock, makeUUID: { "f0000000-0000-4000-8000-00000000000f" })
-                var all: [[String]?] = []
-                for number in mutations.indices {
+                return try await body(pool) { number in
                     let operation = try #require(operations["M\(number)"])
                     let outcome = try await executor.run(
                         operation, variables: try operation.coerce([:]), auth: nil,
@@ -69,12 +74,22 @@ extension Language {
                     let stored = try await pool.query(
                         "SELECT event FROM freshet.outbox WHERE id = $1::uuid", [.text(row.id)])
                     #expect(stored.rows.first?[0] == row.event, "the published event is the stored one")
-                    let event = try MutationEvent(encoded: row.event)
-                    all.append(event.rows?.all.map(\.text).sorted())
+                    return try MutationEvent(encoded: row.event)
                 }
+            }
+        }
+
+        /// Runs mutations one after the other.
+        /// - Returns: the rows of each event.
+        private func rows(_ mutations: [String], failing: Set<Int> = []) async throws -> [[String]?] {
+            try await withMutations(mutations, failing: failing) { _, run in
+                var all: [[String]?] = []
+                for number in mutations.indices { all.append(Self.texts(try await run(number))) }
                 return all
             }
         }
+
+        private static func texts(_ event: MutationEvent) -> [String]? { event.rows?.all.map(\.text).sorted() }
 
         private static let lot1 = #"{"id":"\#(one)","title":null,"kind":"OPEN","big":null,"shown":null}"#
         private static let insertLots =
@@ -126,6 +141,48 @@ extension Language {
             #expect(rows[0] == [#"["lot",null,\#(Self.lot1),["kind"]]"#])
             #expect(rows[1] == [#"["lot",\#(Self.lot1),\#(closed),["kind"]]"#])
             #expect(rows[2] == [#"["bid",null,{"lotId":"\#(Self.one)"},["amount","lotId"]]"#])
+        }
+
+        /// A row that another transaction changes meanwhile is the one before as that one left it.
+        @Test(arguments: [
+            (
+                #"{ lot_update(id: "\#(one)", data: {title: "c"}) }"#,
+                "UPDATE lot SET title = 'b' WHERE id = '\(one)'", one, #"{"id":"\#(one)","title":"b""#
+            ),
+            (
+                #"{ lot_updateMany(where: {size: {eq: 3}}, data: {title: "c"}) }"#,
+                "UPDATE lot SET title = 'b' WHERE id = '\(one)'", one, #"{"id":"\#(one)","title":"b""#
+            ),
+            (
+                #"{ lot_upsert(data: {id: "\#(one)", kind: OPEN, title: "c"}) }"#,
+                "UPDATE lot SET title = 'b' WHERE id = '\(one)'", one, #"{"id":"\#(one)","title":"b""#
+            ),
+            // The row that conflicts appears after the look for it: only its key is known.
+            (
+                #"{ lot_upsert(data: {id: "\#(two)", kind: OPEN, title: "c"}) }"#,
+                "INSERT INTO lot (id, kind, title, size) VALUES ('\(two)', 'OPEN', 'b', 1)", two, #"{"id":"\#(two)"},"#
+            ),
+        ])
+        func theRowBeforeIsTheOneThatTheMutationReplaces(
+            mutation: String, meanwhile: String, id: String, before: String
+        ) async throws {
+            let insert = #"{ lot_insert(data: {id: "\#(Self.one)", kind: OPEN, title: "a"}) }"#
+            let rows = try await withMutations([insert, mutation]) { pool, run in
+                _ = try await run(0)
+                return try await pool.withSession { session in
+                    try await session.begin()
+                    _ = try await session.execute(Statement(meanwhile), [])
+                    async let event = run(1)
+                    try await waitUntil("the mutation to wait for the lock") {
+                        let waiting = try await session.execute(
+                            "SELECT count(*) FROM pg_locks WHERE NOT granted", [])
+                        return waiting.rows.first?.int(0) ?? 0 > 0
+                    }
+                    try await session.commit()
+                    return Self.texts(try await event)
+                }
+            }
+            #expect(rows?.first?.hasPrefix(#"["lot",\#(before)"#) == true, "\(rows ?? [])")
         }
 
         @Test func manyRowsAreToldOneByOneUpToABound() async throws {

@@ -88,6 +88,7 @@ struct AutomaticRefreshTests: SampleProjectTests {
 
             let explanation = try await output(["explain", project, "Shelf"])
             #expect(explanation.contains("automatic: changes of lot where category = $category"), "\(explanation)")
+            #expect(explanation.contains("class: exact, only rows of the group count"), "\(explanation)")
             #expect(explanation.contains("it writes rows of lot, which the query reads"), "\(explanation)")
             #expect(explanation.contains("it has native SQL, which may write any row"), "\(explanation)")
         }

@@ -1,5 +1,5 @@
 import JSON
-package import LiveModel
+import LiveModel
 
 /// A place where the queries of one stored operation read a table, for automatic refreshes. Shared by its live queries.
 package final class RowSite: Sendable {
