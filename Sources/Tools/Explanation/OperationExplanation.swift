@@ -165,9 +165,9 @@ package struct OperationExplanation: Sendable {
 
 /// How exactly a site tells which changes of its table concern a live query.
 package enum SiteClass: String, Sendable {
-    /// By the value of a guard.
+    /// The value of a guard tells it.
     case exact
-    /// By the rows above, as the last run read them.
+    /// The rows above tell it, as the last run read them.
     case keys
     /// Every change of the fields counts.
     case table
