@@ -28,6 +28,16 @@ import Testing
         #expect(pipeline.decisions() == ["fail A unconnected"])
     }
 
+    /// The server is gone, and the first attempt to reach it again takes longer than the statement may wait.
+    @Test func aStatementThatWaitsAfterALossFailsWithIt() {
+        var pipeline = PipelineHarness()
+        pipeline.machine.connectionLost("the server closed the connection")
+        _ = pipeline.actions()
+        pipeline.reads("A", timeoutMs: 100)
+        pipeline.machine.timeReached(1000)
+        #expect(pipeline.decisions() == ["fail A unconnected"])
+    }
+
     @Test func overdueJobIsNotSent() {
         var pipeline = PipelineHarness(isConnected: false)
         pipeline.reads("A", timeoutMs: 10)

@@ -9,6 +9,8 @@ extension PipelineMachine {
     /// committed) if the server's error for them, or a fatal error before it, had arrived, and otherwise unknown.
     mutating func lose(_ message: String) {
         decide(.disconnect(reason: message, isExpected: isStopping))
+        // A job that is not sent in time from now on waits for the connection, not for its turn.
+        connectError = PostgresError(.connectionFailed, message)
         var sent = abortedReads
         for slot in slotsInFlight() where !abortedReads.contains(slot) { sent.append(slot) }
         reset()

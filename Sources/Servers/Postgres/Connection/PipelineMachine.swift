@@ -117,8 +117,9 @@ struct PipelineMachine<Job: PipelineJob> {
     var emptyAnswersAtSync = 0
     /// Whether the command at the front of `pipeline` has had a result.
     var isHeadAnswered = false
-    /// The reason that the last attempt to connect failed; nil while connected.
-    private(set) var connectError: PostgresError?
+    /// The reason that there is no connection: the last attempt failed, or the connection was lost; nil while
+    /// connected, and before the first attempt has failed.
+    var connectError: PostgresError?
     var nextScanMs = 0
     /// The part of every answer's time that the network takes.
     var roundTripMs = 0
