@@ -11,6 +11,8 @@ final class SimulatedOperator: Process {
 
     private var machine: RolloutMachine?
     private var number = 1
+    /// The rollouts begun. Each is a program of its own, which hears no answers to a former one.
+    private var rollouts = 0
 
     override func killed() { machine = nil }
 
@@ -20,6 +22,7 @@ final class SimulatedOperator: Process {
         guard machine == nil else { return }
         world.note("\(name) \(isRollback ? "rolls back" : "deploys version \(number)")")
         self.number = number
+        rollouts += 1
         var machine = RolloutMachine(settings: settings)
         let effects = isRollback ? machine.rollBack() : machine.deploy(candidate)
         self.machine = machine
@@ -101,8 +104,9 @@ final class SimulatedOperator: Process {
 
     /// Hands an answer to the machine, from time to time twice.
     private func answered(_ id: RolloutMachine.CallID, _ answer: RolloutMachine.Answer) {
+        let rollout = rollouts
         func take() {
-            guard var machine else { return }
+            guard rollout == rollouts, var machine else { return }
             let effects = machine.answered(id, answer, nowMs: timeline.nowMs)
             self.machine = machine
             perform(effects)
