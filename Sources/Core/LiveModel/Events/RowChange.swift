@@ -117,10 +117,11 @@ package struct RowChanges: Sendable, Hashable {
 }
 
 extension RowChange {
-    /// `["bid",{"lotId":…},{"lotId":…},["amount"]]`: table, before, after, changed fields. Each of the last three may
-    /// be null; `true` stands for an image after that is the one before.
+    /// The change in its encoded form, as JSON text.
     package var text: String { encoded.text }
 
+    /// `["bid",{"lotId":…},{"lotId":…},["amount"]]`: table, before, after, changed fields. Each of the last three may
+    /// be null; `true` stands for an image after that is the one before.
     var encoded: JSONValue {
         .array([
             .string(table), before.map { .object($0) } ?? .null, after.map { .object($0) } ?? .null,
