@@ -114,6 +114,7 @@ let package = Package(
             ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(.core, "Pacing"),
         module(.core, "Failover"),
+        module(.core, "ChangeCapture", ["JSON", "LiveModel", "SchemaModel"]),
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
@@ -326,6 +327,8 @@ let package = Package(
         tests(.unit, "JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
         tests(.unit, "PacingTests", ["Pacing"]),
         tests(.unit, "FailoverTests", ["Failover"]),
+        tests(
+            .unit, "ChangeCaptureTests", ["ChangeCapture", "JSON", "LiveModel", "SchemaModel", "SeededRandom"]),
         tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .unit, "CatalogTests",

@@ -1,0 +1,54 @@
+package import SchemaModel
+
+/// The tables of the loaded schemas, as a reader of the write-ahead log needs them: which column holds which field, and
+/// which fields events tell.
+package struct CapturedTables: Sendable {
+    struct Field: Sendable {
+        let name: String
+        /// The columns that hold the field, several if versions of the project disagree.
+        var columns: [Column]
+
+        /// The column whose value the field has in images; nil if its value is not told.
+        ///
+        /// Versions that give the field another type compare its values differently.
+        var toldColumn: Column? {
+            guard let first = columns.first, first.isIdentifiedByText, first.dataType?.ignoresTrailingBlanks != true,
+                columns.allSatisfy({ $0.name == first.name && $0.type == first.type && $0.dataType == first.dataType })
+            else { return nil }
+            return first
+        }
+    }
+
+    struct CapturedTable: Sendable {
+        var fields: [Field]
+        let recorded: Set<String>
+    }
+
+    /// The Postgres schema that holds the tables.
+    let namespace: String
+    private var tables: [String: CapturedTable] = [:]
+
+    /// - Parameters:
+    ///   - tables: those that sites read, of all loaded versions; one that several versions have occurs several times.
+    ///   - recordedFields: the fields of images by table that a guard reads.
+    package init(namespace: String, tables: some Sequence<Table>, recordedFields: [String: Set<String>]) {
+        self.namespace = namespace
+        for table in tables where table.view == nil {
+            var captured =
+                self.tables[table.name] ?? CapturedTable(fields: [], recorded: recordedFields[table.name] ?? [])
+            for column in table.columns {
+                if let index = captured.fields.firstIndex(where: { $0.name == column.field }) {
+                    captured.fields[index].columns.append(column)
+                } else {
+                    captured.fields.append(Field(name: column.field, columns: [column]))
+                }
+            }
+            self.tables[table.name] = captured
+        }
+    }
+
+    /// Returns nil for a table that no site reads.
+    func table(of relation: ReplicationMessage.Relation) -> CapturedTable? {
+        relation.namespace == namespace ? tables[relation.name] : nil
+    }
+}

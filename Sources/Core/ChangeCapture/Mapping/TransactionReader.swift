@@ -1,0 +1,112 @@
+package import LiveModel
+
+/// A committed transaction, as far as live queries can notice it.
+package struct CapturedTransaction: Sendable, Hashable {
+    package let xid: UInt32
+    package let committedAtMs: Int64
+    /// The position to confirm once the transaction is dealt with.
+    package let endLSN: UInt64
+    package let rows: RowChanges
+    /// The events of the outbox rows that the transaction inserted, as far as the reader keeps them: it is then a
+    /// mutation of Freshet, and its events tell some of the changes themselves.
+    package let outboxEvents: [[UInt8]]
+}
+
+/// Messages of `pgoutput` put together to transactions.
+///
+/// Holds one transaction at a time, whose changes `RowChanges` bounds, and the forms of at most `relationsMax` tables.
+package struct TransactionReader: Sendable {
+    package enum Mistake: Error, Hashable, CustomStringConvertible {
+        /// Messages in an order that the protocol does not have.
+        case order(String)
+        case unknownRelation(UInt32)
+        case tooManyRelations
+
+        package var description: String {
+            switch self {
+            case .order(let message): "the server sent \(message)"
+            case .unknownRelation(let id): "the server sent a change of relation \(id) without its columns"
+            case .tooManyRelations:
+                "the publication has more than \(TransactionReader.relationsMax) tables"
+            }
+        }
+    }
+
+    private struct Open {
+        let xid: UInt32
+        let committedAtMs: Int64
+        var rows = RowChanges()
+        var outboxEvents: [[UInt8]] = []
+    }
+
+    /// The most tables whose form is remembered, partitions and forms of former versions included.
+    package static let relationsMax = 10_000
+    /// The most events of one transaction that are kept. A mutation has one; changes of others are then not covered.
+    package static let outboxEventsMax = 4
+
+    private let tables: CapturedTables
+    private var relations: [UInt32: ReplicationMessage.Relation] = [:]
+    private var mappings: [UInt32: RowMapping] = [:]
+    private var open: Open?
+
+    package init(tables: CapturedTables) { self.tables = tables }
+
+    /// Takes the next message; returns the transaction that it completes.
+    package mutating func read(_ message: ReplicationMessage) throws(Mistake) -> CapturedTransaction? {
+        switch message {
+        case .begin(_, let committedAtMs, let xid):
+            guard open == nil else { throw .order("a transaction within another") }
+            open = Open(xid: xid, committedAtMs: committedAtMs)
+        case .commit(let endLSN):
+            guard let done = open else { throw .order("the end of a transaction that had no begin") }
+            open = nil
+            return CapturedTransaction(
+                xid: done.xid, committedAtMs: done.committedAtMs, endLSN: endLSN, rows: done.rows,
+                outboxEvents: done.outboxEvents)
+        case .relation(let relation): try learn(relation)
+        case .insert(let id, let new):
+            try append(id) { $0.insert(new) }
+            keepOutboxEvent(of: new, in: try relation(id))
+        case .update(let id, let old, let new): try append(id) { $0.update(old, new) }
+        case .delete(let id, let old): try append(id) { $0.delete(old) }
+        case .truncate(let ids):
+            for id in ids {
+                let name = try relation(id).name
+                try append(id) { _ in .anything(in: name) }
+            }
+        case .message, .type, .origin: break
+        }
+        return nil
+    }
+
+    private mutating func learn(_ relation: ReplicationMessage.Relation) throws(Mistake) {
+        let former = relations.updateValue(relation, forKey: relation.id)
+        guard relations.count <= Self.relationsMax else { throw .tooManyRelations }
+        mappings[relation.id] = tables.table(of: relation).map { RowMapping(relation, table: $0) }
+        // A migration may have rewritten the values, which no message tells.
+        guard let former, former.columns != relation.columns, mappings[relation.id] != nil else { return }
+        open?.rows.append(.anything(in: relation.name))
+    }
+
+    private mutating func keepOutboxEvent(
+        of new: [ReplicationMessage.Value], in relation: ReplicationMessage.Relation
+    ) {
+        guard relation.namespace == "freshet", relation.name == "outbox", new.count == relation.columns.count,
+            let position = relation.columns.firstIndex(where: { $0.name == "event" }),
+            case .text(let event) = new[position], let count = open?.outboxEvents.count, count < Self.outboxEventsMax
+        else { return }
+        open?.outboxEvents.append(event)
+    }
+
+    private func relation(_ id: UInt32) throws(Mistake) -> ReplicationMessage.Relation {
+        guard let relation = relations[id] else { throw .unknownRelation(id) }
+        return relation
+    }
+
+    private mutating func append(_ id: UInt32, _ change: (RowMapping) -> RowChange) throws(Mistake) {
+        guard open != nil else { throw .order("a change outside of a transaction") }
+        _ = try relation(id)
+        guard let mapping = mappings[id] else { return }
+        open?.rows.append(change(mapping))
+    }
+}

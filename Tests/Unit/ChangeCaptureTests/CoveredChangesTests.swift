@@ -1,0 +1,54 @@
+import ChangeCapture
+import JSON
+import LiveModel
+import Testing
+
+@Suite struct CoveredChangesTests {
+    private static func change(_ before: JSONObject?, _ after: JSONObject?, _ changed: [String]? = nil) -> RowChange {
+        RowChange(table: "bid", before: before, after: after, changed: changed)
+    }
+
+    private func uncovered(_ changes: [RowChange], by own: [RowChange]?) -> [RowChange] {
+        CoveredChanges.uncovered(RowChanges(changes), by: own.map { RowChanges($0) }).all
+    }
+
+    private let fromLog = change(["id": 1], ["id": 1, "lot": "b"])
+    private let own = change(["id": 1, "lot": "a"], ["id": 1, "lot": "b"], ["lot"])
+
+    @Test func anEventCoversItsOwnChanges() {
+        #expect(uncovered([fromLog], by: [own]) == [])
+        #expect(uncovered([Self.change(nil, ["id": 1, "lot": "b"])], by: [Self.change(nil, ["lot": "b"])]) == [])
+    }
+
+    @Test func anEventThatMayBeAnythingCoversEverything() {
+        #expect(uncovered([fromLog], by: nil) == [])
+        #expect(uncovered([fromLog, fromLog, .anything(in: "bid")], by: [.anything(in: "bid")]) == [])
+    }
+
+    @Test func changesOfTriggersAndCascadesAreForwarded() {
+        let other = RowChange(table: "note", before: ["id": 1], after: nil)
+        #expect(uncovered([fromLog, other], by: [own]) == [other])
+        #expect(uncovered([fromLog], by: []) == [fromLog])
+        let moved = Self.change(["id": 1], ["id": 1, "lot": "c"])
+        #expect(uncovered([fromLog, moved], by: [own]) == [moved])
+        #expect(uncovered([Self.change(["id": 1], nil)], by: [own]) == [Self.change(["id": 1], nil)])
+    }
+
+    @Test func aSecondChangeOfARowWithoutItsFormerValuesIsForwarded() {
+        #expect(uncovered([fromLog, fromLog], by: [own]) == [fromLog])
+    }
+
+    @Test func changedFieldsThatTheEventLacksAreForwarded() {
+        let both = Self.change(["id": 1, "lot": "a"], ["id": 1, "lot": "b"], ["lot", "amount"])
+        #expect(uncovered([both], by: [own]) == [both])
+    }
+
+    @Test func aTableOfWhichAnyRowMayHaveChangedIsForwarded() {
+        #expect(uncovered([.anything(in: "bid")], by: [own]) == [.anything(in: "bid")])
+    }
+
+    @Test func nullIsNotTheTextNull() {
+        let null = Self.change(nil, ["lot": nil])
+        #expect(uncovered([null], by: [Self.change(nil, ["lot": "null"])]) == [null])
+    }
+}
