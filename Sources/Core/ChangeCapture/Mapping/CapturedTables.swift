@@ -8,7 +8,7 @@ package struct CapturedTables: Sendable {
         /// The columns that hold the field, several if versions of the project disagree.
         var columns: [Column]
 
-        /// The column whose value the field has in images; nil if its value is not told.
+        /// The column whose value the field has in images; nil if images leave it out.
         ///
         /// Versions that give the field another type compare its values differently.
         var toldColumn: Column? {
