@@ -123,7 +123,9 @@ let package = Package(
         module(
             .core, "Sessions",
             ["GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
-        module(.core, "RoleMachines", ["LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
+        module(
+            .core, "RoleMachines",
+            ["ChangeCapture", "LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
         module(.tools, "ProjectFolder", ["SchemaModel", yams]),
@@ -149,8 +151,8 @@ let package = Package(
         module(
             .roles, "Migrations",
             [
-                "Catalog", "Clocks", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaMigration",
-                "SchemaModel", "Settings", logging,
+                "Catalog", "Clocks", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL",
+                "SchemaMigration", "SchemaModel", "Settings", logging,
             ]),
         module(
             .servers, "OutboundHTTP",
@@ -201,6 +203,12 @@ let package = Package(
                 "Postgres", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
+            .roles, "ChangeTailer",
+            [
+                "Broker", "Catalog", "ChangeCapture", "Clocks", "Cluster", "Execution", "LiveModel", "Migrations",
+                "Observability", "Postgres", "RoleMachines", "SchemaModel", "Sharding", "Streams", logging, metrics,
+            ]),
+        module(
             .roles, "FanoutWorker",
             [
                 "Broker", "Streams", "Catalog", "Clocks", "Execution", "LiveModel", "Threads", "Postgres",
@@ -235,7 +243,8 @@ let package = Package(
         module(
             .roles, "Node",
             [
-                "APINode", "Admin", "Broker", "Clocks", "Streams", "Catalog", "Operations", "SchemaMigration",
+                "APINode", "Admin", "Broker", "ChangeTailer", "Clocks", "Streams", "Catalog", "Operations",
+                "SchemaMigration",
                 "SchemaModel",
                 "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",

@@ -2,6 +2,7 @@ import JSON
 import LiveModel
 import Operations
 package import Refresh
+package import SchemaModel
 
 /// The places where a stored query reads rows whose changes refresh it by themselves.
 package struct AutomaticSites: Sendable {
@@ -28,6 +29,8 @@ package struct AutomaticSites: Sendable {
 
     package let sites: [Site]
     package let use: Use
+    /// Where the changes are noticed.
+    package let source: AutomaticRefresh.Source
     /// Whether the query may read any table, so that every change refreshes it.
     package let mayReadAnything: Bool
 
@@ -39,8 +42,12 @@ package struct AutomaticSites: Sendable {
         }
     }
 
-    init(_ sites: ReadSites, operation: OperationReference, version: Digest, use: Use) {
+    init(
+        _ sites: ReadSites, operation: OperationReference, version: Digest, use: Use,
+        source: AutomaticRefresh.Source
+    ) {
         self.use = use
+        self.source = source
         mayReadAnything = sites.mayReadAnything
         self.sites = sites.all.enumerated().map { number, site in
             Site(
@@ -57,7 +64,11 @@ package struct AutomaticSites: Sendable {
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
     func rules(_ invocation: Invocation) -> AutomaticRules {
         let isObserved = use == .isObserved
-        if mayReadAnything { return AutomaticRules(sites: [], mayReadAnything: true, isObserved: isObserved) }
+        let heedsMutations = source != .wal
+        if mayReadAnything {
+            return AutomaticRules(
+                sites: [], mayReadAnything: true, isObserved: isObserved, heedsMutations: heedsMutations)
+        }
         return AutomaticRules(
             sites: sites.map { site in
                 let values = site.operands.map { operand -> String? in
@@ -65,7 +76,7 @@ package struct AutomaticSites: Sendable {
                     return GuardValue.text(value)
                 }
                 return AutomaticRules.Site(form: site.form, values: values)
-            }, mayReadAnything: false, isObserved: isObserved)
+            }, mayReadAnything: false, isObserved: isObserved, heedsMutations: heedsMutations)
     }
 }
 

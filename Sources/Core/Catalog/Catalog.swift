@@ -86,6 +86,7 @@ package struct Catalog: Sendable {
         self.warnings = warnings
         let operations = connectors.values.flatMap(\.operations.values)
         recordedFields = Self.recordedFields(operations)
+        captured = CapturedReads([(schema, operations)])
         refreshed = Self.refreshed(operations)
         conditionReads = Self.conditionReads(operations)
     }
@@ -115,6 +116,9 @@ package struct Catalog: Sendable {
     /// tell the values of these.
     package let recordedFields: [String: Set<String>]?
 
+    /// What a reader of the write-ahead log needs to know; nil if no query refreshes by the log.
+    package let captured: CapturedReads?
+
     /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, those
     /// in all connectors that look up rows by key in a table where the mutation writes by key, and those with automatic
     /// refreshes that read a table where it writes.
@@ -136,7 +140,7 @@ package struct Catalog: Sendable {
         for query in operations where query.kind == .query {
             for table in query.refresh.lookupTables { byTable[table, default: []].insert(query.reference) }
             for trigger in query.refresh.triggers { byTrigger[trigger.mutation, default: []].insert(query.reference) }
-            guard let automatic = query.automaticSites else { continue }
+            guard let automatic = query.automaticSites, automatic.source != .wal else { continue }
             if automatic.mayReadAnything { readersOfAnything.insert(query.reference) }
             for site in automatic.sites { readersOfTable[site.form.table, default: []].insert(query.reference) }
         }
@@ -161,7 +165,7 @@ package struct Catalog: Sendable {
     }
 
     static func recordedFields(_ operations: [StoredOperation]) -> [String: Set<String>]? {
-        let automatic = operations.compactMap(\.automaticSites)
+        let automatic = operations.compactMap(\.automaticSites).filter { $0.source != .wal }
         if automatic.isEmpty { return nil }
         var fields: [String: Set<String>] = [:]
         for site in automatic.flatMap(\.sites) where !site.form.comparedFields.isEmpty {

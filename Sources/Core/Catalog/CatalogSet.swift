@@ -31,12 +31,22 @@ package struct CatalogSet: Sendable {
         self.others = others
         let operations = ([current] + others).flatMap { $0.catalog.connectors.values.flatMap(\.operations.values) }
         recordedFields = others.isEmpty ? current.catalog.recordedFields : Catalog.recordedFields(operations)
+        captured =
+            others.isEmpty
+            ? current.catalog.captured
+            : CapturedReads(
+                ([current] + others).map {
+                    ($0.catalog.schema, $0.catalog.connectors.values.flatMap(\.operations.values))
+                })
         refreshed = others.isEmpty ? nil : Catalog.refreshed(operations)
         conditionReads = others.isEmpty ? nil : Catalog.conditionReads(operations)
     }
 
     /// The fields, by table, whose values events tell for queries of any version; nil if no query needs them.
     package let recordedFields: [String: Set<String>]?
+
+    /// What a reader of the write-ahead log needs to know for queries of any version; nil if none refreshes by the log.
+    package let captured: CapturedReads?
 
     package var members: [Member] { [current] + others }
 

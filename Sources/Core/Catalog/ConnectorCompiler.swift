@@ -69,7 +69,8 @@ struct ConnectorCompiler {
                 above: operation.definition.range.start, in: operation.file, sink: &sink)
             let automatic = automatic(tree, comment)
             result.operations[name] = StoredOperation(
-                tree, schema: api.schema, version: version(of: tree, automatic), automatic: automatic)
+                tree, schema: api.schema, version: version(of: tree, automatic), automatic: automatic,
+                source: automaticRefresh.source)
             result.subjects.append(
                 LintSubject(
                     operation: tree, range: FileRange(range: operation.name.range, file: operation.file),
@@ -150,7 +151,18 @@ struct ConnectorCompiler {
         // Results with and without entity ids have incomparable digests, so the versions must differ; so must those of
         // live queries with different rules.
         let form: [UInt8] = (operation.results.hasEntityIDs ? [0, 1] : []) + (automatic?.versionForm ?? [])
+            + (automatic == nil ? [] : automaticRefresh.source.versionForm)
         return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
+    }
+}
+
+extension AutomaticRefresh.Source {
+    fileprivate var versionForm: [UInt8] {
+        switch self {
+        case .mutations: []
+        case .both: [0, 4]
+        case .wal: [0, 5]
+        }
     }
 }
 

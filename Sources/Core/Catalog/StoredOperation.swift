@@ -48,7 +48,10 @@ package final class StoredOperation: Sendable {
     /// The places where a query reads rows whose changes refresh it by themselves; nil if they do not.
     package let automaticSites: AutomaticSites?
 
-    init(_ tree: OperationTree, schema: Schema, version: Digest, automatic: AutomaticSites.Use? = nil) {
+    init(
+        _ tree: OperationTree, schema: Schema, version: Digest, automatic: AutomaticSites.Use? = nil,
+        source: AutomaticRefresh.Source = .mutations
+    ) {
         self.schema = schema
         reference = tree.reference
         kind = tree.kind
@@ -62,7 +65,8 @@ package final class StoredOperation: Sendable {
         readWriteSet = tree.readWriteSet
         automaticSites =
             automatic.map {
-                AutomaticSites(tree.readWriteSet.sites, operation: tree.reference, version: version, use: $0)
+                AutomaticSites(
+                    tree.readWriteSet.sites, operation: tree.reference, version: version, use: $0, source: source)
             }
         coercion = VariableCoercion(
             variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)

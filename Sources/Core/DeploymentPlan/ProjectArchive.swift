@@ -107,11 +107,15 @@ package struct ProjectArchive: Sendable {
         }
         // Likewise.
         if project.automaticRefresh != .off {
-            object["automaticRefresh"] = [
+            var automatic: JSONObject = [
                 "mode": .string(project.automaticRefresh.mode.rawValue),
                 "overrides": .array(
                     project.automaticRefresh.overrides.map { [.string($0.pattern), .string($0.mode.rawValue)] }),
             ]
+            if project.automaticRefresh.source != .mutations {
+                automatic["source"] = .string(project.automaticRefresh.source.rawValue)
+            }
+            object["automaticRefresh"] = .object(automatic)
         }
         return .object(object)
     }
@@ -119,7 +123,9 @@ package struct ProjectArchive: Sendable {
     private static func automaticRefresh(_ value: JSONValue?) -> AutomaticRefresh? {
         guard let value else { return .off }
         guard let mode = value["mode"]?.stringValue.flatMap(AutomaticRefresh.Mode.init(rawValue:)),
-            let stored = value["overrides"]?.arrayValue
+            let stored = value["overrides"]?.arrayValue,
+            let source = AutomaticRefresh.Source(
+                rawValue: value["source"]?.stringValue ?? AutomaticRefresh.Source.mutations.rawValue)
         else { return nil }
         let overrides = stored.compactMap { item -> AutomaticRefresh.Override? in
             guard let parts = item.arrayValue, parts.count == 2, let pattern = parts[0].stringValue,
@@ -127,7 +133,8 @@ package struct ProjectArchive: Sendable {
             else { return nil }
             return AutomaticRefresh.Override(pattern: pattern, mode: mode)
         }
-        return overrides.count == stored.count ? AutomaticRefresh(mode: mode, overrides: overrides) : nil
+        return overrides.count == stored.count
+            ? AutomaticRefresh(mode: mode, source: source, overrides: overrides) : nil
     }
 
     private static func resolver(_ value: JSONValue) -> ResolverSource? {

@@ -18,6 +18,7 @@ package final class OutboxSweeper: Sendable {
     private let overrideList: OverrideList
     private let logger: Logger
     private let makeUUID: @Sendable () -> String
+    private let othersHavePublished: @Sendable () -> Bool
     private let streams: EventStreams
     private let machine: Mutex<SweeperMachine>
     private let metrics = SweeperMetrics()
@@ -52,10 +53,13 @@ package final class OutboxSweeper: Sendable {
         SELECT rows FROM folded
         """)
 
-    /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
+    /// - Parameters:
+    ///   - othersHavePublished: whether another part of the node has sent events to the broker.
+    ///   - eventsLengthMax: the entries that an events stream keeps at least.
     package init(
         broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, publisher: EventPublisher,
-        overrideList: OverrideList, settings: SweeperMachine.Settings, eventsLengthMax: Int = 100_000,
+        overrideList: OverrideList, settings: SweeperMachine.Settings,
+        othersHavePublished: @escaping @Sendable () -> Bool = { false }, eventsLengthMax: Int = 100_000,
         makeUUID: @escaping @Sendable () -> String, logger: Logger
     ) {
         self.broker = broker
@@ -65,6 +69,7 @@ package final class OutboxSweeper: Sendable {
         self.overrideList = overrideList
         self.makeUUID = makeUUID
         self.logger = logger
+        self.othersHavePublished = othersHavePublished
         streams = EventStreams(keys: broker.keys, shardCount: overrideList.shardCount, lengthMax: eventsLengthMax)
         machine = Mutex(SweeperMachine(settings: settings, shardCount: overrideList.shardCount))
     }
@@ -83,7 +88,9 @@ package final class OutboxSweeper: Sendable {
     /// - Returns: the milliseconds until the next round.
     @discardableResult
     package func round() async -> Int64 {
-        let (changes, hasPublished) = (broker.state.serverChanges, publisher.hasPublished)
+        let (changes, hasPublished) = (
+            broker.state.serverChanges, publisher.hasPublished || othersHavePublished()
+        )
         var effects = change { $0.roundDue(serverChanges: changes, hasPublished: hasPublished) }
         while true {
             var next: [SweeperMachine.Effect] = []

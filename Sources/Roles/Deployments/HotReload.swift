@@ -137,6 +137,9 @@ package struct HotReload: Sendable {
             {
                 reload.report(.schemaChanged(summary: summary))
             }
+            for summary in try await ChangePublications.publish(catalog.captured, reload.database.pool) {
+                reload.report(.schemaChanged(summary: summary))
+            }
         }
 
         func report(_ report: RolloutMachine.Report) {

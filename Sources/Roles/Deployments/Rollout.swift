@@ -131,7 +131,9 @@ package struct Rollout: Sendable {
             let plan = try await rollout.database.plan(chosen.catalog.schema)
             guard plan.refused.isEmpty else { throw MigrationRefused(findings: plan.refused) }
             rollout.report(.planned(plan))
-            return .planned(steps: plan.steps.map(\.summary), isHarmful: plan.drift.contains(where: \.isHarmful))
+            let publications = try await ChangePublications.plan(chosen.catalog.captured, rollout.database.pool)
+            return .planned(
+                steps: plan.steps.map(\.summary) + publications.map(\.summary), isHarmful: plan.drift.contains(where: \.isHarmful))
         }
 
         func migrate() async throws {
@@ -143,6 +145,7 @@ package struct Rollout: Sendable {
                     // The plan has already been reported.
                     if case .waiting(let holder) = event { report(.waiting(holder: holder)) }
                 }
+                _ = try await ChangePublications.publish(chosen.catalog.captured, rollout.database.pool)
             } catch let error as TableNotFree {
                 throw RolloutRefused.migration("\(error)")
             } catch let error as PostgresError {

@@ -45,6 +45,13 @@ package enum ServiceSchema {
                 PRIMARY KEY (namespace, shard)
             );
         END IF;
+        IF to_regclass('freshet.change_slots') IS NULL THEN
+            CREATE TABLE IF NOT EXISTS freshet.change_slots (
+                slot text PRIMARY KEY,
+                incarnation uuid NOT NULL,
+                confirmable pg_lsn NOT NULL
+            );
+        END IF;
         END $$;
         COMMIT;
         """

@@ -1,6 +1,7 @@
 import Admin
 import APINode
 import Broker
+import ChangeTailer
 import Cluster
 import Deployments
 import Execution
@@ -51,6 +52,7 @@ struct NodeRun {
         case .sessions: followFiles()
         case .worker:
             if let worker = roles.worker { tasks.add { await worker.run() } }
+        case .tailer: if let tailer = roles.tailer { tasks.add { await tailer.run() } }
         case .sweeper: tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
         }
     }
@@ -66,7 +68,7 @@ struct NodeRun {
         case .worker:
             guard let worker = roles.worker else { return nil }
             return { _ in await worker.drain() }
-        case .deployments, .sweeper: return nil
+        case .deployments, .tailer, .sweeper: return nil
         }
     }
 

@@ -141,6 +141,8 @@ extension PostgresError {
     package var isReadOnlyServer: Bool { sqlState == SQLState.readOnlyTransaction }
     /// Whether `statement_timeout`, our own cancel request or an administrator cancelled the statement.
     package var isQueryCanceled: Bool { sqlState == SQLState.queryCanceled }
+    /// Whether the call timed out here.
+    package var isTimeout: Bool { if case .timeout = code { true } else { false } }
     /// Whether the server has no prepared statement with that name.
     package var isPreparedStatementMissing: Bool { sqlState == SQLState.invalidStatementName }
 

@@ -21,6 +21,7 @@ extension SchemaDatabase {
             }
             if !migrated.isEmpty { report("schema: \(migrated.count) changes made") }
             try await pool.script(ServiceSchema.sql)
+            for line in try await ChangePublications.publish(catalog.captured, pool) { report(line) }
             try await HotReload.adopt(project, in: self)
             if let seed = project.seedSQL, loadsSeed, try await isEmpty(catalog.schema) {
                 try await pool.script(seed)

@@ -203,6 +203,8 @@ package final class LocalPostgres: Sendable {
             "logging_collector": "off",
             "log_destination": "stderr",
             "cluster_name": "freshet",
+            // For projects whose queries refresh by the log (`refresh.yaml`, `source`).
+            "wal_level": "logical",
         ]
         if !options.isDurable {
             for name in ["fsync", "full_page_writes"] { settings[name] = "off" }

@@ -47,6 +47,18 @@ package struct CapturedTables: Sendable {
         }
     }
 
+    /// The names of the tables, sorted.
+    package var names: [String] { tables.keys.sorted() }
+
+    /// Returns the tables, sorted, of which `former` does not tell all that this one does.
+    package func tables(beyond former: CapturedTables) -> [String] {
+        tables.filter { name, table in
+            guard let known = former.tables[name], former.namespace == namespace else { return true }
+            return !known.recorded.isSuperset(of: table.recorded)
+                || Set(known.fields.map(\.name)) != Set(table.fields.map(\.name))
+        }.keys.sorted()
+    }
+
     /// Returns nil for a table that no site reads.
     func table(of relation: ReplicationMessage.Relation) -> CapturedTable? {
         relation.namespace == namespace ? tables[relation.name] : nil

@@ -44,12 +44,23 @@ package struct TransactionReader: Sendable {
     /// The most events of one transaction that are kept. A mutation has one; changes of others are then not covered.
     package static let outboxEventsMax = 4
 
-    private let tables: CapturedTables
+    private var tables: CapturedTables
     private var relations: [UInt32: ReplicationMessage.Relation] = [:]
     private var mappings: [UInt32: RowMapping] = [:]
     private var open: Open?
 
     package init(tables: CapturedTables) { self.tables = tables }
+
+    /// Whether a transaction has begun whose end has not been read yet.
+    package var isWithinTransaction: Bool { open != nil }
+
+    /// Replaces the tables, for messages that are read from now on.
+    package mutating func follow(_ tables: CapturedTables) {
+        self.tables = tables
+        mappings = relations.compactMapValues { relation in
+            tables.table(of: relation).map { RowMapping(relation, table: $0) }
+        }
+    }
 
     /// Takes the next message; returns the transaction that it completes.
     package mutating func read(_ message: ReplicationMessage) throws(Mistake) -> CapturedTransaction? {

@@ -43,6 +43,23 @@ package struct MutationEvent: Sendable, Hashable {
 }
 
 extension MutationEvent {
+    /// Stands in place of a mutation for changes that the database's write-ahead log tells. No connector has this name.
+    package static let captured = OperationReference(connector: "@database", operation: "changes")
+
+    /// Whether the write-ahead log tells its changes.
+    package var isCaptured: Bool { operation == Self.captured }
+
+    /// Whether it only says that the reader of the log may have missed changes of any rows.
+    package var isDoubt: Bool { isCaptured && rows == nil }
+
+    /// Makes an event of changes that the write-ahead log tells.
+    /// - Parameter rows: nil: any rows may have changed.
+    package init(captured rows: RowChanges?, id: String, committedAtMs: Int64) {
+        self.init(
+            id: id, operation: Self.captured, variables: JSONObject(), auth: .null, authParts: .nothing,
+            keysWritten: [], rows: rows, traceID: id, committedAtMs: committedAtMs)
+    }
+
     /// The event as a JSON object; the outbox row and the stream entry hold the same bytes.
     package var encoded: [UInt8] {
         let parts = encodedParts

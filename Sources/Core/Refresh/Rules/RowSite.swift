@@ -86,22 +86,27 @@ package struct AutomaticRules: Sendable {
     package var mayReadAnything: Bool
     /// Whether changes are only counted.
     package var isObserved = false
+    /// Whether changes count that events of mutations tell, beside those that the write-ahead log tells.
+    package var heedsMutations = true
     /// Whether the result depends on nothing but rows: not on the time or other servers.
     package var isVerifiable = true
     /// Whether a run has read the values of bound fields.
     package private(set) var hasReadBound = false
 
     package init(
-        sites: [Site], mayReadAnything: Bool, isObserved: Bool = false, isVerifiable: Bool = true
+        sites: [Site], mayReadAnything: Bool, isObserved: Bool = false, heedsMutations: Bool = true,
+        isVerifiable: Bool = true
     ) {
         self.sites = sites
         self.mayReadAnything = mayReadAnything
         self.isObserved = isObserved
+        self.heedsMutations = heedsMutations
         self.isVerifiable = isVerifiable
     }
 
     /// Whether the event may change what the live query reads.
     func concerns(_ event: MutationEvent) -> Bool {
+        guard heedsMutations || event.isCaptured else { return false }
         guard let rows = event.rows else { return true }
         if mayReadAnything { return !rows.all.isEmpty }
         return rows.all.contains { change in

@@ -34,6 +34,8 @@ package struct RuleIndex: Sendable {
     private var automatic: Set<Int32> = []
     /// Live queries for which these changes are only counted.
     private var observed: Set<Int32> = []
+    /// Live queries for which only those changes count that the write-ahead log tells.
+    private var heedlessOfMutations: Set<Int32> = []
     /// Live queries with automatic refreshes that may read any table.
     private var readersOfAnything: Set<Int32> = []
     private var rules: [Int32: QueryRules] = [:]
@@ -58,6 +60,7 @@ package struct RuleIndex: Sendable {
     private mutating func insert(_ slot: Int32, _ rules: AutomaticRules) {
         automatic.insert(slot)
         if rules.isObserved { observed.insert(slot) }
+        if !rules.heedsMutations { heedlessOfMutations.insert(slot) }
         if rules.mayReadAnything {
             readersOfAnything.insert(slot)
             return
@@ -71,6 +74,7 @@ package struct RuleIndex: Sendable {
     private mutating func remove(_ slot: Int32, _ rules: AutomaticRules) {
         automatic.remove(slot)
         observed.remove(slot)
+        heedlessOfMutations.remove(slot)
         if readersOfAnything.remove(slot) != nil { return }
         for site in rules.sites {
             let (id, table) = (site.form.id, site.form.table)
@@ -113,7 +117,11 @@ package struct RuleIndex: Sendable {
             lookups[key]?.forEach { causes[$0, default: []].insert(.implicit) }
         }
         if !automatic.isEmpty {
-            matchRows(of: event) { causes[$0, default: []].insert(observed.contains($0) ? .observed : .automatic) }
+            let heedless = event.isCaptured ? [] : heedlessOfMutations
+            matchRows(of: event) { slot in
+                if !heedless.isEmpty, heedless.contains(slot) { return }
+                causes[slot, default: []].insert(observed.contains(slot) ? .observed : .automatic)
+            }
         }
         var conditionErrors: [Trigger.ID: Int] = [:]
         if let ids = triggersOfMutation[event.operation] {

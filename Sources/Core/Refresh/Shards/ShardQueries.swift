@@ -65,7 +65,8 @@ struct ShardQueries: Sendable {
             }
             matches += 1
             suspects[slot] = nil
-            queries.trigger(slot, cause, causes.subtracting(.observed), &schedule, nowMs: nowMs)
+            queries.trigger(
+                slot, cause, causes.subtracting(.observed), isPaced: event.isDoubt, &schedule, nowMs: nowMs)
         }
     }
 

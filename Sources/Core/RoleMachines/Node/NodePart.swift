@@ -14,6 +14,8 @@ package enum NodePart: String, Sendable, Hashable, CaseIterable {
     case sessions
     /// The worker's shards.
     case worker
+    /// The publication of changes that the database's log tells.
+    case tailer
     /// The publication of outbox rows that other nodes left.
     case sweeper
 
@@ -29,9 +31,9 @@ package enum NodePart: String, Sendable, Hashable, CaseIterable {
     /// Returns the parts of a node in the order of their end.
     ///
     /// The entry goes first, so that nothing new is assigned to the node. The gateway works until its sessions have
-    /// ended. A node has nothing to do at the turn of the deployments and the sweeper, which end with its tasks.
+    /// ended. A node has nothing to do at the turn of the deployments, the tailer and the sweeper, which end with its tasks.
     package static func stopOrder(of roles: Set<Role>) -> [NodePart] {
-        [.membership, .sweeper, .worker, .sessions, .gateway, .deployments].filter { $0.isPart(of: roles) }
+        [.membership, .sweeper, .tailer, .worker, .sessions, .gateway, .deployments].filter { $0.isPart(of: roles) }
     }
 
     private func isPart(of roles: Set<Role>) -> Bool {
@@ -39,6 +41,7 @@ package enum NodePart: String, Sendable, Hashable, CaseIterable {
         case .membership, .deployments, .sessions: true
         case .gateway: roles.contains(.gateway)
         case .worker: roles.contains(.worker)
+        case .tailer: roles.readLog
         case .sweeper: !roles.isDisjoint(with: [.api, .worker])
         }
     }

@@ -11,6 +11,16 @@ package struct AutomaticRefresh: Sendable, Hashable {
         case all
     }
 
+    /// Where changes of rows are noticed.
+    package enum Source: String, Sendable, CaseIterable {
+        /// In the service's own mutations, which tell them in their events.
+        case mutations
+        /// In the database's write-ahead log, whoever made them.
+        case wal
+        /// In mutations, and in the log whatever these do not tell.
+        case both
+    }
+
     /// A mode for the operations that a pattern matches: `movies/Top*`.
     package struct Override: Sendable, Hashable {
         package let pattern: String
@@ -39,11 +49,13 @@ package struct AutomaticRefresh: Sendable, Hashable {
     }
 
     package var mode: Mode
+    package var source: Source
     /// The last that matches decides.
     package var overrides: [Override]
 
-    package init(mode: Mode, overrides: [Override] = []) {
+    package init(mode: Mode, source: Source = .mutations, overrides: [Override] = []) {
         self.mode = mode
+        self.source = source
         self.overrides = overrides
     }
 

@@ -1,6 +1,7 @@
 /// The content of a project's `refresh.yaml`, which other tools do not read.
 ///
 ///     automatic: lists
+///     source: both
 ///     operations:
 ///       auctions/Top*: {automatic: all}
 package enum RefreshConfiguration {
@@ -13,6 +14,9 @@ package enum RefreshConfiguration {
         let errors = sink.count(of: .error)
         var reader = ConfigurationReader(root, in: file, sink: &sink)
         var result = AutomaticRefresh(mode: mode(&reader, path: "", sink: &sink) ?? .off)
+        if let source: AutomaticRefresh.Source = choice("source", of: &reader, path: "", sink: &sink) {
+            result.source = source
+        }
         if let operations = reader.node("operations") {
             result.overrides = overrides(operations, in: file, sink: &sink)
         }
@@ -45,14 +49,20 @@ package enum RefreshConfiguration {
     private static func mode(
         _ reader: inout ConfigurationReader, path: String, sink: inout DiagnosticSink
     ) -> AutomaticRefresh.Mode? {
-        guard let text = reader.text("automatic", sink: &sink), let node = reader.node("automatic") else { return nil }
-        if let mode = AutomaticRefresh.Mode(rawValue: text) { return mode }
         // YAML's own words for a switch that is off.
-        if ["false", "no"].contains(text.lowercased()) { return .off }
-        let names = AutomaticRefresh.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+        choice("automatic", of: &reader, path: path, also: ["false": .off, "no": .off], sink: &sink)
+    }
+
+    private static func choice<Choice: CaseIterable & RawRepresentable<String>>(
+        _ key: String, of reader: inout ConfigurationReader, path: String, also: [String: Choice] = [:],
+        sink: inout DiagnosticSink
+    ) -> Choice? {
+        guard let text = reader.text(key, sink: &sink), let node = reader.node(key) else { return nil }
+        if let choice = Choice(rawValue: text) ?? also[text.lowercased()] { return choice }
+        let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
         sink.report(
             .error, rule: .configurationValue, at: node, in: reader.file,
-            "\"\(path.isEmpty ? "" : path + ".")automatic\" is \"\(text)\", allowed is \(names)")
+            "\"\(path.isEmpty ? "" : path + ".")\(key)\" is \"\(text)\", allowed is \(names)")
         return nil
     }
 }

@@ -1,4 +1,5 @@
 import APINode
+import ChangeTailer
 import Deployments
 import FanoutWorker
 import Gateway
@@ -20,6 +21,7 @@ enum MetricsReference {
                 + Metric.families(of: SweeperMetrics.init)
         ),
         ("Workers", Metric.families(of: WorkerMetrics.init) + Metric.families(of: ShardMetrics.init)),
+        ("Reader of the database's log", Metric.families(of: TailerMetrics.init)),
         ("Gateways", Metric.families(of: GatewayMetrics.init) + Metric.families(of: EncodingMetrics.init)),
         ("Postgres", Metric.families(of: DatabaseMetrics.init) + Metric.families(of: ConnectionMetrics.init)),
         ("Embeddings", Metric.families(of: EmbeddingMetrics.init)),

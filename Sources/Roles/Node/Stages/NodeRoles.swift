@@ -1,4 +1,5 @@
 import APINode
+import ChangeTailer
 import Cluster
 import Deployments
 import Execution
@@ -6,6 +7,7 @@ import FanoutWorker
 import Gateway
 import LiveModel
 import NIOPosix
+import Postgres
 import PublicAPI
 import Sessions
 import Settings
@@ -16,6 +18,7 @@ struct NodeRoles: Sendable {
     let sweeper: OutboxSweeper
     let gateway: GatewayService?
     let worker: FanoutWorker?
+    let tailer: ChangeTailer?
     let sessions: SessionRegistry
     let executor: RequestExecutor
 
@@ -30,15 +33,18 @@ struct NodeRoles: Sendable {
             settings: node.publisherSettings, eventsLengthMax: node.streamLengths.events, logger: node.logger)
         // Closed after the ports, when the last mutation has ended.
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
+        let roles = settings.cluster.roles
+        let tailer = roles.readLog ? tailer(node, cluster, storage, execution) : nil
         let sweeper = OutboxSweeper(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
             overrideList: cluster.overrideList, settings: node.sweeperSettings,
+            othersHavePublished: { tailer?.hasPublished ?? false },
             eventsLengthMax: node.streamLengths.events, makeUUID: { RandomIdentity.uuid() }, logger: node.logger)
-        let roles = settings.cluster.roles
         return NodeRoles(
             publisher: publisher, sweeper: sweeper,
             gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution) : nil,
+            tailer: tailer,
             sessions: SessionRegistry(
                 admission: node.sessionAdmission, nowMs: { [clock = node.clock] in clock.nowMs() }),
             executor: executor(node, cluster, execution, publisher, authenticator))
@@ -63,6 +69,22 @@ struct NodeRoles: Sendable {
             logger: node.logger,
             loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll()?.description },
             onNodesOrLeasesChanged: { [membership = cluster.membership] in membership.wake() })
+    }
+
+    private static func tailer(
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution
+    ) -> ChangeTailer {
+        var streamSettings = ReplicationStream.Settings()
+        streamSettings.connectTimeoutMs = node.settings.postgres.connectTimeoutMs
+        streamSettings.silenceMs = node.settings.tailer.serverSilenceMs
+        return ChangeTailer(
+            broker: cluster.broker, configuration: storage.pool.configuration,
+            slot: ChangeSlot(
+                name: node.settings.tailer.slot, namespace: node.settings.cluster.namespace, pool: storage.pool),
+            catalogs: execution.catalogs, overrideList: cluster.overrideList, settings: node.tailerSettings,
+            streamSettings: streamSettings, eventsLengthMax: node.streamLengths.events,
+            makeUUID: { RandomIdentity.uuid() },
+            loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll() }, logger: node.logger)
     }
 
     private static func epochs(_ node: NodeContext, _ storage: NodeStorage) -> ShardEpochs {

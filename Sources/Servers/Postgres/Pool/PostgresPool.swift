@@ -35,7 +35,7 @@ package final class PostgresPool: Sendable {
         case apart(limitMs: Int?)
     }
 
-    let configuration: PostgresConfiguration
+    package let configuration: PostgresConfiguration
     /// Callers' queries.
     let requests: StatementLane
     /// Re-runs and the service's own reads.

@@ -18,6 +18,8 @@ enum Parts {
     static let membership = MembershipMachine.Settings()
     static let publisher = PublisherMachine.Settings()
     static let sweeper = SweeperMachine.Settings()
+    static let tailer = TailerMachine.Settings()
+    static let stream = ReplicationStream.Settings()
     static let interest = InterestMachine.Settings()
     static let session = SessionLimits()
     static let quotas = QuotaLimits()

@@ -15,6 +15,7 @@ package struct SettingSections: Sendable {
     package let gateway = GatewaySection.declared
     package let api = APISection.declared
     package let outbox = OutboxSection.declared
+    package let tailer = TailerSection.declared
     package let auth = AuthSection.declared
     package let admin = AdminSection.declared
     package let drain = DrainSection.declared

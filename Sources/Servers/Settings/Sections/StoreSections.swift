@@ -136,3 +136,43 @@ package struct OutboxSection: SettingSection {
         "outbox.alarmAgeMs", Parts.sweeper.alarmAgeMs, in: 100...hour,
         "Age of a waiting row from which an error is logged.")
 }
+
+package struct TailerSection: SettingSection {
+    package static let doc =
+        "Reading of the database's write-ahead log, for projects whose refresh.yaml has source: wal or both."
+    package static let declared = TailerSection()
+
+    package let slot = Setting.optional(
+        "tailer.slot", "Name of the replication slot, the same on all nodes; empty: freshet_DATABASE_NAMESPACE.")
+    package let standbyMs = Setting.duration(
+        "tailer.standbyMs", Parts.tailer.standbyMs, in: 50...minute,
+        "How often a node asks whether the slot is free while another one reads it.")
+    package let silenceMs = Setting.duration(
+        "tailer.silenceMs", Parts.tailer.silenceMs, in: 2000...hour,
+        "Silence of the node that reads, as the database sees it, after which another one takes over.")
+    package let serverSilenceMs = Setting.duration(
+        "tailer.serverSilenceMs", Parts.stream.silenceMs, in: 2000...hour,
+        "Silence of the database after which the reader connects again.")
+    package let retryMaxMs = Setting.duration(
+        "tailer.retryMaxMs", Parts.tailer.retryMaxMs, in: 100...10 * minute,
+        "Longest pause before the log is read again after a failure.")
+    package let loadingMaxMs = Setting.duration(
+        "tailer.loadingMaxMs", Parts.tailer.loadingMaxMs, in: 500...10 * minute,
+        "Time in which the reader must have loaded a new deployment before it leaves the slot to others.")
+    package let inspectMs = Setting.duration(
+        "tailer.inspectMs", Parts.tailer.inspectMs, in: 100...hour,
+        "How often the reader looks at its slot and publications.")
+    package let confirmMs = Setting.duration(
+        "tailer.confirmMs", Parts.tailer.confirmMs, in: 10...minute,
+        "How often the database is told what it need not keep.")
+    package let idleConfirmMs = Setting.duration(
+        "tailer.idleConfirmMs", Parts.tailer.idleConfirmMs, in: 10...hour, "The same while nothing is published.")
+    package let batchMax = Setting.int(
+        "tailer.batchMax", Parts.tailer.batchMax, in: 1...100_000, "Transactions published together.")
+    package let queueMax = Setting.int(
+        "tailer.queueMax", Parts.tailer.queueMax, in: 1...10_000_000,
+        "Transactions waiting for publication, past which the rest stays in the database.")
+    package let queuedChangesMax = Setting.int(
+        "tailer.queuedChangesMax", Parts.tailer.queuedChangesMax, in: 256...100_000_000,
+        "Changes of rows waiting for publication, past which the rest stays in the database.")
+}

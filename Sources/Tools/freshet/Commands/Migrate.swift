@@ -74,10 +74,12 @@ struct Migrate: AsyncParsableCommand {
                     Terminal.out("\(step.summary)\n\(notes)\(sql.joined(separator: ";\n"));\n")
                 }
                 for finding in plan.drift { Terminal.error("drift: \(finding.object): \(finding.message)") }
-                if plan.isUpToDate { Terminal.out("nothing to do") }
+                let publications = try await ChangePublications.plan(catalog.captured, database.pool)
+                for step in publications { Terminal.out("\(step.summary)\n\(step.sql);\n") }
+                if plan.isUpToDate, publications.isEmpty { Terminal.out("nothing to do") }
                 guard plan.refused.isEmpty else { throw await database.refused(plan, catalog.schema) }
             } else {
-                let done = try await database.migrate(
+                var done = try await database.migrate(
                     catalog.schema,
                     retries: concurrently ? .givingWay(settings.migrate) : .insisting(settings.migrate),
                     allowing: permissions
@@ -85,8 +87,9 @@ struct Migrate: AsyncParsableCommand {
                     if case .planned(_, let losses) = event { Self.report(losses: losses) }
                     for line in event.lines { Terminal.error(line) }
                 }
-                for line in done { Terminal.out(line) }
                 try await database.pool.script(ServiceSchema.sql)
+                done += try await ChangePublications.publish(catalog.captured, database.pool)
+                for line in done { Terminal.out(line) }
                 if seed, let sql = project.seedSQL, try await database.isEmpty(catalog.schema) {
                     try await database.pool.script(sql)
                     Terminal.out("load seed.sql")

@@ -1,0 +1,63 @@
+package import LiveModel
+import Refresh
+package import SchemaModel
+
+/// What a reader of the database's write-ahead log needs to know of the queries that refresh by it, in one or several
+/// versions of a project.
+package struct CapturedReads: Sendable {
+    /// The tables that these queries read, views excepted; one that several versions have occurs several times.
+    package let tables: [Table]
+    /// The fields, by table, by whose values sites select rows.
+    package let recordedFields: [String: Set<String>]
+    /// Whether all of the queries also refresh by what events of mutations tell, so that these need not be told again.
+    package let heedsMutations: Bool
+    /// The queries by the SQL name of the table that they read, sorted.
+    private let readers: [String: [OperationReference]]
+    private let readersOfAnything: [OperationReference]
+    /// All of the queries, sorted.
+    package let all: [OperationReference]
+
+    /// - Returns: nil if no query refreshes by the log.
+    init?(_ versions: [(schema: Schema, operations: [StoredOperation])]) {
+        var readers: [String: Set<OperationReference>] = [:]
+        var readersOfAnything: Set<OperationReference> = []
+        var tables: [Table] = []
+        var recorded: [String: Set<String>] = [:]
+        var heedsMutations = true
+        for (schema, operations) in versions {
+            var read: Set<String> = []
+            var readsAnything = false
+            for query in operations {
+                guard let automatic = query.automaticSites, automatic.source != .mutations else { continue }
+                heedsMutations = heedsMutations && automatic.source == .both
+                if automatic.mayReadAnything {
+                    readersOfAnything.insert(query.reference)
+                    readsAnything = true
+                }
+                for site in automatic.sites {
+                    read.insert(site.form.table)
+                    readers[site.form.table, default: []].insert(query.reference)
+                    guard !site.form.comparedFields.isEmpty else { continue }
+                    recorded[site.form.table, default: []].formUnion(site.form.comparedFields)
+                }
+            }
+            tables += schema.tables.filter { $0.view == nil && (readsAnything || read.contains($0.name)) }
+        }
+        let all = readers.values.reduce(into: readersOfAnything) { $0.formUnion($1) }
+        if all.isEmpty { return nil }
+        self.tables = tables
+        self.recordedFields = recorded
+        self.heedsMutations = heedsMutations
+        self.readers = readers.mapValues { $0.sorted() }
+        self.readersOfAnything = readersOfAnything.sorted()
+        self.all = all.sorted()
+    }
+
+    /// The SQL names of the tables, sorted.
+    package var tableNames: [String] { Set(tables.map(\.name)).sorted() }
+
+    /// Returns the queries that changes of rows in these tables may concern.
+    package func queries(reading tables: Set<String>) -> [OperationReference] {
+        tables.reduce(into: Set(readersOfAnything)) { $0.formUnion(readers[$1] ?? []) }.sorted()
+    }
+}

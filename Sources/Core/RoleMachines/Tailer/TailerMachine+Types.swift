@@ -1,0 +1,196 @@
+package import ChangeCapture
+package import LiveModel
+
+extension TailerMachine {
+    package struct Settings: Sendable {
+        /// The pause after a failed attempt to read the slot doubles from here to the maximum.
+        package var retryMinMs: Int64 = 500
+        package var retryMaxMs: Int64 = 10_000
+        /// How often a node asks whether the slot is free while another one reads it.
+        package var standbyMs: Int64 = 1_000
+        /// How often the reader looks at its slot and the publications.
+        package var inspectMs: Int64 = 10_000
+        /// A reader from which the server has heard nothing for this long is ended, so that another one can read.
+        package var silenceMs: Int64 = 10_000
+        /// The pause before a transaction is looked for again that is in the log but not visible yet; it doubles up to
+        /// the maximum.
+        package var visibilityMinMs: Int64 = 1
+        package var visibilityMaxMs: Int64 = 100
+        /// The time in which a node must have loaded a new deployment; after that another one may read.
+        package var loadingMaxMs: Int64 = 5_000
+        /// Transactions published together.
+        package var batchMax = 1_000
+        /// Bytes of events in one append; a larger event is sent alone.
+        package var batchBytesMax = 4 << 20
+        /// The most transactions, and changes of rows in them, that wait; then the log is not read on.
+        package var queueMax = 10_000
+        package var queuedChangesMax = 100_000
+        /// How often the server is told how far the log was read; it keeps the rest.
+        package var confirmMs: Int64 = 1_000
+        /// The same while nothing was published and the log grew by so many bytes.
+        package var idleConfirmMs: Int64 = 10_000
+        package var idleConfirmBytes: UInt64 = 1 << 20
+
+        package init() {}
+    }
+
+    /// Identifies an effect that awaits an answer, or a reading of the slot.
+    package typealias CallID = UInt64
+
+    /// A position in the write-ahead log.
+    package typealias LSN = UInt64
+
+    /// The state of the database, as far as the reader depends on it.
+    package struct Inspection: Sendable, Hashable {
+        package struct Slot: Sendable, Hashable {
+            package enum Health: String, Sendable, CaseIterable {
+                /// The server keeps what is not confirmed yet.
+                case ok
+                /// It may remove some of it at the next checkpoint.
+                case unreserved
+                /// It has removed some of it.
+                case lost
+            }
+
+            package var health: Health
+            /// The process that reads the slot, and the milliseconds since it last answered.
+            package var reader: Reader?
+            package var confirmed: LSN
+            package var retainedBytes: Int64
+
+            package init(health: Health, reader: Reader?, confirmed: LSN, retainedBytes: Int64) {
+                self.health = health
+                self.reader = reader
+                self.confirmed = confirmed
+                self.retainedBytes = retainedBytes
+            }
+        }
+
+        package struct Reader: Sendable, Hashable {
+            package var pid: Int
+            package var silentMs: Int64
+
+            package init(pid: Int, silentMs: Int64) {
+                self.pid = pid
+                self.silentMs = silentMs
+            }
+        }
+
+        /// What is recorded of the slot in a table: see `TailerMachine`.
+        package struct Record: Sendable, Hashable {
+            package var incarnation: String
+            package var confirmable: LSN
+
+            package init(incarnation: String, confirmable: LSN) {
+                self.incarnation = incarnation
+                self.confirmable = confirmable
+            }
+        }
+
+        /// Why the slot cannot be read: a setting or a right that is missing, a publication, a foreign slot.
+        package var obstacle: String?
+        /// Nil if there is none.
+        package var slot: Slot?
+        package var record: Record?
+        /// The tables that the publication lacks, sorted.
+        package var unpublished: [String]
+
+        package init(obstacle: String?, slot: Slot?, record: Record?, unpublished: [String]) {
+            self.obstacle = obstacle
+            self.slot = slot
+            self.record = record
+            self.unpublished = unpublished
+        }
+    }
+
+    /// The answer to `check`.
+    package struct Check: Sendable, Hashable {
+        /// Whether new snapshots see all of the transactions.
+        package var areVisible: Bool
+        /// Whether a deployment exists that the node had not loaded.
+        package var isBehindDeployments: Bool
+
+        package init(areVisible: Bool, isBehindDeployments: Bool) {
+            self.areVisible = areVisible
+            self.isBehindDeployments = isBehindDeployments
+        }
+    }
+
+    package enum Effect: Sendable {
+        /// Look at the database, then call `inspected`.
+        case inspect(CallID)
+        /// End the server's process that reads the slot, then call `stepEnded`.
+        case terminate(CallID, pid: Int)
+        /// Record a new incarnation with nothing confirmable, drop the slot if it exists, create it, and wait a while
+        /// for the transactions that were open then. Then call `stepEnded`.
+        case create(CallID)
+        /// Read the slot from where the server has it confirmed, as the reading of this name: call `received`,
+        /// `reached` and `ended`.
+        case open(CallID)
+        /// End the reading. `ended` need not follow.
+        case close(CallID)
+        /// Whether the reading shall go on.
+        case setReading(CallID, Bool)
+        /// Tell the server that what lies before may be removed.
+        case confirm(CallID, LSN)
+        /// Ask, as of any moment from now on, whether the transactions are visible and whether a deployment after
+        /// `loadedDeployment` exists; then call `checked`.
+        case check(CallID, xids: [UInt32], loadedDeployment: Int64)
+        /// Call `checkDue` after this time.
+        case wait(CallID, ms: Int64)
+        /// Load the deployments, then call `checkDue`.
+        case loadDeployments(CallID)
+        /// Append one entry per shard, in order, then call `appended`.
+        case append(CallID, [Publication])
+        /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
+        case confirmOverrides(CallID)
+        /// Raise the record's confirmable position, if the record has this incarnation, then call `recorded`.
+        case record(CallID, incarnation: String, LSN)
+        /// Log and measure.
+        case report(Report)
+    }
+
+    package enum Report: Sendable, Hashable {
+        case state(State)
+        case inspected(Inspection.Slot?)
+        /// Changes may have been missed; all queries that depend on the log run again.
+        case doubt(reason: String)
+        /// Transactions published, with the time of the oldest one's commit.
+        case published(transactions: Int, changes: Int, committedAtMs: Int64)
+        /// Own mutations whose events told everything.
+        case covered
+        case readerEnded(pid: Int, silentMs: Int64)
+    }
+
+    /// The state for operators.
+    package enum State: Sendable, Hashable {
+        /// No query refreshes by the log.
+        case idle
+        /// Another node reads the slot.
+        case standby(pid: Int)
+        case reading(unpublished: [String])
+        /// It tries again after a pause.
+        case failing(reason: String)
+    }
+
+    /// What the node knows when it decides: its catalogs and overrides.
+    package struct Knowledge: Sendable {
+        package let loadedDeployment: Int64
+        package let tables: CapturedTables
+        /// Whether the queries also refresh by what events of mutations tell.
+        package let heedsMutations: Bool
+
+        package init(loadedDeployment: Int64, tables: CapturedTables, heedsMutations: Bool) {
+            self.loadedDeployment = loadedDeployment
+            self.tables = tables
+            self.heedsMutations = heedsMutations
+        }
+    }
+}
+
+/// The queries that refresh by the log, for the choice of shards.
+package protocol CapturingRules {
+    /// Those that changes of rows in these tables may concern.
+    func queries(reading tables: Set<String>) -> [OperationReference]
+    var all: [OperationReference] { get }
+}

@@ -1,0 +1,446 @@
+import ChangeCapture
+import LiveModel
+package import Sharding
+
+/// Reads committed changes of rows from a logical replication slot and publishes those that no mutation's event tells,
+/// so that live queries refresh whoever wrote.
+///
+/// All nodes with the role try to read the same slot; Postgres lets one at a time. The others look whether the slot is
+/// free, and end a reader from which the server has heard nothing for `silenceMs`. Nothing that a former reader still
+/// does harms: an event more only costs a run, and its confirmations reach a connection that has ended.
+///
+/// A transaction is published once new snapshots see it, because it is in the log a little earlier, with synchronous
+/// replication much earlier: a run that starts after the event then reads the change. It is confirmed to the server
+/// only after that, so that a crash anywhere costs a repetition and no change. As in `PublisherMachine`, the overrides
+/// are confirmed after the transaction is visible, and a deployment that the node has not loaded is loaded first.
+///
+/// A table records, before each confirmation, the position that may be confirmed, and an incarnation of the slot. If
+/// the slot's own position is beyond the recorded one, then this slot was created, or advanced, since: changes before
+/// may have been missed, and every query that depends on the log runs once more. The same record covers a node that
+/// dies between creating a slot and saying so.
+///
+/// Bounds: `queueMax` transactions and `queuedChangesMax` changes wait, then the log is not read on; the server keeps
+/// the rest, up to its `max_slot_wal_keep_size`. A lost slot is created again. An answer to a call that is not in
+/// flight is ignored.
+package struct TailerMachine: Sendable {
+    private enum Phase: Sendable {
+        case resting(untilMs: Int64)
+        case inspecting(CallID)
+        /// The slot is created, or its reader ended; then it is looked at again.
+        case preparing(CallID)
+        case reading(Reading)
+    }
+
+    package let settings: Settings
+    let routing: EventRouting
+    private var knowledge: Knowledge?
+    private var phase = Phase.resting(untilMs: 0)
+    private var retryMs: Int64 = 0
+    /// Whether the slot must be created anew: it cannot be read from where it stands.
+    private var isSlotUnusable = false
+    private var lastCall: CallID = 0
+    private var lastState: State?
+    /// Whether any event was sent to the broker.
+    package private(set) var hasPublished = false
+
+    package init(settings: Settings, shardCount: Int) {
+        self.settings = settings
+        routing = EventRouting(shardCount: shardCount)
+    }
+
+    package var state: State { lastState ?? .idle }
+
+    // MARK: The slot
+
+    /// Handles the passing of time; to be called several times a second.
+    package mutating func tick(nowMs: Int64) -> [Effect] {
+        switch phase {
+        case .resting(let untilMs):
+            guard knowledge != nil else { return entered(.idle) }
+            guard nowMs >= untilMs else { return [] }
+            return inspect()
+        case .inspecting, .preparing: return []
+        case .reading(var reading):
+            guard knowledge != nil else { return close(reading, .idle, restMs: 0, nowMs: nowMs) }
+            var effects: [Effect] = []
+            if reading.inspection == nil, nowMs >= reading.nextInspectionMs {
+                let call = newCall()
+                reading.inspection = call
+                reading.nextInspectionMs = nowMs + settings.inspectMs
+                effects.append(.inspect(call))
+            }
+            if let position = reading.positionToRecord(settings, nowMs: nowMs) {
+                let call = newCall()
+                reading.recording = (call, position)
+                reading.lastRecordMs = nowMs
+                reading.hasPublished = false
+                effects.append(.record(call, incarnation: reading.incarnation, position))
+            }
+            phase = .reading(reading)
+            return effects
+        }
+    }
+
+    private mutating func inspect() -> [Effect] {
+        let call = newCall()
+        phase = .inspecting(call)
+        return [.inspect(call)]
+    }
+
+    package mutating func inspected(
+        _ call: CallID, _ answer: Result<Inspection, StepFailure>, nowMs: Int64
+    ) -> [Effect] {
+        switch phase {
+        case .inspecting(call): break
+        case .reading(var reading) where reading.inspection == call:
+            reading.inspection = nil
+            phase = .reading(reading)
+            guard case .success(let inspection) = answer else { return [] }
+            return [.report(.inspected(inspection.slot))] + published(inspection.unpublished, nowMs: nowMs)
+        default: return []
+        }
+        let inspection: Inspection
+        switch answer {
+        case .failure(let failure): return rest(failure.reason, nowMs: nowMs)
+        case .success(let found): inspection = found
+        }
+        return [.report(.inspected(inspection.slot))] + decide(inspection, nowMs: nowMs)
+    }
+
+    private mutating func decide(_ inspection: Inspection, nowMs: Int64) -> [Effect] {
+        if let obstacle = inspection.obstacle { return rest(obstacle, nowMs: nowMs) }
+        if let reader = inspection.slot?.reader {
+            guard reader.silentMs > settings.silenceMs else {
+                phase = .resting(untilMs: nowMs + settings.standbyMs)
+                return entered(.standby(pid: reader.pid))
+            }
+            let call = newCall()
+            phase = .preparing(call)
+            return [
+                .report(.readerEnded(pid: reader.pid, silentMs: reader.silentMs)), .terminate(call, pid: reader.pid),
+            ]
+        }
+        guard let slot = inspection.slot, slot.health != .lost, let record = inspection.record, !isSlotUnusable,
+            let knowledge
+        else {
+            isSlotUnusable = false
+            let call = newCall()
+            phase = .preparing(call)
+            return [.create(call)]
+        }
+        let id = newCall()
+        var reading = Reading(
+            id: id, incarnation: record.incarnation, recorded: record.confirmable,
+            reader: TransactionReader(tables: knowledge.tables), unpublished: inspection.unpublished, nowMs: nowMs,
+            settings: settings)
+        var effects: [Effect] = [.open(id)]
+        if slot.confirmed > record.confirmable {
+            reading.append(.init(xids: [], rows: nil, committedAtMs: nowMs, through: slot.confirmed))
+            effects.append(.report(.doubt(reason: "the replication slot is new")))
+        }
+        phase = .reading(reading)
+        return effects + entered(.reading(unpublished: inspection.unpublished)) + advance(nowMs: nowMs)
+    }
+
+    /// Handles the end of `terminate` or `create`.
+    package mutating func stepEnded(_ call: CallID, _ answer: Result<Void, StepFailure>, nowMs: Int64) -> [Effect] {
+        guard case .preparing(call) = phase else { return [] }
+        switch answer {
+        case .success: return inspect()
+        case .failure(let failure): return rest(failure.reason, nowMs: nowMs)
+        }
+    }
+
+    private mutating func rest(_ reason: String, nowMs: Int64) -> [Effect] {
+        retryMs = min(max(2 * retryMs, settings.retryMinMs), settings.retryMaxMs)
+        phase = .resting(untilMs: nowMs + retryMs)
+        return entered(.failing(reason: reason))
+    }
+
+    private mutating func entered(_ state: State) -> [Effect] {
+        defer { lastState = state }
+        return state == lastState ? [] : [.report(.state(state))]
+    }
+
+    private mutating func close(_ reading: Reading, _ state: State, restMs: Int64, nowMs: Int64) -> [Effect] {
+        phase = .resting(untilMs: nowMs + restMs)
+        return [.close(reading.id)] + entered(state)
+    }
+
+    private mutating func fail(_ reading: Reading, _ reason: String, nowMs: Int64) -> [Effect] {
+        [.close(reading.id)] + rest(reason, nowMs: nowMs)
+    }
+
+    /// Ends the reading, because the node stops.
+    package mutating func stop() -> [Effect] {
+        guard case .reading(let reading) = phase else { return [] }
+        phase = .resting(untilMs: .max)
+        return [.close(reading.id)]
+    }
+
+    // MARK: What the queries read
+
+    /// Takes over what the node knows now; nil if no query refreshes by the log. To be called before every other fact.
+    package mutating func follow(_ new: Knowledge?, nowMs: Int64) {
+        guard let new else {
+            knowledge = nil
+            return
+        }
+        let former = knowledge
+        knowledge = new
+        guard case .reading(var reading) = phase, let former else { return }
+        reading.reader.follow(new.tables)
+        // Transactions that are being read, or wait to become visible, were read without these tables.
+        let tables =
+            former.heedsMutations && !new.heedsMutations ? new.tables.names : new.tables.tables(beyond: former.tables)
+        reading.changesUnknown(in: tables, nowMs: nowMs)
+        phase = .reading(reading)
+    }
+
+    /// Handles that the publication lacks these tables.
+    private mutating func published(_ unpublished: [String], nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase else { return [] }
+        let tables = Set(reading.unpublished).subtracting(unpublished)
+        reading.unpublished = unpublished
+        reading.changesUnknown(in: tables.sorted(), nowMs: nowMs)
+        phase = .reading(reading)
+        return entered(.reading(unpublished: unpublished)) + advance(nowMs: nowMs)
+    }
+
+    // MARK: The log
+
+    /// Handles messages of the server, in their order.
+    package mutating func received(_ id: CallID, _ messages: [[UInt8]], nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase, reading.id == id, let knowledge else { return [] }
+        // Without a second holder, what waits is changed in place.
+        phase = .resting(untilMs: .max)
+        var effects: [Effect] = []
+        do {
+            for message in messages {
+                guard let done = try reading.reader.read(ReplicationMessage(decoding: message)) else { continue }
+                let (rows, isCovered) = uncovered(done, knowledge)
+                if isCovered { effects.append(.report(.covered)) }
+                reading.completed(done, rows)
+            }
+        } catch {
+            return fail(reading, "\(error)", nowMs: nowMs)
+        }
+        retryMs = 0
+        if !reading.isPaused, reading.isFull(settings) {
+            reading.isPaused = true
+            effects.append(.setReading(id, false))
+        }
+        phase = .reading(reading)
+        return effects + advance(nowMs: nowMs)
+    }
+
+    /// Returns the changes that no event tells.
+    private func uncovered(
+        _ transaction: CapturedTransaction, _ knowledge: Knowledge
+    ) -> (rows: RowChanges, isCovered: Bool) {
+        guard knowledge.heedsMutations, !transaction.rows.all.isEmpty else { return (transaction.rows, false) }
+        var rows = transaction.rows
+        for encoded in transaction.outboxEvents {
+            // An event that tells no rows went to the shards of the tables in which its mutation itself may write.
+            guard let told = (try? MutationEvent(encoded: encoded))?.rows else { continue }
+            rows = CoveredChanges.uncovered(rows, by: told)
+        }
+        return (rows, rows.all.isEmpty)
+    }
+
+    /// Handles that the server has sent everything before this position.
+    package mutating func reached(_ id: CallID, _ position: LSN, nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase, reading.id == id else { return [] }
+        reading.reached(position)
+        retryMs = 0
+        phase = .reading(reading)
+        return []
+    }
+
+    /// Handles the end of a reading.
+    /// - Parameter isUnusable: whether the slot cannot be read from where it stands, as when the publication was
+    ///   created later.
+    package mutating func ended(_ id: CallID, _ reason: String, isUnusable: Bool, nowMs: Int64) -> [Effect] {
+        guard case .reading(let reading) = phase, reading.id == id else { return [] }
+        isSlotUnusable = isUnusable
+        return rest(reason, nowMs: nowMs)
+    }
+
+    // MARK: Publishing
+
+    /// Begins the next batch, if there is one and none is being published.
+    private mutating func advance(nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase, reading.batch == nil, reading.takeBatch(settings, nowMs: nowMs)
+        else { return [] }
+        phase = .reading(reading)
+        return check(nowMs: nowMs)
+    }
+
+    private mutating func check(nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase, var batch = reading.batch, let knowledge else { return [] }
+        let call = newCall()
+        batch.step = .checking(call)
+        batch.loadedDeployment = knowledge.loadedDeployment
+        reading.batch = batch
+        phase = .reading(reading)
+        return [.check(call, xids: batch.xids, loadedDeployment: knowledge.loadedDeployment)]
+    }
+
+    /// - Parameters:
+    ///   - overrides: the node's copy.
+    ///   - rules: those of the catalogs that the node has loaded now.
+    package mutating func checked(
+        _ call: CallID, _ answer: Result<Check, StepFailure>, _ overrides: ClusterOverrides,
+        rules: (any CapturingRules)?, nowMs: Int64
+    ) -> [Effect] {
+        guard case .reading(let reading) = phase, var batch = reading.batch, case .checking(call) = batch.step else {
+            return []
+        }
+        let found: Check
+        switch answer {
+        case .failure(let failure): return fail(reading, failure.reason, nowMs: nowMs)
+        case .success(let check): found = check
+        }
+        let next = newCall()
+        batch.step = .pausing(next)
+        if found.isBehindDeployments {
+            guard nowMs - batch.beganMs < settings.loadingMaxMs else {
+                return fail(reading, "a deployment cannot be loaded here", nowMs: nowMs)
+            }
+            keep(batch)
+            return [.loadDeployments(next)]
+        }
+        guard found.areVisible, let rules else {
+            batch.pauseMs = min(max(2 * batch.pauseMs, settings.visibilityMinMs), settings.visibilityMaxMs)
+            keep(batch)
+            return [.wait(next, ms: batch.pauseMs)]
+        }
+        batch.generation = overrides.generation
+        batch.shards = batch.events.map { shards(of: $0, overrides, rules, nowMs: nowMs) }
+        return append(batch, batch.publications(batch.shards), isFirst: true, nowMs: nowMs)
+    }
+
+    package mutating func checkDue(_ call: CallID, nowMs: Int64) -> [Effect] {
+        guard case .reading(let reading) = phase, case .pausing(call)? = reading.batch?.step else { return [] }
+        return check(nowMs: nowMs)
+    }
+
+    private func shards(
+        of event: Batch.Event, _ overrides: ClusterOverrides, _ rules: any CapturingRules, nowMs: Int64
+    ) -> Set<ShardID> {
+        let queries = event.rows.map { rules.queries(reading: Set($0.all.map(\.table))) } ?? rules.all
+        return Set(
+            ShardRouting.shards(of: queries, shardCount: routing.shardCount, overrides: overrides, nowMs: nowMs))
+    }
+
+    private mutating func append(
+        _ batch: Batch, _ publications: [Publication], isFirst: Bool, nowMs: Int64
+    ) -> [Effect] {
+        append(
+            batch, EventRouting.batches(of: publications, bytesMax: settings.batchBytesMax)[...], isFirst: isFirst,
+            nowMs: nowMs)
+    }
+
+    private mutating func append(
+        _ batch: Batch, _ remaining: ArraySlice<[Publication]>, isFirst: Bool, nowMs: Int64
+    ) -> [Effect] {
+        guard let publications = remaining.first else {
+            return isFirst ? confirmOverrides(batch) : finish(batch, nowMs: nowMs)
+        }
+        hasPublished = true
+        var batch = batch
+        let call = newCall()
+        batch.step = .appending(call, remaining, isFirst: isFirst)
+        keep(batch)
+        return [.append(call, publications)]
+    }
+
+    /// - Parameter answer: success: every stream has its entries.
+    package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>, nowMs: Int64) -> [Effect] {
+        guard case .reading(let reading) = phase, let batch = reading.batch,
+            case .appending(call, let remaining, let isFirst) = batch.step
+        else { return [] }
+        switch answer {
+        case .failure(let failure): return fail(reading, failure.reason, nowMs: nowMs)
+        case .success: return append(batch, remaining.dropFirst(), isFirst: isFirst, nowMs: nowMs)
+        }
+    }
+
+    private mutating func confirmOverrides(_ batch: Batch) -> [Effect] {
+        var batch = batch
+        let call = newCall()
+        batch.step = .confirming(call)
+        keep(batch)
+        return [.confirmOverrides(call)]
+    }
+
+    /// - Parameter rules: those of the catalogs that the node has loaded now.
+    package mutating func overridesConfirmed(
+        _ call: CallID, _ answer: Result<ClusterOverrides, StepFailure>, rules: (any CapturingRules)?, nowMs: Int64
+    ) -> [Effect] {
+        guard case .reading(let reading) = phase, let batch = reading.batch, case .confirming(call) = batch.step else {
+            return []
+        }
+        switch answer {
+        case .failure(let failure): return fail(reading, failure.reason, nowMs: nowMs)
+        case .success(let overrides):
+            guard let rules, overrides.generation != batch.generation else { return finish(batch, nowMs: nowMs) }
+            let added = zip(batch.events, batch.shards).map {
+                shards(of: $0, overrides, rules, nowMs: nowMs).subtracting($1)
+            }
+            return append(batch, batch.publications(added), isFirst: false, nowMs: nowMs)
+        }
+    }
+
+    private mutating func finish(_ batch: Batch, nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase else { return [] }
+        reading.batch = nil
+        reading.handled(through: batch.through)
+        reading.hasPublished = true
+        var effects: [Effect] = []
+        if batch.transactions > 0 {
+            effects.append(
+                .report(
+                    .published(
+                        transactions: batch.transactions, changes: batch.changes,
+                        committedAtMs: batch.events.first?.committedAtMs ?? nowMs)))
+        }
+        if reading.isPaused, reading.isHalfEmpty(settings) {
+            reading.isPaused = false
+            effects.append(.setReading(reading.id, true))
+        }
+        phase = .reading(reading)
+        return effects + advance(nowMs: nowMs)
+    }
+
+    private mutating func keep(_ batch: Batch) {
+        guard case .reading(var reading) = phase else { return }
+        reading.batch = batch
+        phase = .reading(reading)
+    }
+
+    // MARK: Confirming
+
+    /// - Parameter answer: false if the record has another incarnation.
+    package mutating func recorded(_ call: CallID, _ answer: Result<Bool, StepFailure>, nowMs: Int64) -> [Effect] {
+        guard case .reading(var reading) = phase, let recording = reading.recording, recording.call == call else {
+            return []
+        }
+        reading.recording = nil
+        phase = .reading(reading)
+        switch answer {
+        // The next tick tries again.
+        case .failure: return []
+        case .success(false): return fail(reading, "another node created the slot again", nowMs: nowMs)
+        case .success(true):
+            reading.recorded = recording.position
+            phase = .reading(reading)
+            return [.confirm(reading.id, recording.position)]
+        }
+    }
+
+    private mutating func newCall() -> CallID {
+        lastCall += 1
+        return lastCall
+    }
+}

@@ -1,0 +1,286 @@
+package import Broker
+package import Catalog
+import ChangeCapture
+import Clocks
+package import Cluster
+package import Execution
+import LiveModel
+package import Logging
+import Metrics
+import Migrations
+package import Postgres
+package import RoleMachines
+import Sharding
+package import Streams
+import Synchronization
+
+/// Performs the effects of `TailerMachine` on the broker and Postgres.
+///
+/// Locking: the machine changes under a mutex; its effects are performed after the lock is released, in their order
+/// for one change.
+package final class ChangeTailer: Sendable {
+    private static let tickMs = 200
+
+    /// What the node knows, made once for a state of its catalogs.
+    fileprivate struct Known {
+        var snapshot: ServedCatalogs.Snapshot?
+        var knowledge: TailerMachine.Knowledge?
+        var namespace = "public"
+    }
+
+    private let broker: any Broker
+    private let configuration: PostgresConfiguration
+    private let slot: ChangeSlot
+    private let catalogs: ServedCatalogs
+    private let overrideList: OverrideList
+    private let streams: EventStreams
+    private let streamSettings: ReplicationStream.Settings
+    private let machine: Mutex<TailerMachine>
+    private let known = Mutex(Known())
+    private let reading = Mutex<(id: TailerMachine.CallID, stream: ReplicationStream)?>(nil)
+    private let latestInspection = Mutex<TailerMachine.Inspection.Slot?>(nil)
+    private let makeUUID: @Sendable () -> String
+    private let loadCatalogs: @Sendable () async -> Void
+    private let logger: Logger
+    private let metrics = TailerMetrics()
+
+    /// - Parameters:
+    ///   - configuration: of the database; the reader has a connection of its own.
+    ///   - eventsLengthMax: the entries that an events stream keeps at least.
+    ///   - loadCatalogs: loads the versions now in service into `catalogs`.
+    package init(
+        broker: any Broker, configuration: PostgresConfiguration, slot: ChangeSlot, catalogs: ServedCatalogs,
+        overrideList: OverrideList, settings: TailerMachine.Settings, streamSettings: ReplicationStream.Settings,
+        eventsLengthMax: Int = 100_000, makeUUID: @escaping @Sendable () -> String,
+        loadCatalogs: @escaping @Sendable () async -> Void = {}, logger: Logger
+    ) {
+        self.broker = broker
+        self.configuration = configuration
+        self.slot = slot
+        self.catalogs = catalogs
+        self.overrideList = overrideList
+        self.streamSettings = streamSettings
+        self.makeUUID = makeUUID
+        self.loadCatalogs = loadCatalogs
+        self.logger = logger
+        streams = EventStreams(keys: broker.keys, shardCount: overrideList.shardCount, lengthMax: eventsLengthMax)
+        machine = Mutex(TailerMachine(settings: settings, shardCount: overrideList.shardCount))
+    }
+
+    /// Whether any event was sent to the broker.
+    package var hasPublished: Bool { machine.withLock { $0.hasPublished } }
+    package var state: TailerMachine.State { machine.withLock { $0.state } }
+    package var slotName: String { slot.name }
+    /// The slot as this node last saw it; nil: not yet, or there is none.
+    package var slotSeen: TailerMachine.Inspection.Slot? { latestInspection.withLock { $0 } }
+
+    /// Runs until its task is cancelled.
+    package func run() async {
+        while !Task.isCancelled {
+            change { $0.tick(nowMs: $1) }
+            try? await Task.sleep(for: .milliseconds(Self.tickMs))
+        }
+        change { machine, _ in machine.stop() }
+    }
+
+    // MARK: Facts
+
+    private func change(_ body: (inout TailerMachine, _ nowMs: Int64) -> [TailerMachine.Effect]) {
+        let knowledge = knowledge
+        let nowMs = overrideList.nowMs()
+        let effects = machine.withLock { machine in
+            machine.follow(knowledge, nowMs: nowMs)
+            return body(&machine, nowMs)
+        }
+        for effect in effects { perform(effect) }
+    }
+
+    private var knowledge: TailerMachine.Knowledge? {
+        let snapshot = catalogs.snapshot
+        return known.withLock { known in
+            if known.snapshot !== snapshot { known.remember(snapshot) }
+            return known.knowledge
+        }
+    }
+
+    private var rules: (any CapturingRules)? { catalogs.snapshot.set.captured }
+
+    // MARK: Effects
+
+    private func perform(_ effect: TailerMachine.Effect) {
+        switch effect {
+        case .inspect(let call): Task { await inspect(call) }
+        case .terminate(let call, let pid):
+            Task {
+                let answer = await attempt { try await slot.terminate(pid: pid) }
+                change { $0.stepEnded(call, answer, nowMs: $1) }
+            }
+        case .create(let call):
+            Task {
+                let answer = await attempt { try await slot.create(incarnation: makeUUID()) }
+                change { $0.stepEnded(call, answer, nowMs: $1) }
+            }
+        case .open(let id): open(id)
+        case .close(let id): withStream(id, andForget: true) { $0.stop() }
+        case .setReading(let id, let isReading): withStream(id) { $0.setReading(isReading) }
+        case .confirm(let id, let position): withStream(id) { $0.confirm(position) }
+        case .check(let call, let xids, let loadedDeployment):
+            Task {
+                let answer = await attempt { try await slot.check(xids, loadedDeployment: loadedDeployment) }
+                let (overrides, rules) = (overrideList.overrides, rules)
+                change { $0.checked(call, answer, overrides, rules: rules, nowMs: $1) }
+            }
+        case .wait(let call, let ms):
+            Task {
+                try? await Task.sleep(for: .milliseconds(ms))
+                change { $0.checkDue(call, nowMs: $1) }
+            }
+        case .loadDeployments(let call):
+            Task {
+                await loadCatalogs()
+                // Another node may not have announced it completely yet.
+                try? await Task.sleep(for: .milliseconds(Self.tickMs))
+                change { $0.checkDue(call, nowMs: $1) }
+            }
+        case .append(let call, let publications):
+            broker.append(streams.appends(of: publications)) { [self] answer in
+                change { $0.appended(call, answer.map { _ in }.mapError { StepFailure("\($0)") }, nowMs: $1) }
+            }
+        case .confirmOverrides(let call):
+            Task {
+                let answer = await attempt { try await overrideList.confirmed() }
+                let rules = rules
+                change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: $1) }
+            }
+        case .record(let call, let incarnation, let position):
+            Task {
+                let answer = await attempt { try await slot.record(position, incarnation: incarnation) }
+                change { $0.recorded(call, answer, nowMs: $1) }
+            }
+        case .report(let report): note(report)
+        }
+    }
+
+    private func inspect(_ call: TailerMachine.CallID) async {
+        let tables = catalogs.snapshot.set.captured?.tableNames ?? []
+        let answer = await attempt { try await slot.inspect(tables) }
+        if case .success(let found) = answer {
+            known.withLock { known in
+                guard known.namespace != found.namespace else { return }
+                known.namespace = found.namespace
+                known.snapshot = nil
+            }
+        }
+        change { $0.inspected(call, answer.map(\.0), nowMs: $1) }
+    }
+
+    private func open(_ id: TailerMachine.CallID) {
+        let stream = ReplicationStream(
+            configuration, slot: slot.name, publications: [ChangePublications.changes, ChangePublications.outbox], settings: streamSettings,
+            handlers: .init(
+                messages: { [weak self] messages in self?.change { $0.received(id, messages, nowMs: $1) } },
+                reached: { [weak self] position in self?.change { $0.reached(id, position, nowMs: $1) } },
+                ended: { [weak self] error in
+                    // A publication that is younger than the slot's position does not exist there.
+                    let isUnusable = error.sqlState == "42704"
+                    self?.change { $0.ended(id, error.sentence, isUnusable: isUnusable, nowMs: $1) }
+                }))
+        let former = reading.withLock { reading in
+            defer { reading = (id, stream) }
+            return reading
+        }
+        former?.stream.stop()
+        stream.start()
+    }
+
+    private func withStream(
+        _ id: TailerMachine.CallID, andForget forgets: Bool = false, _ body: (ReplicationStream) -> Void
+    ) {
+        let found = reading.withLock { reading -> ReplicationStream? in
+            guard let current = reading, current.id == id else { return nil }
+            if forgets { reading = nil }
+            return current.stream
+        }
+        if let found { body(found) }
+    }
+
+    private func attempt<Value>(_ body: () async throws -> Value) async -> Result<Value, StepFailure> {
+        do {
+            return .success(try await body())
+        } catch let error as PostgresError {
+            return .failure(StepFailure(error.sentence))
+        } catch {
+            return .failure(StepFailure("\(error)"))
+        }
+    }
+
+    // MARK: Reports
+
+    private func note(_ report: TailerMachine.Report) {
+        switch report {
+        case .state(let state):
+            metrics.isReading.record(state.isReading ? 1 : 0)
+            note(state)
+        case .inspected(let slot):
+            latestInspection.withLock { $0 = slot }
+            metrics.retained.record(slot?.retainedBytes ?? 0)
+            if slot?.health == .unreserved {
+                logger.warning(
+                    "the database is about to remove log that was not read yet; a lost slot runs all queries again",
+                    metadata: ["slot": "\(self.slot.name)"])
+            }
+        case .doubt(let reason):
+            metrics.doubts.increment()
+            logger.notice(
+                "every query that refreshes by the log runs again, because changes may have been missed",
+                metadata: ["reason": "\(reason)", "slot": "\(slot.name)"])
+        case .published(let transactions, let changes, let committedAtMs):
+            metrics.transactions.increment(by: Int64(transactions))
+            metrics.changes.increment(by: Int64(changes))
+            metrics.delay.recordMilliseconds(max(0, overrideList.nowMs() - committedAtMs))
+        case .covered: metrics.covered.increment()
+        case .readerEnded(let pid, let silentMs):
+            logger.warning(
+                "ended a reader of the replication slot that no longer answered",
+                metadata: ["pid": "\(pid)", "silentMs": "\(silentMs)", "slot": "\(slot.name)"])
+        }
+    }
+
+    private func note(_ state: TailerMachine.State) {
+        switch state {
+        case .idle: logger.info("no query refreshes by the database's log")
+        case .standby(let pid):
+            logger.info("another node reads the database's log", metadata: ["pid": "\(pid)", "slot": "\(slot.name)"])
+        case .reading(let unpublished):
+            logger.info("reading the database's log", metadata: ["slot": "\(slot.name)"])
+            guard !unpublished.isEmpty else { return }
+            logger.error(
+                "changes of some tables are not noticed: the publication lacks them; run freshet migrate",
+                metadata: ["tables": "\(unpublished.joined(separator: ", "))"])
+        case .failing(let reason):
+            metrics.failures.increment()
+            logger.error(
+                "the database's log cannot be read; queries that depend on it are stale until it can",
+                metadata: ["reason": "\(reason)", "slot": "\(slot.name)"])
+        }
+    }
+}
+
+extension ChangeTailer.Known {
+    fileprivate mutating func remember(_ snapshot: ServedCatalogs.Snapshot) {
+        self.snapshot = snapshot
+        knowledge = snapshot.set.captured.map { captured in
+            TailerMachine.Knowledge(
+                loadedDeployment: snapshot.loadedDeployment,
+                tables: CapturedTables(
+                    namespace: namespace, tables: captured.tables, recordedFields: captured.recordedFields),
+                heedsMutations: captured.heedsMutations)
+        }
+    }
+}
+
+extension CapturedReads: CapturingRules {}
+
+extension TailerMachine.State {
+    package var isReading: Bool { if case .reading = self { true } else { false } }
+}

@@ -1,0 +1,68 @@
+package import Catalog
+import Execution
+package import Postgres
+import SchemaModel
+
+/// The publications by which the database's log tells changes of rows.
+///
+/// Whole rows are published: a list of columns would have to hold those of the replica identity, and would make the
+/// database refuse updates where it does not. The outbox has a publication of its own, of inserts only, because its
+/// rows are deleted without concern to anybody.
+package enum ChangePublications {
+    package static let changes = "freshet_changes"
+    package static let outbox = "freshet_outbox"
+
+    /// Makes the publications publish what the queries read that refresh by the log; further tables stay published.
+    /// - Parameter reads: nil: nothing is done.
+    /// - Returns: what was done, one line each.
+    /// - Throws: `PostgresError`, for example if the role does not own a table.
+    package static func publish(_ reads: CapturedReads?, _ pool: PostgresPool) async throws -> [String] {
+        guard let reads else { return [] }
+        try await pool.script(ServiceSchema.sql)
+        let statements = try await plan(reads, pool)
+        if statements.isEmpty { return [] }
+        try await pool.script((["BEGIN"] + statements.map(\.sql) + ["COMMIT"]).joined(separator: ";\n"))
+        return statements.map(\.summary)
+    }
+
+    /// Returns what `publish` would do.
+    package static func plan(
+        _ reads: CapturedReads?, _ pool: PostgresPool
+    ) async throws -> [(summary: String, sql: String)] {
+        guard let tables = reads?.tableNames else { return [] }
+        let found = try await pool.query(
+            """
+            SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = 'freshet_changes'),
+                EXISTS (SELECT FROM pg_publication WHERE pubname = 'freshet_outbox'),
+                (SELECT string_agg(name, ',' ORDER BY name) FROM unnest($1::text[]) AS name WHERE NOT EXISTS (
+                    SELECT FROM pg_publication_tables WHERE pubname = 'freshet_changes' AND tablename = name
+                    AND schemaname = current_schema()))
+            """, [.text(PostgresArray.literal(tables))]
+        ).rows.first
+        var statements: [(summary: String, sql: String)] = []
+        if found?.bool(1) != true {
+            statements.append(
+                (
+                    "create publication freshet_outbox",
+                    "CREATE PUBLICATION freshet_outbox FOR TABLE freshet.outbox WITH (publish = 'insert')"
+                ))
+        }
+        let missing = (found?.string(2) ?? "").split(separator: ",").map(String.init)
+        let names = missing.map { SQLName.quoted($0) }.joined(separator: ", ")
+        if found?.bool(0) != true {
+            let of = missing.isEmpty ? "" : " FOR TABLE \(names)"
+            statements.append(
+                (
+                    "create publication freshet_changes of \(missing.joined(separator: ", "))",
+                    "CREATE PUBLICATION freshet_changes\(of) WITH (publish_via_partition_root = true)"
+                ))
+        } else if !missing.isEmpty {
+            statements.append(
+                (
+                    "publish changes of \(missing.joined(separator: ", "))",
+                    "ALTER PUBLICATION freshet_changes ADD TABLE \(names)"
+                ))
+        }
+        return statements
+    }
+}
