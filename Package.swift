@@ -390,8 +390,8 @@ let package = Package(
         tests(
             .unit, "RoleMachinesTests",
             [
-                "CEL", "JSON", "LiveModel", "Refresh", "RoleMachines", "SeededRandom", "Sessions", "Sharding",
-                "Streams",
+                "CEL", "ChangeCapture", "JSON", "LiveModel", "Refresh", "RoleMachines", "SchemaModel", "SeededRandom",
+                "Sessions", "Sharding", "Streams",
             ]),
         tests(.integration, "SimulationTests", ["Simulation", "SimulationCampaign"]),
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),

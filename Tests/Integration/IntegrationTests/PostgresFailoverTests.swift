@@ -142,29 +142,3 @@ extension PostgresFailoverTests {
         }
     }
 }
-
-/// `psql`, as an operator would.
-private struct PostgresOperator {
-    let connectionString: String
-
-    init(_ server: LocalPostgres) throws { connectionString = server.connectionString }
-
-    @discardableResult
-    func run(_ sql: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/psql")
-        process.arguments = ["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", connectionString, "-c", sql]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-
-    /// Asks until the answer is this. Bounded by the test's time limit.
-    func until(_ sql: String, is wanted: String) throws {
-        while try run(sql) != wanted { try Task.checkCancellation() }
-    }
-}

@@ -429,8 +429,10 @@ package struct TailerMachine: Sendable {
         reading.recording = nil
         phase = .reading(reading)
         switch answer {
-        // The next tick tries again.
-        case .failure: return []
+        case .failure:
+            reading.hasPublished = true
+            phase = .reading(reading)
+            return []
         case .success(false): return fail(reading, "another node created the slot again", nowMs: nowMs)
         case .success(true):
             reading.recorded = recording.position

@@ -40,7 +40,7 @@ final class SimulatedAPINode: Process {
         case .sweeper:
             if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
             next()
-        case .gateway, .sessions, .worker: next()
+        case .gateway, .sessions, .worker, .tailer: next()
         }
     }
 
@@ -49,7 +49,7 @@ final class SimulatedAPINode: Process {
         case .membership: membership.leave(then: next)
         // Mutations in progress end.
         case .sessions: later(1_000, next)
-        case .deployments, .gateway, .worker, .sweeper: next()
+        case .deployments, .gateway, .worker, .tailer, .sweeper: next()
         }
     }
 

@@ -56,7 +56,7 @@ final class SimulatedGateway: Process {
                 checkSilence()
             }
             next()
-        case .sessions, .worker, .sweeper: next()
+        case .sessions, .worker, .tailer, .sweeper: next()
         }
     }
 
@@ -73,7 +73,7 @@ final class SimulatedGateway: Process {
         case .gateway:
             perform(machine.leave())
             later(600, next)
-        case .deployments, .worker, .sweeper: next()
+        case .deployments, .worker, .tailer, .sweeper: next()
         }
     }
 

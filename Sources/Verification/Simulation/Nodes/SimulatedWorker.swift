@@ -80,7 +80,7 @@ final class SimulatedWorker: Process {
             }
             next()
         // The sweepers of the API nodes suffice.
-        case .gateway, .sessions, .sweeper: next()
+        case .gateway, .sessions, .tailer, .sweeper: next()
         }
     }
 
@@ -91,7 +91,7 @@ final class SimulatedWorker: Process {
         case .worker:
             perform(machine.drain(nowMs: nowMs))
             later(1_000, next)
-        case .deployments, .gateway, .sessions, .sweeper: next()
+        case .deployments, .gateway, .sessions, .tailer, .sweeper: next()
         }
     }
 

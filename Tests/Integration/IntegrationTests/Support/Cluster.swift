@@ -19,9 +19,10 @@ final class Cluster {
     }
 
     static func with<T: Sendable>(
-        keepsData: Bool = false, project: String = SampleProject.path, _ body: (Cluster) async throws -> T
+        keepsData: Bool = false, project: String = SampleProject.path, postgres settings: [String: String] = [:],
+        _ body: (Cluster) async throws -> T
     ) async throws -> T {
-        try await Servers.with(keepsData: keepsData) { servers in
+        try await Servers.with(keepsData: keepsData, postgres: settings) { servers in
             let cluster = Cluster(servers, project: project)
             let migration = try FreshetProcess(
                 ["migrate", project, "--seed"],

@@ -11,14 +11,16 @@ struct Servers {
     /// - Parameters:
     ///   - keepsData: Redis has its data again after a restart.
     ///   - programFolder: of another Postgres than the one installed.
+    ///   - postgres: further settings of Postgres.
     static func with<T: Sendable>(
-        keepsData: Bool = false, programFolder: String? = nil, _ body: (Servers) async throws -> T
+        keepsData: Bool = false, programFolder: String? = nil, postgres settings: [String: String] = [:], _ body: (Servers) async throws -> T
     ) async throws -> T {
         let temporary = try TemporaryFolder()
         defer { temporary.remove() }
         let folder = temporary.path
         var database = LocalPostgresOptions.forTests
         database.programFolder = programFolder
+        database.settings.merge(settings) { $1 }
         let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: database)
         let redis: LocalRedis
         var options = LocalRedisOptions.forTests

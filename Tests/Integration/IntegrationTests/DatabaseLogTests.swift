@@ -1,0 +1,256 @@
+import FreshetClient
+import Foundation
+import JSON
+import LocalServers
+import NIOHTTP1
+import TestSupport
+import Testing
+
+/// Queries that refresh by the database's log, whoever writes, and whatever happens to its reader and its slot.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct DatabaseLogTests: SampleProjectTests {
+    private static let operations = """
+
+        query Shelf($category: String!) @auth(level: PUBLIC) {
+          lots(where: {category: {eq: $category}}, orderBy: [{title: ASC}], limit: 200) { id description }
+        }
+        query Talk($id: UUID!) @auth(level: PUBLIC) {
+          lot(id: $id) { questions_on_lot(orderBy: [{askedAt: DESC}]) { text } }
+        }
+        query Howmany @auth(level: PUBLIC) { questions { _count } }
+        """
+
+    /// Runs `body` with a cluster that serves the sample with `source: both`, without its rules.
+    private func withCluster(
+        source: String = "both", postgres: [String: String] = [:], _ body: (Cluster, PostgresOperator) async throws -> Void
+    ) async throws {
+        try await withProject { project, _ in
+            try append(Self.operations, to: project + "/connector/queries.gql")
+            try "automatic: lists\nsource: \(source)\n".write(
+                toFile: project + "/refresh.yaml", atomically: true, encoding: .utf8)
+            try await Cluster.with(project: project, postgres: postgres) { cluster in
+                try await body(cluster, try PostgresOperator(cluster.servers.postgres))
+            }
+        }
+    }
+
+    private func follow(
+        _ address: ServerAddress, _ operation: String, _ variables: JSONObject = [:]
+    ) async throws -> (subscriber: Subscriber, first: JSONValue) {
+        let subscriber = try await Subscriber.connect(address)
+        subscriber.subscribe(operation, variables)
+        let first = try await subscriber.data()
+        return (subscriber, first)
+    }
+
+    private func descriptions(_ data: JSONValue) -> [String?] {
+        (data["lots"]?.arrayValue ?? []).map { $0["description"]?.stringValue }
+    }
+
+    private func describe(_ text: String, _ category: String = "Toys") -> String {
+        "UPDATE lot SET description = '\(text)' WHERE category = '\(category)'"
+    }
+
+    private func metric(_ name: String, _ admin: ServerAddress) async throws -> Double {
+        let metrics = String(decoding: try await HTTPCall.send(.GET, admin, path: "/metrics").body, as: UTF8.self)
+        let line = metrics.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
+    }
+
+    @Test(arguments: ["both", "wal"]) func whoeverWritesRefreshes(source: String) async throws {
+        try await withCluster(source: source) { cluster, sql in
+            let node = try await cluster.start(roles: "api,worker,gateway,admin")
+            let admin = try #require(node.admin)
+            let toys = try await follow(node.address, "Shelf", ["category": "Toys"])
+            let toy = try #require(toys.first["lots"]?[0]?["id"]?.stringValue)
+            let talk = try await follow(node.address, "Talk", ["id": .string(toy)])
+            let count = try await follow(node.address, "Howmany")
+            try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+
+            // psql.
+            try sql.run(describe("by psql"))
+            _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == "by psql" } }
+            // A trigger, beside what a mutation tells.
+            try sql.run(
+                """
+                CREATE FUNCTION ask() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    INSERT INTO question (lot_id, name, text) VALUES (NEW.id, 'trigger', NEW.description);
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER ask AFTER UPDATE ON lot FOR EACH ROW EXECUTE FUNCTION ask()
+                """)
+            let edit: JSONObject = ["id": .string(toy), "category": "Toys", "description": "asked"]
+            #expect(try await API.mutate(node.address, "EditLot", edit).status == 200)
+            _ = try await toys.subscriber.data { descriptions($0).contains("asked") }
+            _ = try await talk.subscriber.data {
+                $0["lot"]?["questions_on_lot"]?[0]?["text"]?.stringValue == "asked"
+            }
+            // A cascade.
+            let before = try await count.subscriber.data()["questions"]?[0]?["_count"]?.intValue
+            #expect(before ?? 0 > 0)
+            try sql.run("DELETE FROM lot WHERE id = '\(toy)'")
+            _ = try await talk.subscriber.data { $0["lot"]?.isNull == true }
+            // Many rows at once, a table emptied.
+            try sql.run("INSERT INTO question (lot_id, name, text) SELECT id, 'all', 'all' FROM lot")
+            let lots = try sql.run("SELECT count(*) FROM question")
+            _ = try await count.subscriber.data {
+                $0["questions"]?[0]?["_count"]?.intValue.map(String.init) == lots
+            }
+            try sql.run("TRUNCATE question")
+            _ = try await count.subscriber.data { $0["questions"]?[0]?["_count"]?.intValue == 0 }
+            // A migration, in a transaction with other work.
+            try sql.run("BEGIN; ALTER TABLE lot ADD COLUMN extra int DEFAULT 5; \(describe("migrated")); COMMIT")
+            _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == "migrated" } }
+            #expect(try await metric("freshet_verification_mismatch_total", admin) == 0)
+            #expect(try await metric("freshet_tailer_failures_total", admin) == 0)
+        }
+    }
+
+    /// Own mutations whose events tell everything are not told again.
+    @Test func ownMutationsAreNotToldTwice() async throws {
+        try await withCluster { cluster, sql in
+            let node = try await cluster.start(roles: "api,worker,gateway,admin")
+            let admin = try #require(node.admin)
+            let toys = try await follow(node.address, "Shelf", ["category": "Toys"])
+            let toy = try #require(toys.first["lots"]?[0]?["id"])
+            try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+            for number in 0..<20 {
+                let edit: JSONObject = ["id": toy, "category": "Toys", "description": .string("number \(number)")]
+                #expect(try await API.mutate(node.address, "EditLot", edit).status == 200)
+                _ = try await toys.subscriber.data { descriptions($0).contains("number \(number)") }
+            }
+            while try await metric("freshet_tailer_covered_total", admin) < 20 { try Task.checkCancellation() }
+            #expect(try await metric("freshet_tailer_transactions_total", admin) == 0)
+        }
+    }
+
+    @Test func theReaderDiesAndHangsAndTheSlotIsDropped() async throws {
+        try await withCluster { cluster, sql in
+            // Nothing is confirmed: whoever takes over repeats everything.
+            let settings = ["tailer.standbyMs=100", "tailer.silenceMs=2000", "tailer.confirmMs=60000"]
+            let front = try await cluster.start(roles: "api,gateway").address
+            let readers = [
+                try await cluster.start(roles: "tailer,admin", settings: settings),
+                try await cluster.start(roles: "tailer,admin", settings: settings),
+            ]
+            func reader() async throws -> (process: FreshetProcess, address: ServerAddress, admin: ServerAddress?) {
+                while true {
+                    for reader in readers {
+                        if let admin = reader.admin, try await metric("freshet_tailer_reading", admin) == 1 {
+                            return reader
+                        }
+                    }
+                    try Task.checkCancellation()
+                }
+            }
+            let first = try await reader()
+            // A worker reads, too, if it finds the slot free.
+            let worker = try await cluster.start(roles: "worker,admin", settings: settings + ["tailer.standbyMs=60000"])
+            let toys = try await follow(front, "Shelf", ["category": "Toys"])
+            func shown(_ text: String) async throws {
+                _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == text } }
+            }
+            try sql.run(describe("one"))
+            try await shown("one")
+
+            // Paused, with the connection open: another one ends it.
+            first.process.signal(SIGSTOP)
+            try sql.run(describe("while it hangs"))
+            try await shown("while it hangs")
+            first.process.signal(SIGCONT)
+            try sql.run(describe("after it woke"))
+            try await shown("after it woke")
+
+            // Dropped by somebody, with a change that no slot sees.
+            try sql.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE active")
+            while try sql.attempt(
+                """
+                BEGIN; SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots; \(describe("unseen")); COMMIT
+                """) == nil
+            {
+                try Task.checkCancellation()
+                try sql.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE active")
+            }
+            try await shown("unseen")
+
+            // Killed.
+            let second = try await reader()
+            await second.process.crash()
+            try sql.run(describe("after its death"))
+            try await shown("after its death")
+            #expect(try await metric("freshet_verification_mismatch_total", #require(worker.admin)) == 0)
+        }
+    }
+
+    /// The database removes log that nobody has read: it costs a run of what depends on it, and no miss.
+    @Test func theDatabaseKeepsNoMoreThanItMay() async throws {
+        let small = [
+            "max_slot_wal_keep_size": "1MB", "max_wal_size": "32MB", "min_wal_size": "32MB",
+            "wal_keep_size": "0",
+        ]
+        try await withCluster(postgres: small) { cluster, sql in
+            let first = try await cluster.start(roles: "tailer,admin")
+            try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+            // The worker would read, too, as soon as it noticed that the slot is free.
+            let front = try await cluster.start(roles: "api,gateway,worker", settings: ["tailer.standbyMs=60000"])
+            let toys = try await follow(front.address, "Shelf", ["category": "Toys"])
+            try sql.run(describe("seen"))
+            _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == "seen" } }
+            first.process.signal(SIGSTOP)
+            try sql.run(describe("unseen"))
+            try sql.run("CREATE TABLE waste AS SELECT repeat(md5(n::text), 30) FROM generate_series(1, 100000) AS n")
+            while try sql.run("SELECT wal_status FROM pg_replication_slots") != "lost" {
+                try sql.run("SELECT pg_switch_wal(); CHECKPOINT")
+                try Task.checkCancellation()
+            }
+            first.process.signal(SIGCONT)
+            _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == "unseen" } }
+            try sql.until("SELECT string_agg(wal_status, '') FROM pg_replication_slots WHERE active", is: "reserved")
+        }
+    }
+
+    /// The standby has no slot, and lacks what the primary committed last.
+    @Test func thePrimaryDiesAndTheStandbyHasNoSlot() async throws {
+        try await withCluster { cluster, _ in
+            let primary = cluster.servers.postgres
+            var options = LocalPostgresOptions.forTests
+            options.primary = primary.connectionString
+            let standby = try await LocalPostgres.start(
+                dataDirectory: cluster.servers.folder + "/standby", options: options)
+            cluster.environment = [
+                "FRESHET_POSTGRES_URL":
+                    "host=\(standby.socketDirectory),\(primary.socketDirectory) port=5432 user=\(LocalPostgres.user) "
+                    + "dbname=\(primary.databaseName)"
+            ]
+            do {
+                let settings = ["postgres.connectTimeoutMs=20000", "tailer.retryMaxMs=500"]
+                let node = try await cluster.start(roles: "api,gateway,worker,admin", settings: settings)
+                let toys = try await follow(node.address, "Shelf", ["category": "Toys"])
+                func shown(_ text: String) async throws {
+                    _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == text } }
+                }
+                let (old, new) = (try PostgresOperator(primary), try PostgresOperator(standby))
+                try old.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+                try old.run(describe("on the primary"))
+                try await shown("on the primary")
+                try new.until(
+                    "SELECT count(*) FROM lot WHERE category = 'Toys' AND description <> 'on the primary'", is: "0")
+                try new.run("SELECT pg_wal_replay_pause()")
+                try old.run(describe("lost"))
+                try await shown("lost")
+                await primary.crash()
+                try new.run("SELECT pg_wal_replay_resume()")
+                try await standby.promote()
+                try new.run(describe("on the standby"))
+                try await shown("on the standby")
+                try new.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+                try new.run(describe("by its slot"))
+                try await shown("by its slot")
+            } catch {
+                await standby.stop()
+                throw error
+            }
+            await standby.stop()
+        }
+    }
+}

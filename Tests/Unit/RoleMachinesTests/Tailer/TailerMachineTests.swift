@@ -1,0 +1,454 @@
+import ChangeCapture
+import JSON
+import LiveModel
+import RoleMachines
+import SchemaModel
+import SeededRandom
+import Sharding
+import Testing
+
+/// A machine with what it was told and what it asked for.
+private final class Tailer {
+    typealias Machine = TailerMachine
+
+    struct Rules: CapturingRules {
+        var readers: [String: [OperationReference]]
+
+        func queries(reading tables: Set<String>) -> [OperationReference] {
+            tables.flatMap { readers[$0] ?? [] }.sorted()
+        }
+
+        var all: [OperationReference] { Set(readers.values.flatMap(\.self)).sorted() }
+    }
+
+    static let bids = OperationReference(connector: "c", operation: "Bids")
+    static let lots = OperationReference(connector: "c", operation: "Lots")
+    static let shardCount = 64
+
+    var machine: Machine
+    var nowMs: Int64 = 1_000
+    var rules = Rules(readers: ["bid": [bids], "lot": [lots]])
+    var overrides = ClusterOverrides()
+
+    init(_ settings: Machine.Settings = .init(), tables: [String] = ["bid", "lot"], heedsMutations: Bool = true) {
+        machine = Machine(settings: settings, shardCount: Self.shardCount)
+        follow(tables, heedsMutations: heedsMutations)
+    }
+
+    func follow(_ tables: [String], deployment: Int64 = 1, heedsMutations: Bool = true) {
+        let captured = CapturedTables(
+            namespace: "public", tables: tables.map(Self.table),
+            recordedFields: Dictionary(uniqueKeysWithValues: tables.map { ($0, ["id"]) }))
+        machine.follow(
+            .init(loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations), nowMs: nowMs)
+    }
+
+    private static func table(_ name: String) -> Table {
+        Table(
+            typeName: name, name: name, singular: name, plural: name + "s",
+            columns: [Column(field: "id", name: "id", type: ColumnType(.string), isNullable: false)], key: ["id"])
+    }
+
+    static func inspection(
+        _ slot: Machine.Inspection.Slot?, recorded: UInt64? = 0, obstacle: String? = nil, unpublished: [String] = []
+    ) -> Machine.Inspection {
+        .init(
+            obstacle: obstacle, slot: slot, record: recorded.map { .init(incarnation: "i", confirmable: $0) },
+            unpublished: unpublished)
+    }
+
+    static func slot(
+        confirmed: UInt64, reader: Machine.Inspection.Reader? = nil, health: Machine.Inspection.Slot.Health = .ok
+    ) -> Machine.Inspection.Slot {
+        .init(health: health, reader: reader, confirmed: confirmed, retainedBytes: 0)
+    }
+
+    func tick(afterMs: Int64 = 0) -> [Machine.Effect] {
+        nowMs += afterMs
+        return machine.tick(nowMs: nowMs)
+    }
+
+    func inspected(_ call: Machine.CallID, _ inspection: Machine.Inspection) -> [Machine.Effect] {
+        machine.inspected(call, .success(inspection), nowMs: nowMs)
+    }
+
+    func stepEnded(_ call: Machine.CallID) -> [Machine.Effect] { machine.stepEnded(call, .success(()), nowMs: nowMs) }
+    func checkDue(_ call: Machine.CallID) -> [Machine.Effect] { machine.checkDue(call, nowMs: nowMs) }
+    func reached(_ id: Machine.CallID, _ position: UInt64) -> [Machine.Effect] {
+        machine.reached(id, position, nowMs: nowMs)
+    }
+    func ended(_ id: Machine.CallID, isUnusable: Bool = false) -> [Machine.Effect] {
+        machine.ended(id, "closed", isUnusable: isUnusable, nowMs: nowMs)
+    }
+    func recorded(_ call: Machine.CallID, _ answer: Result<Bool, StepFailure> = .success(true)) -> [Machine.Effect] {
+        machine.recorded(call, answer, nowMs: nowMs)
+    }
+
+    /// Looks at the slot.
+    func inspect(_ inspection: Machine.Inspection) throws -> [Machine.Effect] {
+        let call = try #require(machine.tick(nowMs: nowMs).inspection)
+        return machine.inspected(call, .success(inspection), nowMs: nowMs)
+    }
+
+    /// Begins to read a slot of which everything is recorded.
+    func open(unpublished: [String] = []) throws -> Machine.CallID {
+        let effects = try inspect(
+            Self.inspection(Self.slot(confirmed: 10), recorded: 10, unpublished: unpublished))
+        return try #require(effects.opened)
+    }
+
+    func receive(_ id: Machine.CallID, _ messages: [[UInt8]]) -> [Machine.Effect] {
+        machine.received(id, messages, nowMs: nowMs)
+    }
+
+    func checked(
+        _ effects: [Machine.Effect], visible: Bool = true, behind: Bool = false
+    ) throws -> [Machine.Effect] {
+        let (call, _) = try #require(effects.check)
+        return machine.checked(
+            call, .success(.init(areVisible: visible, isBehindDeployments: behind)), overrides, rules: rules,
+            nowMs: nowMs)
+    }
+
+    func appended(_ effects: [Machine.Effect], fails: Bool = false) throws -> [Machine.Effect] {
+        let (call, _) = try #require(effects.append)
+        return machine.appended(call, fails ? .failure(StepFailure("away")) : .success(()), nowMs: nowMs)
+    }
+
+    func confirmed(_ effects: [Machine.Effect]) throws -> [Machine.Effect] {
+        let call = try #require(effects.overrides)
+        return machine.overridesConfirmed(call, .success(overrides), rules: rules, nowMs: nowMs)
+    }
+
+    /// Publishes what the check in `effects` is about; returns the publications and what follows.
+    func publish(_ effects: [Machine.Effect]) throws -> ([Publication], [Machine.Effect]) {
+        let append = try checked(effects)
+        let publications = try #require(append.append).1
+        let confirm = try appended(append)
+        return (publications, try confirmed(confirm))
+    }
+
+    /// Returns the position that is recorded, after enough time.
+    func record() -> (Machine.CallID, UInt64)? {
+        nowMs += 100_000
+        return machine.tick(nowMs: nowMs).record
+    }
+
+    static func shards(_ query: OperationReference) -> [ShardID] {
+        ShardRouting.shards(of: [query], shardCount: shardCount, overrides: ClusterOverrides(), nowMs: 0).sorted()
+    }
+}
+
+extension [TailerMachine.Effect] {
+    fileprivate func first<Value>(_ find: (TailerMachine.Effect) -> Value?) -> Value? { lazy.compactMap(find).first }
+
+    fileprivate var inspection: TailerMachine.CallID? { first { if case .inspect(let call) = $0 { call } else { nil } } }
+    fileprivate var creation: TailerMachine.CallID? { first { if case .create(let call) = $0 { call } else { nil } } }
+    fileprivate var opened: TailerMachine.CallID? { first { if case .open(let id) = $0 { id } else { nil } } }
+    fileprivate var closed: TailerMachine.CallID? { first { if case .close(let id) = $0 { id } else { nil } } }
+    fileprivate var check: (TailerMachine.CallID, [UInt32])? {
+        first { if case .check(let call, let xids, _) = $0 { (call, xids) } else { nil } }
+    }
+    fileprivate var append: (TailerMachine.CallID, [Publication])? {
+        first { if case .append(let call, let publications) = $0 { (call, publications) } else { nil } }
+    }
+    fileprivate var overrides: TailerMachine.CallID? {
+        first { if case .confirmOverrides(let call) = $0 { call } else { nil } }
+    }
+    fileprivate var record: (TailerMachine.CallID, UInt64)? {
+        first { if case .record(let call, _, let position) = $0 { (call, position) } else { nil } }
+    }
+    fileprivate var wait: (TailerMachine.CallID, Int64)? {
+        first { if case .wait(let call, let ms) = $0 { (call, ms) } else { nil } }
+    }
+    fileprivate var loading: TailerMachine.CallID? {
+        first { if case .loadDeployments(let call) = $0 { call } else { nil } }
+    }
+    fileprivate var confirmation: UInt64? { first { if case .confirm(_, let position) = $0 { position } else { nil } } }
+    fileprivate var isReading: Bool? { first { if case .setReading(_, let reads) = $0 { reads } else { nil } } }
+    fileprivate var terminated: Int? { first { if case .terminate(_, let pid) = $0 { pid } else { nil } } }
+    fileprivate var state: TailerMachine.State? {
+        first { if case .report(.state(let state)) = $0 { state } else { nil } }
+    }
+}
+
+extension Publication {
+    fileprivate func event() throws -> MutationEvent { try MutationEvent(encoded: row.event) }
+}
+
+@Suite struct TailerMachineTests {
+    private static let bidRelation = LogBytes.relation(2, "bid")
+    private static let lotRelation = LogBytes.relation(3, "lot")
+    private static let outbox = LogBytes.relation(LogBytes.outboxRelation, "outbox", namespace: "freshet")
+
+    private static func bid(_ value: String) -> RowChange {
+        RowChange(table: "bid", before: nil, after: ["id": .string(value)])
+    }
+
+    // MARK: The slot
+
+    @Test func aMissingSlotIsCreatedAndEverythingRunsOnceMore() throws {
+        for slot in [nil, Tailer.slot(confirmed: 5, health: .lost)] {
+            let tailer = Tailer()
+            let call = try #require(try tailer.inspect(Tailer.inspection(slot, recorded: 5)).creation)
+            let again = tailer.stepEnded(call)
+            let effects = tailer.inspected(
+                try #require(again.inspection), Tailer.inspection(Tailer.slot(confirmed: 90)))
+            #expect(effects.opened != nil)
+            let (publications, _) = try tailer.publish(effects)
+            #expect(publications.map(\.shards) == [(Tailer.shards(Tailer.bids) + Tailer.shards(Tailer.lots)).sorted()])
+            #expect(try publications[0].event().isDoubt)
+            // Only then is the position recorded, so that a node that dies before it says so again.
+            let (record, position) = try #require(tailer.record())
+            #expect(position == 90)
+            #expect(tailer.recorded(record).confirmation == 90)
+        }
+    }
+
+    @Test func aSlotThatIsReadOnTellsNoDoubt() throws {
+        let tailer = Tailer()
+        let effects = try tailer.inspect(Tailer.inspection(Tailer.slot(confirmed: 7), recorded: 9))
+        #expect(effects.opened != nil && effects.check == nil)
+        #expect(effects.state == .reading(unpublished: []))
+    }
+
+    @Test func anotherReaderIsLeftAloneUntilItFallsSilent() throws {
+        let tailer = Tailer()
+        let busy = Tailer.slot(confirmed: 1, reader: .init(pid: 42, silentMs: 900))
+        #expect(try tailer.inspect(Tailer.inspection(busy)).state == .standby(pid: 42))
+        #expect(tailer.tick().isEmpty)
+        tailer.nowMs += tailer.machine.settings.standbyMs
+        let silent = Tailer.slot(confirmed: 1, reader: .init(pid: 42, silentMs: tailer.machine.settings.silenceMs + 1))
+        #expect(try tailer.inspect(Tailer.inspection(silent)).terminated == 42)
+    }
+
+    @Test func anObstacleIsToldOnceAndTriedAgainAfterGrowingPauses() throws {
+        let tailer = Tailer()
+        for (attempt, pause) in ([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000] as [Int64]).enumerated() {
+            let effects = try tailer.inspect(Tailer.inspection(nil, obstacle: "wal_level is replica"))
+            #expect(effects.state == (attempt == 0 ? .failing(reason: "wal_level is replica") : nil))
+            #expect(tailer.tick(afterMs: pause - 1).isEmpty)
+            tailer.nowMs += 1
+        }
+    }
+
+    @Test func aSlotThatIsOlderThanThePublicationIsCreatedAnew() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        _ = tailer.ended(id, isUnusable: true)
+        tailer.nowMs += 10_000
+        #expect(try tailer.inspect(Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10)).creation != nil)
+    }
+
+    @Test func withoutAQueryThatNeedsItNothingIsRead() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        tailer.machine.follow(nil, nowMs: tailer.nowMs)
+        #expect(tailer.tick().closed == id)
+        #expect(tailer.tick(afterMs: 100_000).isEmpty)
+    }
+
+    // MARK: Publishing
+
+    @Test func aTransactionIsPublishedThenRecordedThenConfirmed() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let effects = tailer.receive(
+            id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        #expect(effects.check?.1 == [7])
+        #expect(tailer.record() == nil)
+        let append = try tailer.checked(effects)
+        let publication = try #require(append.append?.1.first)
+        #expect(publication.shards == Tailer.shards(Tailer.bids))
+        #expect(try publication.event().rows?.all == [Self.bid("a")])
+        let confirm = try tailer.appended(append)
+        #expect(tailer.record() == nil)
+        _ = try tailer.confirmed(confirm)
+        let (record, position) = try #require(tailer.record())
+        #expect(position == 100)
+        // Nothing is confirmed that is not recorded.
+        #expect(tailer.recorded(record, .failure(StepFailure("away"))).isEmpty)
+        let (repeated, _) = try #require(tailer.record())
+        #expect(tailer.recorded(repeated).confirmation == 100)
+        #expect(tailer.record() == nil)
+    }
+
+    @Test func whatIsNotVisibleYetIsNotPublished() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        var effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        for pause in [1, 2, 4, 8, 16, 32, 64, 100, 100] as [Int64] {
+            let (call, ms) = try #require(try tailer.checked(effects, visible: false).wait)
+            #expect(ms == pause)
+            effects = tailer.checkDue(call)
+        }
+        #expect(try tailer.publish(effects).0.count == 1)
+    }
+
+    @Test func aDeploymentThatIsNotLoadedIsLoadedFirst() throws {
+        let tailer = Tailer(tables: ["bid"])
+        let id = try tailer.open()
+        let effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        let call = try #require(try tailer.checked(effects, behind: true).loading)
+        tailer.follow(["bid", "lot"], deployment: 2)
+        let again = tailer.checkDue(call)
+        let (_, next) = try tailer.publish(again)
+        // What was read before may have lacked the new table.
+        let rows = try #require(try tailer.publish(next).0.first).event().rows
+        #expect(rows?.all == [.anything(in: "lot")])
+    }
+
+    @Test func aNodeThatCannotLoadADeploymentLeavesTheSlot() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        var effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        while true {
+            let next = try tailer.checked(effects, behind: true)
+            guard let call = next.loading else {
+                #expect(next.closed == id)
+                break
+            }
+            tailer.nowMs += 1_000
+            effects = tailer.checkDue(call)
+        }
+        #expect(tailer.record() == nil)
+    }
+
+    @Test func shardsThatASplitAddsReceiveTheEventToo() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        let append = try tailer.checked(effects)
+        let confirm = try tailer.appended(append)
+        tailer.overrides = ClusterOverrides(generation: 2, fields: ["splits:c/Bids": (version: 2, value: "4 1 0")])
+        let split = ShardRouting.shards(
+            of: [Tailer.bids], shardCount: Tailer.shardCount, overrides: tailer.overrides, nowMs: tailer.nowMs)
+        #expect(split.count > 1)
+        let added = try tailer.confirmed(confirm)
+        #expect(Set(try #require(added.append).1.flatMap(\.shards)) == Set(split).subtracting(Tailer.shards(Tailer.bids)))
+        #expect(tailer.record() == nil)
+        _ = try tailer.appended(added)
+        #expect(tailer.record()?.1 == 100)
+    }
+
+    @Test func aFailedAppendEndsTheReadingAndConfirmsNothing() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        #expect(try tailer.appended(try tailer.checked(effects), fails: true).closed == id)
+        #expect(tailer.receive(id, LogBytes.transaction(xid: 8, end: 200, 2, "b")).isEmpty)
+        #expect(tailer.ended(id).isEmpty)
+        tailer.nowMs += 1_000
+        #expect(tailer.tick().inspection != nil)
+    }
+
+    @Test func transactionsThatComeTogetherArePublishedTogether() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let first = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
+        for number in 0..<300 {
+            let effects = tailer.receive(
+                id, LogBytes.transaction(xid: UInt32(8 + number), end: UInt64(200 + number), 2, "\(number)"))
+            #expect(effects.check == nil)
+        }
+        let (_, next) = try tailer.publish(first)
+        #expect(next.check?.1.count == 300)
+        let (publications, _) = try tailer.publish(next)
+        // No event loses details of its changes.
+        #expect(try publications.map { try $0.event().rows?.all.count } == [256, 44])
+        #expect(tailer.record()?.1 == 499)
+    }
+
+    @Test func tooMuchThatWaitsStopsTheReading() throws {
+        var settings = TailerMachine.Settings()
+        (settings.queueMax, settings.batchMax) = (4, 2)
+        let tailer = Tailer(settings)
+        let id = try tailer.open()
+        let first = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 1, end: 101, 2, "x"))
+        for number in 2..<6 as Range<UInt32> {
+            let more = tailer.receive(id, LogBytes.transaction(xid: number, end: UInt64(100 + number), 2, "x"))
+            #expect(more.isReading == (number == 5 ? false : nil))
+        }
+        let (_, second) = try tailer.publish(first)
+        #expect(second.isReading == nil)
+        #expect(try tailer.publish(second).1.isReading == true)
+    }
+
+    // MARK: Own mutations
+
+    private static func outboxEvent(_ rows: RowChanges?) -> String {
+        let event = MutationEvent(
+            id: "e", operation: .init(connector: "c", operation: "Place"), variables: JSONObject(), auth: .null,
+            keysWritten: [], rows: rows, traceID: "t", committedAtMs: 1)
+        return String(decoding: event.encoded, as: UTF8.self)
+    }
+
+    private static func mutation(_ rows: RowChanges?) -> [[UInt8]] {
+        [
+            bidRelation, outbox, LogBytes.begin(xid: 9), LogBytes.insert(2, "a"), LogBytes.insert(2, "b"),
+            LogBytes.insert(LogBytes.outboxRelation, outboxEvent(rows)), LogBytes.commit(end: 300),
+        ]
+    }
+
+    @Test func whatAnEventOfAMutationTellsIsNotToldAgain() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        #expect(tailer.receive(id, Self.mutation(RowChanges([Self.bid("a"), Self.bid("b")]))).check == nil)
+        _ = tailer.reached(id, 400)
+        // Nothing was published, so the position is recorded only once the log has grown.
+        #expect(tailer.record() == nil)
+        _ = tailer.reached(id, 400 + tailer.machine.settings.idleConfirmBytes)
+        #expect(tailer.record()?.1 == 400 + tailer.machine.settings.idleConfirmBytes)
+    }
+
+    @Test func whatATriggerDidBesideAMutationIsTold() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        let effects = tailer.receive(id, Self.mutation(RowChanges([Self.bid("a")])))
+        #expect(try tailer.publish(effects).0.first?.event().rows?.all == [Self.bid("b")])
+    }
+
+    @Test func anEventThatTellsNothingCoversNothing() throws {
+        for (rows, heeds) in [(nil, true), (RowChanges([Self.bid("a"), Self.bid("b")]), false)] {
+            let tailer = Tailer(heedsMutations: heeds)
+            let id = try tailer.open()
+            let effects = tailer.receive(id, Self.mutation(rows))
+            #expect(try tailer.publish(effects).0.first?.event().rows?.all == [Self.bid("a"), Self.bid("b")])
+        }
+    }
+
+    // MARK: What the queries read
+
+    @Test func tablesThatAreReadFromNowOnMayHaveChangedBefore() throws {
+        let tailer = Tailer(tables: ["bid"])
+        let id = try tailer.open()
+        #expect(tailer.receive(id, [Self.bidRelation, Self.lotRelation, LogBytes.begin(xid: 7)]).isEmpty)
+        #expect(tailer.receive(id, [LogBytes.insert(3, "unread")]).isEmpty)
+        tailer.follow(["bid", "lot"])
+        let now = tailer.receive(id, [])
+        let (first, _) = try tailer.publish(now)
+        #expect(try first[0].event().rows?.all == [.anything(in: "lot")])
+        // The transaction that was open then tells it again, when it is visible.
+        let effects = tailer.receive(id, [LogBytes.commit(end: 100)])
+        #expect(effects.check?.1 == [7])
+        #expect(try tailer.publish(effects).0[0].event().rows?.all == [.anything(in: "lot")])
+        #expect(tailer.receive(id, LogBytes.transaction(xid: 8, end: 200, 3, "read")).check != nil)
+    }
+
+    @Test func aTableThatIsPublishedAtLastMayHaveChangedBefore() throws {
+        let tailer = Tailer()
+        _ = try tailer.open(unpublished: ["lot"])
+        tailer.nowMs += tailer.machine.settings.inspectMs
+        let call = try #require(tailer.tick().inspection)
+        let effects = tailer.inspected(call, Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10))
+        #expect(effects.state == .reading(unpublished: []))
+        #expect(try tailer.publish(effects).0[0].event().rows?.all == [.anything(in: "lot")])
+    }
+
+    @Test func aMessageThatCannotBeReadEndsTheReading() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        #expect(tailer.receive(id, [[UInt8(ascii: "?")]]).closed == id)
+        #expect(tailer.record() == nil)
+    }
+}
