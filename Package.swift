@@ -152,7 +152,7 @@ let package = Package(
             .roles, "Migrations",
             [
                 "Catalog", "Clocks", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL",
-                "SchemaMigration", "SchemaModel", "Settings", logging,
+                "Refresh", "SchemaMigration", "SchemaModel", "Settings", logging,
             ]),
         module(
             .servers, "OutboundHTTP",
@@ -206,7 +206,7 @@ let package = Package(
             .roles, "ChangeTailer",
             [
                 "Broker", "Catalog", "ChangeCapture", "Clocks", "Cluster", "Execution", "LiveModel", "Migrations",
-                "Observability", "Postgres", "RoleMachines", "SchemaModel", "Sharding", "Streams", logging, metrics,
+                "Observability", "Postgres", "RoleMachines", "Sharding", "Streams", logging, metrics,
             ]),
         module(
             .roles, "FanoutWorker",

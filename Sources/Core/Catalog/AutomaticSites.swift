@@ -29,7 +29,7 @@ package struct AutomaticSites: Sendable {
 
     package let sites: [Site]
     package let use: Use
-    /// Where the changes are noticed.
+    /// The place where changes are noticed.
     package let source: AutomaticRefresh.Source
     /// Whether the query may read any table, so that every change refreshes it.
     package let mayReadAnything: Bool

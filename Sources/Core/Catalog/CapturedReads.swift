@@ -2,14 +2,14 @@ package import LiveModel
 import Refresh
 package import SchemaModel
 
-/// What a reader of the database's write-ahead log needs to know of the queries that refresh by it, in one or several
+/// The queries that refresh by the database's write-ahead log, as a reader of it needs to know them, in one or several
 /// versions of a project.
 package struct CapturedReads: Sendable {
     /// The tables that these queries read, views excepted; one that several versions have occurs several times.
     package let tables: [Table]
     /// The fields, by table, by whose values sites select rows.
     package let recordedFields: [String: Set<String>]
-    /// Whether all of the queries also refresh by what events of mutations tell, so that these need not be told again.
+    /// Whether all of the queries also refresh by what events of mutations tell, so that these need no repetition.
     package let heedsMutations: Bool
     /// The queries by the SQL name of the table that they read, sorted.
     private let readers: [String: [OperationReference]]

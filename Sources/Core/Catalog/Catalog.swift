@@ -116,7 +116,7 @@ package struct Catalog: Sendable {
     /// tell the values of these.
     package let recordedFields: [String: Set<String>]?
 
-    /// What a reader of the write-ahead log needs to know; nil if no query refreshes by the log.
+    /// The queries that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
 
     /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, those

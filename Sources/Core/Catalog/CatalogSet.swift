@@ -45,7 +45,7 @@ package struct CatalogSet: Sendable {
     /// The fields, by table, whose values events tell for queries of any version; nil if no query needs them.
     package let recordedFields: [String: Set<String>]?
 
-    /// What a reader of the write-ahead log needs to know for queries of any version; nil if none refreshes by the log.
+    /// The queries of any version that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
 
     package var members: [Member] { [current] + others }

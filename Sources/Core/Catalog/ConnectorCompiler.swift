@@ -150,7 +150,8 @@ struct ConnectorCompiler {
     private func version(of operation: OperationTree, _ automatic: AutomaticSites.Use?) -> Digest {
         // Results with and without entity ids have incomparable digests, so the versions must differ; so must those of
         // live queries with different rules.
-        let form: [UInt8] = (operation.results.hasEntityIDs ? [0, 1] : []) + (automatic?.versionForm ?? [])
+        let form: [UInt8] =
+            (operation.results.hasEntityIDs ? [0, 1] : []) + (automatic?.versionForm ?? [])
             + (automatic == nil ? [] : automaticRefresh.source.versionForm)
         return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
     }

@@ -103,10 +103,13 @@ package final class ChangeSlot: Sendable {
 
     private func obstacle(_ row: Row) -> String? {
         if row.string(0) != "logical" {
-            return "wal_level of the database is \(row.string(0) ?? "unknown"); it must be logical, which takes a restart"
+            let level = row.string(0) ?? "unknown"
+            return "wal_level of the database is \(level); it must be logical, which takes a restart"
         }
         if row.bool(1) != true { return "the database role lacks the attribute REPLICATION" }
-        if row.int(3) != 2 { return "the database has no publications freshet_changes and freshet_outbox: run freshet migrate" }
+        if row.int(3) != 2 {
+            return "the database has no publications freshet_changes and freshet_outbox: run freshet migrate"
+        }
         if row.bool(14) == true, row.bool(6) != true {
             return "the replication slot \(name) belongs to another database or plugin: set tailer.slot"
         }
@@ -158,8 +161,10 @@ package final class ChangeSlot: Sendable {
     /// Ends the server's process that reads the slot.
     func terminate(pid: Int) async throws(PostgresError) {
         _ = try await run(
-            "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = $1 AND active_pid = $2::int",
-            [.text(name), .text(String(pid))])
+            """
+            SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots
+            WHERE slot_name = $1 AND active_pid = $2::int
+            """, [.text(name), .text(String(pid))])
     }
 
     /// Creates the slot under a new incarnation; drops it first if it exists and nobody reads it. Does nothing if
@@ -192,7 +197,8 @@ package final class ChangeSlot: Sendable {
 
     /// Waits, but not long, until the transactions that are open now have ended.
     private static func settle(_ session: PostgresSession) async throws {
-        let next = try await session.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").rows.first?.string(0)
+        let snapshot = try await session.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").rows
+        let next = snapshot.first?.string(0)
         for _ in 0..<(settleMs / 50) {
             let isSettled = try await session.execute(
                 "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", [.text(next ?? "0")])

@@ -21,7 +21,7 @@ import Synchronization
 package final class ChangeTailer: Sendable {
     private static let tickMs = 200
 
-    /// What the node knows, made once for a state of its catalogs.
+    /// The knowledge of the machine, made once for a state of the catalogs.
     fileprivate struct Known {
         var snapshot: ServedCatalogs.Snapshot?
         var knowledge: TailerMachine.Knowledge?
@@ -176,7 +176,8 @@ package final class ChangeTailer: Sendable {
 
     private func open(_ id: TailerMachine.CallID) {
         let stream = ReplicationStream(
-            configuration, slot: slot.name, publications: [ChangePublications.changes, ChangePublications.outbox], settings: streamSettings,
+            configuration, slot: slot.name, publications: [ChangePublications.changes, ChangePublications.outbox],
+            settings: streamSettings,
             handlers: .init(
                 messages: { [weak self] messages in self?.change { $0.received(id, messages, nowMs: $1) } },
                 reached: { [weak self] position in self?.change { $0.reached(id, position, nowMs: $1) } },
@@ -250,7 +251,8 @@ package final class ChangeTailer: Sendable {
         switch state {
         case .idle: logger.info("no query refreshes by the database's log")
         case .standby(let pid):
-            logger.info("another node reads the database's log", metadata: ["pid": "\(pid)", "slot": "\(slot.name)"])
+            logger.info(
+                "another node reads the database's log", metadata: ["pid": "\(pid)", "slot": "\(slot.name)"])
         case .reading(let unpublished):
             logger.info("reading the database's log", metadata: ["slot": "\(slot.name)"])
             guard !unpublished.isEmpty else { return }

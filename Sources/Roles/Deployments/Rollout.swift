@@ -133,7 +133,8 @@ package struct Rollout: Sendable {
             rollout.report(.planned(plan))
             let publications = try await ChangePublications.plan(chosen.catalog.captured, rollout.database.pool)
             return .planned(
-                steps: plan.steps.map(\.summary) + publications.map(\.summary), isHarmful: plan.drift.contains(where: \.isHarmful))
+                steps: plan.steps.map(\.summary) + publications.map(\.summary),
+                isHarmful: plan.drift.contains(where: \.isHarmful))
         }
 
         func migrate() async throws {

@@ -9,7 +9,7 @@ package import SchemaModel
 
 /// Finds queries whose refreshes read whole tables (`freshet check --database`): Postgres plans the statement of every
 /// refreshed query for unknown values, and each large table that the plan scans entirely yields a warning,
-/// `sequential-scan`.
+/// `sequential-scan`. `ChangeLint` adds what concerns changes of rows.
 package enum DatabaseLint {
     /// The number of rows below which scanning a whole table is appropriate.
     static let rowsMin = 1_000.0
@@ -66,7 +66,7 @@ package enum DatabaseLint {
                             help: table.filter.map { "an index could serve \($0)" }))
                 }
             }
-            return diagnostics
+            return diagnostics + (try await ChangeLint.diagnostics(catalog, locations, session))
         }
     }
 

@@ -39,21 +39,6 @@ extension NodeContext {
         return sweeper
     }
 
-    var tailerSettings: TailerMachine.Settings {
-        var tailer = TailerMachine.Settings()
-        tailer.standbyMs = Int64(settings.tailer.standbyMs)
-        tailer.silenceMs = Int64(settings.tailer.silenceMs)
-        tailer.retryMaxMs = Int64(settings.tailer.retryMaxMs)
-        tailer.loadingMaxMs = Int64(settings.tailer.loadingMaxMs)
-        tailer.inspectMs = Int64(settings.tailer.inspectMs)
-        tailer.confirmMs = Int64(settings.tailer.confirmMs)
-        tailer.idleConfirmMs = Int64(settings.tailer.idleConfirmMs)
-        tailer.batchMax = settings.tailer.batchMax
-        tailer.queueMax = settings.tailer.queueMax
-        tailer.queuedChangesMax = settings.tailer.queuedChangesMax
-        return tailer
-    }
-
     /// The numbers of entries that streams in Redis keep at least.
     var streamLengths: (events: Int, control: Int) {
         (events: settings.redis.eventsLengthMax, control: settings.redis.controlLengthMax)

@@ -12,7 +12,7 @@ struct Bench: AsyncParsableCommand {
             + "peers is measured only if named; it requires nginx with nchan, and nats-server.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, mutations, neighbours, peers
+        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, log, mutations, neighbours, peers
 
         /// The parts that need only Postgres and Redis.
         static let withoutPeers = allCases.filter { $0 != .peers }
@@ -123,6 +123,7 @@ struct Bench: AsyncParsableCommand {
         case .lookups: try await LookupsBenchmark.run(project: project, isQuick: quick)
         case .reruns: try await RerunsBenchmark.run(project: project, isQuick: quick)
         case .latency: try await LatencyBenchmark.run(project: project, isQuick: quick)
+        case .log: try await LogBenchmark.run(project: project, isQuick: quick)
         case .neighbours: try await NeighboursBenchmark.run(project: project, isQuick: quick)
         case .mutations: try await MutationsBenchmark.run(project: project, isQuick: quick)
         case .peers:

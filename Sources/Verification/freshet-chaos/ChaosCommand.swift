@@ -41,6 +41,12 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only faults of this kind, one at a time; repeat it for several.", valueName: "kind"))
     var only: [String] = []
 
+    @Flag(
+        help: """
+            Also write rows without the service, once for each mutation; all queries then refresh by the database's log.
+            """)
+    var outside = false
+
     @Flag(help: "Print the report as JSON; the text goes to standard error.")
     var json = false
 
@@ -70,6 +76,7 @@ struct ChaosCommand: AsyncParsableCommand {
         options.subscribers = subscribers
         options.mutationsPerSecond = rate
         options.only = Set(only)
+        options.writesOutside = outside
         options.settleMs = settle * 1_000
         let run = ChaosRun(options)
         Self.printError("seed \(seed), \(minutes) minutes, logs in \(folder)")

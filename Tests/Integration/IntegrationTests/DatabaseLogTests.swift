@@ -6,7 +6,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// Queries that refresh by the database's log, whoever writes, and whatever happens to its reader and its slot.
+/// Queries that refresh by the database's log, by any writer, whatever happens to its reader and its slot.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct DatabaseLogTests: SampleProjectTests {
     private static let operations = """
@@ -22,7 +22,8 @@ struct DatabaseLogTests: SampleProjectTests {
 
     /// Runs `body` with a cluster that serves the sample with `source: both`, without its rules.
     private func withCluster(
-        source: String = "both", postgres: [String: String] = [:], _ body: (Cluster, PostgresOperator) async throws -> Void
+        source: String = "both", postgres: [String: String] = [:],
+        _ body: (Cluster, PostgresOperator) async throws -> Void
     ) async throws {
         try await withProject { project, _ in
             try append(Self.operations, to: project + "/connector/queries.gql")
@@ -57,7 +58,7 @@ struct DatabaseLogTests: SampleProjectTests {
         return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
     }
 
-    @Test(arguments: ["both", "wal"]) func whoeverWritesRefreshes(source: String) async throws {
+    @Test(arguments: ["both", "wal"]) func changesOfAllWritersRefresh(source: String) async throws {
         try await withCluster(source: source) { cluster, sql in
             let node = try await cluster.start(roles: "api,worker,gateway,admin")
             let admin = try #require(node.admin)
@@ -106,8 +107,49 @@ struct DatabaseLogTests: SampleProjectTests {
         }
     }
 
-    /// Own mutations whose events tell everything are not told again.
-    @Test func ownMutationsAreNotToldTwice() async throws {
+    /// `freshet check --database` says what the database lacks.
+    @Test func theDatabaseIsChecked() async throws {
+        try await withProject { project, _ in
+            try append(Self.operations, to: project + "/connector/queries.gql")
+            try await Cluster.with(project: project, postgres: ["wal_level": "replica"]) { cluster in
+                let url = cluster.servers.postgres.connectionString
+                let sql = try PostgresOperator(cluster.servers.postgres)
+                func findings(_ source: String) async throws -> String {
+                    try "automatic: lists\nsource: \(source)\n".write(
+                        toFile: project + "/refresh.yaml", atomically: true, encoding: .utf8)
+                    return try await output(["check", project, "--database", url])
+                }
+                try sql.run(
+                    """
+                    CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+                    CREATE TRIGGER stamp BEFORE UPDATE ON lot FOR EACH ROW EXECUTE FUNCTION nothing()
+                    """)
+                let own = try await findings("mutations")
+                #expect(own.contains("the trigger stamp of lot may change rows that \"Shelf\" reads"), "\(own)")
+                #expect(!own.contains("[database-log]"))
+                let log = try await findings("both")
+                #expect(log.contains("wal_level of the database is replica, so its log has no rows"), "\(log)")
+                #expect(log.contains("the database has no publications for its log"))
+                #expect(log.contains("max_slot_wal_keep_size bounds it"))
+                #expect(
+                    log.contains("updates and deletes of lot by others refresh all queries with a guard on category"))
+                #expect(!log.contains("[refresh-trigger]"))
+                #expect(
+                    try await output(["migrate", project, "--set", "postgres.url=\(url)", "--dry-run"]).contains(
+                        "CREATE PUBLICATION freshet_changes FOR TABLE"))
+                let done = try await output(["migrate", project, "--set", "postgres.url=\(url)"])
+                #expect(done.contains("create publication freshet_outbox"), "\(done)")
+                #expect(!(try await findings("both")).contains("publications"))
+                // A node says what is missing, and serves all the same.
+                let node = try await cluster.start(roles: "api,worker,gateway,admin")
+                _ = try await follow(node.address, "Shelf", ["category": "Toys"])
+                _ = try await node.process.line(containing: "it must be logical, which takes a restart")
+            }
+        }
+    }
+
+    /// Own mutations whose events tell everything are published once.
+    @Test func ownMutationsAreNotRepeated() async throws {
         try await withCluster { cluster, sql in
             let node = try await cluster.start(roles: "api,worker,gateway,admin")
             let admin = try #require(node.admin)
@@ -126,7 +168,7 @@ struct DatabaseLogTests: SampleProjectTests {
 
     @Test func theReaderDiesAndHangsAndTheSlotIsDropped() async throws {
         try await withCluster { cluster, sql in
-            // Nothing is confirmed: whoever takes over repeats everything.
+            // Nothing is confirmed: a successor repeats everything.
             let settings = ["tailer.standbyMs=100", "tailer.silenceMs=2000", "tailer.confirmMs=60000"]
             let front = try await cluster.start(roles: "api,gateway").address
             let readers = [
@@ -165,7 +207,8 @@ struct DatabaseLogTests: SampleProjectTests {
             try sql.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE active")
             while try sql.attempt(
                 """
-                BEGIN; SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots; \(describe("unseen")); COMMIT
+                BEGIN; SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots;
+                \(describe("unseen")); COMMIT
                 """) == nil
             {
                 try Task.checkCancellation()
@@ -189,10 +232,12 @@ struct DatabaseLogTests: SampleProjectTests {
             "wal_keep_size": "0",
         ]
         try await withCluster(postgres: small) { cluster, sql in
-            let first = try await cluster.start(roles: "tailer,admin")
-            try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+            let slot = "tailer.slot=mine"
+            let first = try await cluster.start(roles: "tailer,admin", settings: [slot])
+            try sql.until("SELECT string_agg(slot_name, '') FROM pg_replication_slots WHERE active", is: "mine")
             // The worker would read, too, as soon as it noticed that the slot is free.
-            let front = try await cluster.start(roles: "api,gateway,worker", settings: ["tailer.standbyMs=60000"])
+            let front = try await cluster.start(
+                roles: "api,gateway,worker", settings: [slot, "tailer.standbyMs=60000"])
             let toys = try await follow(front.address, "Shelf", ["category": "Toys"])
             try sql.run(describe("seen"))
             _ = try await toys.subscriber.data { descriptions($0).allSatisfy { $0 == "seen" } }

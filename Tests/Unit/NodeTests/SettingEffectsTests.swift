@@ -54,6 +54,7 @@ import Testing
         "admin.host": "Tests/Integration/IntegrationTests/NginxTests.swift",
         "admin.port": "Tests/Integration/IntegrationTests/StartTests.swift",
         "admin.token": "Tests/Integration/IntegrationTests/AdministratorTests.swift",
+        "tailer.slot": "Tests/Integration/IntegrationTests/DatabaseLogTests.swift",
         "drain.delayMs": "Tests/Integration/IntegrationTests/ClusterTests.swift",
         "drain.sessionsMs": "Tests/Integration/IntegrationTests/OperatorTests.swift",
         "log.level": "Tests/Integration/IntegrationTests/ToolTests.swift",
@@ -151,6 +152,8 @@ import Testing
         worker.refresh.verifyPerSecond = settings.worker.verifyPerSecond
         let parts: [(any Sendable, any Sendable)] = [
             (node.publisherSettings, PublisherMachine.Settings()), (node.sweeperSettings, SweeperMachine.Settings()),
+            (node.tailerSettings, TailerMachine.Settings()),
+            (node.tailerStreamSettings, ReplicationStream.Settings()),
             (node.embeddingSettings, EmbeddingSettings()),
             (node.gatewaySettings, GatewayMachine.Settings()), (node.workerSettings, worker),
             (node.deploymentSettings, DeploymentWatch.Settings(pollMs: settings.deploy.pollMs)),
@@ -171,7 +174,9 @@ import Testing
     private static func configurations(_ settings: Settings) throws -> [[String]] {
         let node = try node(settings)
         var texts = [
-            text(node.publisherSettings), text(node.sweeperSettings), text(node.resolverSettings),
+            text(node.publisherSettings), text(node.sweeperSettings), text(node.tailerSettings),
+            text(node.tailerStreamSettings),
+            text(node.resolverSettings),
             text(node.embeddingEndpoint as Any), text(node.connectionsPerHostMax), text(node.embeddingSettings),
             text(node.gatewaySettings), text(node.workerSettings), text(node.membershipSettings),
             text(node.deploymentSettings),

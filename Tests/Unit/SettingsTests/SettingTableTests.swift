@@ -82,7 +82,7 @@ struct SettingTableTests {
     @Test("the lists of choices have an order")
     func choicesInOrder() throws {
         let roles = try #require(SettingTable.byPath["cluster.roles"])
-        #expect(roles.standard == .stringList(["api", "worker", "gateway", "admin"]))
+        #expect(roles.standard == .stringList(["api", "worker", "gateway", "admin", "tailer"]))
         #expect(SettingTable.byPath["auth.mode"]?.allowedText == "none, firebase, jwks or hs256")
     }
 

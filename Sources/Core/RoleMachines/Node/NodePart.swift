@@ -31,7 +31,8 @@ package enum NodePart: String, Sendable, Hashable, CaseIterable {
     /// Returns the parts of a node in the order of their end.
     ///
     /// The entry goes first, so that nothing new is assigned to the node. The gateway works until its sessions have
-    /// ended. A node has nothing to do at the turn of the deployments, the tailer and the sweeper, which end with its tasks.
+    /// ended. A node has nothing to do at the turn of the deployments, the tailer and the sweeper, which end with its
+    /// tasks.
     package static func stopOrder(of roles: Set<Role>) -> [NodePart] {
         [.membership, .sweeper, .tailer, .worker, .sessions, .gateway, .deployments].filter { $0.isPart(of: roles) }
     }

@@ -69,7 +69,7 @@ extension TailerMachine {
         /// Nil: any rows may have changed.
         let rows: RowChanges?
         let committedAtMs: Int64
-        /// What is handled once it is published.
+        /// The position that is handled once it is published.
         var through: LSN
     }
 

@@ -6,9 +6,9 @@ extension TailerMachine {
         /// The pause after a failed attempt to read the slot doubles from here to the maximum.
         package var retryMinMs: Int64 = 500
         package var retryMaxMs: Int64 = 10_000
-        /// How often a node asks whether the slot is free while another one reads it.
+        /// The interval at which a node asks whether the slot is free while another one reads it.
         package var standbyMs: Int64 = 1_000
-        /// How often the reader looks at its slot and the publications.
+        /// The interval at which the reader looks at its slot and the publications.
         package var inspectMs: Int64 = 10_000
         /// A reader from which the server has heard nothing for this long is ended, so that another one can read.
         package var silenceMs: Int64 = 10_000
@@ -25,7 +25,7 @@ extension TailerMachine {
         /// The most transactions, and changes of rows in them, that wait; then the log is not read on.
         package var queueMax = 10_000
         package var queuedChangesMax = 100_000
-        /// How often the server is told how far the log was read; it keeps the rest.
+        /// The interval at which the server learns how far the log was read; it keeps the rest.
         package var confirmMs: Int64 = 1_000
         /// The same while nothing was published and the log grew by so many bytes.
         package var idleConfirmMs: Int64 = 10_000
@@ -76,7 +76,7 @@ extension TailerMachine {
             }
         }
 
-        /// What is recorded of the slot in a table: see `TailerMachine`.
+        /// The record of the slot in a table: see `TailerMachine`.
         package struct Record: Sendable, Hashable {
             package var incarnation: String
             package var confirmable: LSN
@@ -87,7 +87,7 @@ extension TailerMachine {
             }
         }
 
-        /// Why the slot cannot be read: a setting or a right that is missing, a publication, a foreign slot.
+        /// The reason why the slot cannot be read: a setting, right or publication that is missing, a foreign slot.
         package var obstacle: String?
         /// Nil if there is none.
         package var slot: Slot?
@@ -157,7 +157,7 @@ extension TailerMachine {
         case doubt(reason: String)
         /// Transactions published, with the time of the oldest one's commit.
         case published(transactions: Int, changes: Int, committedAtMs: Int64)
-        /// Own mutations whose events told everything.
+        /// The events of a transaction tell all of its changes.
         case covered
         case readerEnded(pid: Int, silentMs: Int64)
     }
@@ -173,7 +173,7 @@ extension TailerMachine {
         case failing(reason: String)
     }
 
-    /// What the node knows when it decides: its catalogs and overrides.
+    /// The state of the node's catalogs, by which it decides.
     package struct Knowledge: Sendable {
         package let loadedDeployment: Int64
         package let tables: CapturedTables
@@ -190,7 +190,7 @@ extension TailerMachine {
 
 /// The queries that refresh by the log, for the choice of shards.
 package protocol CapturingRules {
-    /// Those that changes of rows in these tables may concern.
+    /// Returns those that changes of rows in these tables may concern.
     func queries(reading tables: Set<String>) -> [OperationReference]
     var all: [OperationReference] { get }
 }

@@ -3,7 +3,7 @@ import LiveModel
 package import Sharding
 
 /// Reads committed changes of rows from a logical replication slot and publishes those that no mutation's event tells,
-/// so that live queries refresh whoever wrote.
+/// so that live queries refresh after every write.
 ///
 /// All nodes with the role try to read the same slot; Postgres lets one at a time. The others look whether the slot is
 /// free, and end a reader from which the server has heard nothing for `silenceMs`. Nothing that a former reader still
@@ -23,7 +23,7 @@ package import Sharding
 /// the rest, up to its `max_slot_wal_keep_size`. A lost slot is created again. An answer to a call that is not in
 /// flight is ignored.
 package struct TailerMachine: Sendable {
-    private enum Phase: Sendable {
+    enum Phase: Sendable {
         case resting(untilMs: Int64)
         case inspecting(CallID)
         /// The slot is created, or its reader ended; then it is looked at again.
@@ -33,15 +33,15 @@ package struct TailerMachine: Sendable {
 
     package let settings: Settings
     let routing: EventRouting
-    private var knowledge: Knowledge?
-    private var phase = Phase.resting(untilMs: 0)
+    private(set) var knowledge: Knowledge?
+    var phase = Phase.resting(untilMs: 0)
     private var retryMs: Int64 = 0
-    /// Whether the slot must be created anew: it cannot be read from where it stands.
+    /// Whether the slot must be created again: it cannot be read from where it stands.
     private var isSlotUnusable = false
     private var lastCall: CallID = 0
     private var lastState: State?
     /// Whether any event was sent to the broker.
-    package private(set) var hasPublished = false
+    package internal(set) var hasPublished = false
 
     package init(settings: Settings, shardCount: Int) {
         self.settings = settings
@@ -167,7 +167,7 @@ package struct TailerMachine: Sendable {
         return [.close(reading.id)] + entered(state)
     }
 
-    private mutating func fail(_ reading: Reading, _ reason: String, nowMs: Int64) -> [Effect] {
+    mutating func fail(_ reading: Reading, _ reason: String, nowMs: Int64) -> [Effect] {
         [.close(reading.id)] + rest(reason, nowMs: nowMs)
     }
 
@@ -266,182 +266,7 @@ package struct TailerMachine: Sendable {
         return rest(reason, nowMs: nowMs)
     }
 
-    // MARK: Publishing
-
-    /// Begins the next batch, if there is one and none is being published.
-    private mutating func advance(nowMs: Int64) -> [Effect] {
-        guard case .reading(var reading) = phase, reading.batch == nil, reading.takeBatch(settings, nowMs: nowMs)
-        else { return [] }
-        phase = .reading(reading)
-        return check(nowMs: nowMs)
-    }
-
-    private mutating func check(nowMs: Int64) -> [Effect] {
-        guard case .reading(var reading) = phase, var batch = reading.batch, let knowledge else { return [] }
-        let call = newCall()
-        batch.step = .checking(call)
-        batch.loadedDeployment = knowledge.loadedDeployment
-        reading.batch = batch
-        phase = .reading(reading)
-        return [.check(call, xids: batch.xids, loadedDeployment: knowledge.loadedDeployment)]
-    }
-
-    /// - Parameters:
-    ///   - overrides: the node's copy.
-    ///   - rules: those of the catalogs that the node has loaded now.
-    package mutating func checked(
-        _ call: CallID, _ answer: Result<Check, StepFailure>, _ overrides: ClusterOverrides,
-        rules: (any CapturingRules)?, nowMs: Int64
-    ) -> [Effect] {
-        guard case .reading(let reading) = phase, var batch = reading.batch, case .checking(call) = batch.step else {
-            return []
-        }
-        let found: Check
-        switch answer {
-        case .failure(let failure): return fail(reading, failure.reason, nowMs: nowMs)
-        case .success(let check): found = check
-        }
-        let next = newCall()
-        batch.step = .pausing(next)
-        if found.isBehindDeployments {
-            guard nowMs - batch.beganMs < settings.loadingMaxMs else {
-                return fail(reading, "a deployment cannot be loaded here", nowMs: nowMs)
-            }
-            keep(batch)
-            return [.loadDeployments(next)]
-        }
-        guard found.areVisible, let rules else {
-            batch.pauseMs = min(max(2 * batch.pauseMs, settings.visibilityMinMs), settings.visibilityMaxMs)
-            keep(batch)
-            return [.wait(next, ms: batch.pauseMs)]
-        }
-        batch.generation = overrides.generation
-        batch.shards = batch.events.map { shards(of: $0, overrides, rules, nowMs: nowMs) }
-        return append(batch, batch.publications(batch.shards), isFirst: true, nowMs: nowMs)
-    }
-
-    package mutating func checkDue(_ call: CallID, nowMs: Int64) -> [Effect] {
-        guard case .reading(let reading) = phase, case .pausing(call)? = reading.batch?.step else { return [] }
-        return check(nowMs: nowMs)
-    }
-
-    private func shards(
-        of event: Batch.Event, _ overrides: ClusterOverrides, _ rules: any CapturingRules, nowMs: Int64
-    ) -> Set<ShardID> {
-        let queries = event.rows.map { rules.queries(reading: Set($0.all.map(\.table))) } ?? rules.all
-        return Set(
-            ShardRouting.shards(of: queries, shardCount: routing.shardCount, overrides: overrides, nowMs: nowMs))
-    }
-
-    private mutating func append(
-        _ batch: Batch, _ publications: [Publication], isFirst: Bool, nowMs: Int64
-    ) -> [Effect] {
-        append(
-            batch, EventRouting.batches(of: publications, bytesMax: settings.batchBytesMax)[...], isFirst: isFirst,
-            nowMs: nowMs)
-    }
-
-    private mutating func append(
-        _ batch: Batch, _ remaining: ArraySlice<[Publication]>, isFirst: Bool, nowMs: Int64
-    ) -> [Effect] {
-        guard let publications = remaining.first else {
-            return isFirst ? confirmOverrides(batch) : finish(batch, nowMs: nowMs)
-        }
-        hasPublished = true
-        var batch = batch
-        let call = newCall()
-        batch.step = .appending(call, remaining, isFirst: isFirst)
-        keep(batch)
-        return [.append(call, publications)]
-    }
-
-    /// - Parameter answer: success: every stream has its entries.
-    package mutating func appended(_ call: CallID, _ answer: Result<Void, StepFailure>, nowMs: Int64) -> [Effect] {
-        guard case .reading(let reading) = phase, let batch = reading.batch,
-            case .appending(call, let remaining, let isFirst) = batch.step
-        else { return [] }
-        switch answer {
-        case .failure(let failure): return fail(reading, failure.reason, nowMs: nowMs)
-        case .success: return append(batch, remaining.dropFirst(), isFirst: isFirst, nowMs: nowMs)
-        }
-    }
-
-    private mutating func confirmOverrides(_ batch: Batch) -> [Effect] {
-        var batch = batch
-        let call = newCall()
-        batch.step = .confirming(call)
-        keep(batch)
-        return [.confirmOverrides(call)]
-    }
-
-    /// - Parameter rules: those of the catalogs that the node has loaded now.
-    package mutating func overridesConfirmed(
-        _ call: CallID, _ answer: Result<ClusterOverrides, StepFailure>, rules: (any CapturingRules)?, nowMs: Int64
-    ) -> [Effect] {
-        guard case .reading(let reading) = phase, let batch = reading.batch, case .confirming(call) = batch.step else {
-            return []
-        }
-        switch answer {
-        case .failure(let failure): return fail(reading, failure.reason, nowMs: nowMs)
-        case .success(let overrides):
-            guard let rules, overrides.generation != batch.generation else { return finish(batch, nowMs: nowMs) }
-            let added = zip(batch.events, batch.shards).map {
-                shards(of: $0, overrides, rules, nowMs: nowMs).subtracting($1)
-            }
-            return append(batch, batch.publications(added), isFirst: false, nowMs: nowMs)
-        }
-    }
-
-    private mutating func finish(_ batch: Batch, nowMs: Int64) -> [Effect] {
-        guard case .reading(var reading) = phase else { return [] }
-        reading.batch = nil
-        reading.handled(through: batch.through)
-        reading.hasPublished = true
-        var effects: [Effect] = []
-        if batch.transactions > 0 {
-            effects.append(
-                .report(
-                    .published(
-                        transactions: batch.transactions, changes: batch.changes,
-                        committedAtMs: batch.events.first?.committedAtMs ?? nowMs)))
-        }
-        if reading.isPaused, reading.isHalfEmpty(settings) {
-            reading.isPaused = false
-            effects.append(.setReading(reading.id, true))
-        }
-        phase = .reading(reading)
-        return effects + advance(nowMs: nowMs)
-    }
-
-    private mutating func keep(_ batch: Batch) {
-        guard case .reading(var reading) = phase else { return }
-        reading.batch = batch
-        phase = .reading(reading)
-    }
-
-    // MARK: Confirming
-
-    /// - Parameter answer: false if the record has another incarnation.
-    package mutating func recorded(_ call: CallID, _ answer: Result<Bool, StepFailure>, nowMs: Int64) -> [Effect] {
-        guard case .reading(var reading) = phase, let recording = reading.recording, recording.call == call else {
-            return []
-        }
-        reading.recording = nil
-        phase = .reading(reading)
-        switch answer {
-        case .failure:
-            reading.hasPublished = true
-            phase = .reading(reading)
-            return []
-        case .success(false): return fail(reading, "another node created the slot again", nowMs: nowMs)
-        case .success(true):
-            reading.recorded = recording.position
-            phase = .reading(reading)
-            return [.confirm(reading.id, recording.position)]
-        }
-    }
-
-    private mutating func newCall() -> CallID {
+    mutating func newCall() -> CallID {
         lastCall += 1
         return lastCall
     }

@@ -140,10 +140,13 @@ extension Diagnostic.Rule {
         // Advice
         case .authMissing: "Without @auth no client may run the operation."
         case .checkLate: "A @check must come before the fields that it guards."
+        case .databaseLog: "The database does not yet let queries refresh by its log, as refresh.yaml wants."
         case .missingIndex: "A live query filters by columns that no index begins with."
+        case .refreshAnyRow: "Any change of a busy table refreshes a query."
         case .refreshMissing: "No rule refreshes the query."
         case .refreshOften: "The timer is below 30 s, where triggers would do."
         case .refreshTooBroad: "The trigger lacks a condition on variables that the query and the mutation share."
+        case .refreshTrigger: "A trigger may change rows that a query reads, which mutations do not tell."
         case .refreshUnrelated: "The trigger's mutation writes nothing that the query reads."
         case .sequentialScan: "Postgres scans a large table completely at each refresh."
         // A new version against the served one

@@ -142,10 +142,13 @@ extension Diagnostic {
         // Advice
         case authMissing = "auth-missing"
         case checkLate = "check-late"
+        case databaseLog = "database-log"
         case missingIndex = "missing-index"
+        case refreshAnyRow = "refresh-any-row"
         case refreshMissing = "refresh-missing"
         case refreshOften = "refresh-often"
         case refreshTooBroad = "refresh-too-broad"
+        case refreshTrigger = "refresh-trigger"
         case refreshUnrelated = "refresh-unrelated"
         case sequentialScan = "sequential-scan"
         // A new version against the served one

@@ -11,13 +11,13 @@ package struct AutomaticRefresh: Sendable, Hashable {
         case all
     }
 
-    /// Where changes of rows are noticed.
+    /// The place where changes of rows are noticed.
     package enum Source: String, Sendable, CaseIterable {
-        /// In the service's own mutations, which tell them in their events.
+        /// The service's own mutations, which tell them in their events.
         case mutations
-        /// In the database's write-ahead log, whoever made them.
+        /// The database's write-ahead log, which has those of all writers.
         case wal
-        /// In mutations, and in the log whatever these do not tell.
+        /// Mutations, and the log for what these do not tell.
         case both
     }
 

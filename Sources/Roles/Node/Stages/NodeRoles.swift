@@ -74,15 +74,12 @@ struct NodeRoles: Sendable {
     private static func tailer(
         _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution
     ) -> ChangeTailer {
-        var streamSettings = ReplicationStream.Settings()
-        streamSettings.connectTimeoutMs = node.settings.postgres.connectTimeoutMs
-        streamSettings.silenceMs = node.settings.tailer.serverSilenceMs
-        return ChangeTailer(
+        ChangeTailer(
             broker: cluster.broker, configuration: storage.pool.configuration,
             slot: ChangeSlot(
                 name: node.settings.tailer.slot, namespace: node.settings.cluster.namespace, pool: storage.pool),
             catalogs: execution.catalogs, overrideList: cluster.overrideList, settings: node.tailerSettings,
-            streamSettings: streamSettings, eventsLengthMax: node.streamLengths.events,
+            streamSettings: node.tailerStreamSettings, eventsLengthMax: node.streamLengths.events,
             makeUUID: { RandomIdentity.uuid() },
             loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll() }, logger: node.logger)
     }

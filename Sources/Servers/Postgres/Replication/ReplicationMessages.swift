@@ -1,4 +1,4 @@
-/// What a server sends while a slot is read (PostgreSQL, "Streaming Replication Protocol").
+/// A message of a server while a slot is read (PostgreSQL, "Streaming Replication Protocol").
 enum ReplicationFrame: Hashable {
     /// A message of the output plugin.
     case data([UInt8])

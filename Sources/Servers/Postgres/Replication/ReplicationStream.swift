@@ -11,7 +11,7 @@ import Threads
 package final class ReplicationStream: Sendable {
     package struct Settings: Sendable {
         package var connectTimeoutMs = 5_000
-        /// How often the server is told how far the reader is; it answers with its own position.
+        /// The interval of messages to the server about the reader's position; it answers with its own position.
         package var statusMs = 1_000
         /// A server that sends nothing for this long, not even an answer, is given up.
         package var silenceMs = 60_000
@@ -103,8 +103,9 @@ package final class ReplicationStream: Sendable {
 
     /// - Returns: the reason of the end; nil if it was stopped.
     private func run() -> PostgresError? {
-        guard let connection = ReplicationConnection(
-            connectionString, applicationName: applicationName, timeoutMs: settings.connectTimeoutMs)
+        guard
+            let connection = ReplicationConnection(
+                connectionString, applicationName: applicationName, timeoutMs: settings.connectTimeoutMs)
         else { return PostgresError(.connectionFailed, "no memory for a connection") }
         if let error = connection.start(command) { return error }
         var status = StandbyStatus(received: 0, confirmed: 0, wantsReply: true)
@@ -138,8 +139,9 @@ package final class ReplicationStream: Sendable {
             } else {
                 lastDataMs = nowMs
             }
-            guard connection.wait(
-                reads: orders.isReading, wakeup, ms: Int32(max(1, lastStatusMs + Int64(settings.statusMs) - nowMs)))
+            guard
+                connection.wait(
+                    reads: orders.isReading, wakeup, ms: Int32(max(1, lastStatusMs + Int64(settings.statusMs) - nowMs)))
             else { return connection.error }
         }
     }

@@ -20,6 +20,8 @@ package enum BenchmarkLimits {
     package static let multiplexedOverBareMax = 1 / 0.85
     /// Commit to delivery, median, against the sum of its parts.
     package static let latencyOverPartsMax = 2.0
+    /// Commit to delivery, median: that of another program, read from the log, against that of an own mutation.
+    package static let outsideOverOwnLatencyMax = 1.5
     /// Mutations per second against pgbench with the same transaction and the same number of clients.
     package static let mutationsOverPgbenchMin = 0.8
     /// Compiling a project of 500 operations.

@@ -34,14 +34,17 @@ struct PrivateServers: Sendable {
         return metrics
     }()
 
-    /// - Parameter operations: further operations of the project's first connector.
+    /// - Parameters:
+    ///   - operations: further operations of the project's first connector.
+    ///   - adjust: changes the project.
     static func with<T: Sendable>(
         project: String, adding operations: SourceFile? = nil, isDurable: Bool = true,
-        _ body: (PrivateServers) async throws -> T
+        adjust: (inout Project) -> Void = { _ in }, _ body: (PrivateServers) async throws -> T
     ) async throws -> T {
         _ = metrics
         var loaded = try ProjectFolder.load(project)
         if let operations { loaded.connectors[0].files.append(operations) }
+        adjust(&loaded)
         let catalog = try Catalog.compile(loaded)
         var ruled = loaded
         ruled.automaticRefresh = .off
@@ -82,6 +85,7 @@ struct PrivateServers: Sendable {
             for step in plan.steps { try await pool.script(step.sql) }
             if let seed { try await pool.script(seed) }
             try await pool.script(ServiceSchema.sql)
+            _ = try await ChangePublications.publish(catalog.captured, pool)
             try await pool.script("ANALYZE")
         }
     }

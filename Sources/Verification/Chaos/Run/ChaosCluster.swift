@@ -215,6 +215,7 @@ actor ChaosCluster {
           url: "\(postgresURL)"
         redis:
           url: "redis://127.0.0.1:\(redisPort)"
+        tailer: {standbyMs: 200, silenceMs: 3000, serverSilenceMs: 5000, retryMaxMs: 1000}
         drain: {delayMs: 1200, sessionsMs: 500, graceMs: 3000}
         log: {level: info}
 

@@ -21,6 +21,14 @@ struct ChaosFolder: Sendable {
         try Data("seed \(seed)\n".utf8).write(to: URL(fileURLWithPath: mark))
     }
 
+    /// Returns a copy of a project all of whose queries refresh by the database's log.
+    func projectFollowingTheLog(_ project: String) throws -> String {
+        let copy = path + "/project"
+        try FileManager.default.copyItem(atPath: project, toPath: copy)
+        try Data("automatic: all\nsource: both\n".utf8).write(to: URL(fileURLWithPath: copy + "/refresh.yaml"))
+        return copy
+    }
+
     /// Copies the current logs to a folder of the round.
     func keepLogs(_ round: ChaosReport.Round) {
         let folder = "\(path)/misses/round-\(round.number)"

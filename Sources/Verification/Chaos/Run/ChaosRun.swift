@@ -20,6 +20,9 @@ package final class ChaosRun: Sendable {
         package var settleMs = 60_000
         /// The kinds of faults (`Fault.kind`) allowed; empty allows all.
         package var only: Set<String> = []
+        /// Whether rows are also written without the service, as often as by mutations; all queries then refresh by the
+        /// database's log.
+        package var writesOutside = false
         /// Whether to corrupt data in every pause, to test that the verdict fails.
         package var sabotages = false
         /// The folder of data, settings and logs; emptied at the start.
@@ -43,6 +46,7 @@ package final class ChaosRun: Sendable {
 
     private let options: Options
     private let watch = Mutex(DeliveryWatch())
+    private let outsideWriter = Mutex<OutsideWriter?>(nil)
     private let isStopped = Atomic<Bool>(false)
 
     package init(_ options: Options) {
@@ -57,7 +61,8 @@ package final class ChaosRun: Sendable {
     package func run(onRound: @escaping @Sendable (ChaosReport.Round) -> Void) async throws -> ChaosReport {
         let folder = ChaosFolder(path: options.folder, seed: options.seed)
         try folder.empty()
-        let cluster = ChaosCluster(folder: options.folder, project: options.project, freshet: options.freshet)
+        let project = options.writesOutside ? try folder.projectFollowingTheLog(options.project) : options.project
+        let cluster = ChaosCluster(folder: options.folder, project: project, freshet: options.freshet)
         let result: Result<ChaosReport, any Error>
         do {
             result = .success(try await run(cluster, onRound))
@@ -76,6 +81,10 @@ package final class ChaosRun: Sendable {
         let database = ChaosDatabase(server.connectionString, seed: options.seed)
         try await database.start()
         let load = try await startLoad(cluster)
+        let outside = options.writesOutside ? outside(server) : nil
+        let writing = Task { try await outside?.run() }
+        defer { writing.cancel() }
+        outside?.resume()
         // Exits with a code are fine here: a node gave up waiting for a slow Postgres and was restarted.
         if let crash = cluster.takeEnds().first(where: { $0.how.hasPrefix("signal") }) {
             throw ChaosError("\(crash.name) crashed while starting (\(crash.how))")
@@ -105,15 +114,34 @@ package final class ChaosRun: Sendable {
             report.rounds.append(performed)
             if !performed.misses.isEmpty { ChaosFolder(path: options.folder, seed: options.seed).keepLogs(performed) }
             onRound(performed)
-            await load.resume()
+            await resume(load)
         }
         report.elapsedMs = Int(MonotonicClock.nowMs() - startMs)
-        await load.pause()
+        await pause(load)
+        report.outsideWrites = outside?.written
         await finish(&report, load, database)
         await load.stop()
         await database.stop()
         report.missedByVerification = await cluster.changesMissed()
         return report
+    }
+
+    private func outside(_ server: LocalPostgres) -> OutsideWriter {
+        let writer = OutsideWriter(
+            server.connectionString, perSecond: options.mutationsPerSecond, seed: options.seed)
+        outsideWriter.withLock { $0 = writer }
+        return writer
+    }
+
+    /// Ends all writes until `resume`.
+    private func pause(_ load: SteadyLoad) async {
+        await load.pause()
+        await outsideWriter.withLock { $0 }?.pause()
+    }
+
+    private func resume(_ load: SteadyLoad) async {
+        await load.resume()
+        outsideWriter.withLock { $0 }?.resume()
     }
 
     private func startLoad(_ cluster: ChaosCluster) async throws -> SteadyLoad {
@@ -147,9 +175,9 @@ package final class ChaosRun: Sendable {
         let connections = ConnectionWatch(load)
         await withTaskGroup { group in
             if let quietFromMs = round.quietFromMs {
-                group.addTask {
+                group.addTask { [self] in
                     await Self.pause(ms: quietFromMs)
-                    await load.pause()
+                    await pause(load)
                 }
             }
             for timed in round.faults {
@@ -163,7 +191,7 @@ package final class ChaosRun: Sendable {
         outcome.misses += injector.serversLost
         outcome.misses += await injector.cluster.unready().map { "\($0) did not become ready again" }
         await Self.pause(ms: round.afterMs)
-        await load.pause()
+        await pause(load)
 
         if options.sabotages { await database.sabotage() }
 

@@ -44,6 +44,8 @@ package struct ChaosReport: Sendable {
     package var settledMsByKind: [String: [Int]] = [:]
     package var mutationsAcknowledged = 0
     package var mutationsFailed = 0
+    /// Writes without the service; nil if there were to be none.
+    package var outsideWrites: Int?
     package var subscribers = 0
     package var liveQueries = 0
     package var delivered = 0
@@ -73,6 +75,7 @@ package struct ChaosReport: Sendable {
     /// Whether the run passed. One without a fault or a mutation proves nothing.
     package var hasPassed: Bool {
         misses == 0 && missedByVerification == 0 && faults > 0 && mutationsAcknowledged > 0
+            && outsideWrites != 0
     }
 
     package static func median(_ values: [Int]) -> Int? {
@@ -98,6 +101,7 @@ package struct ChaosReport: Sendable {
             "  " + Self.line("reconnect", reconnects.map(\.ms)) + " from a gateway's SIGKILL to all connected; at most "
                 + "\(reconnects.map(\.sessions).max() ?? 0) sessions",
         ]
+        if let outsideWrites { lines.append("  outside     \(outsideWrites) writes without the service") }
         if olderWithoutTag > 0 {
             lines.append("  \(olderWithoutTag) older results after a reconnect without a resume tag (no misses)")
         }
@@ -130,6 +134,7 @@ package struct ChaosReport: Sendable {
             "takeOverMs": numbers(takeOverMs), "handOverMs": numbers(handOverMs),
             "reconnects": .array(
                 reconnects.map { ["sessions": .int(Int64($0.sessions)), "ms": .int(Int64($0.ms))] }),
+            "outsideWrites": outsideWrites.map { .int(Int64($0)) } ?? .null,
             "olderWithoutTag": .int(Int64(olderWithoutTag)),
             "missedByVerification": .int(Int64(missedByVerification)),
             "ownExits": .array(ownExits.map(JSONValue.string)),

@@ -13,7 +13,8 @@ struct Servers {
     ///   - programFolder: of another Postgres than the one installed.
     ///   - postgres: further settings of Postgres.
     static func with<T: Sendable>(
-        keepsData: Bool = false, programFolder: String? = nil, postgres settings: [String: String] = [:], _ body: (Servers) async throws -> T
+        keepsData: Bool = false, programFolder: String? = nil, postgres settings: [String: String] = [:],
+        _ body: (Servers) async throws -> T
     ) async throws -> T {
         let temporary = try TemporaryFolder()
         defer { temporary.remove() }

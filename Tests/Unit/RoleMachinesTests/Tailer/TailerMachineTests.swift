@@ -7,7 +7,7 @@ import SeededRandom
 import Sharding
 import Testing
 
-/// A machine with what it was told and what it asked for.
+/// A machine with the facts and answers of a test.
 private final class Tailer {
     typealias Machine = TailerMachine
 
@@ -142,7 +142,9 @@ private final class Tailer {
 extension [TailerMachine.Effect] {
     fileprivate func first<Value>(_ find: (TailerMachine.Effect) -> Value?) -> Value? { lazy.compactMap(find).first }
 
-    fileprivate var inspection: TailerMachine.CallID? { first { if case .inspect(let call) = $0 { call } else { nil } } }
+    fileprivate var inspection: TailerMachine.CallID? {
+        first { if case .inspect(let call) = $0 { call } else { nil } }
+    }
     fileprivate var creation: TailerMachine.CallID? { first { if case .create(let call) = $0 { call } else { nil } } }
     fileprivate var opened: TailerMachine.CallID? { first { if case .open(let id) = $0 { id } else { nil } } }
     fileprivate var closed: TailerMachine.CallID? { first { if case .close(let id) = $0 { id } else { nil } } }
@@ -273,7 +275,7 @@ extension Publication {
         #expect(tailer.record() == nil)
     }
 
-    @Test func whatIsNotVisibleYetIsNotPublished() throws {
+    @Test func invisibleTransactionsAreNotPublished() throws {
         let tailer = Tailer()
         let id = try tailer.open()
         var effects = tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a"))
@@ -325,7 +327,8 @@ extension Publication {
             of: [Tailer.bids], shardCount: Tailer.shardCount, overrides: tailer.overrides, nowMs: tailer.nowMs)
         #expect(split.count > 1)
         let added = try tailer.confirmed(confirm)
-        #expect(Set(try #require(added.append).1.flatMap(\.shards)) == Set(split).subtracting(Tailer.shards(Tailer.bids)))
+        let shards = Set(try #require(added.append).1.flatMap(\.shards))
+        #expect(shards == Set(split).subtracting(Tailer.shards(Tailer.bids)))
         #expect(tailer.record() == nil)
         _ = try tailer.appended(added)
         #expect(tailer.record()?.1 == 100)
@@ -390,7 +393,7 @@ extension Publication {
         ]
     }
 
-    @Test func whatAnEventOfAMutationTellsIsNotToldAgain() throws {
+    @Test func changesThatAnEventTellsAreNotRepeated() throws {
         let tailer = Tailer()
         let id = try tailer.open()
         #expect(tailer.receive(id, Self.mutation(RowChanges([Self.bid("a"), Self.bid("b")]))).check == nil)
@@ -401,7 +404,7 @@ extension Publication {
         #expect(tailer.record()?.1 == 400 + tailer.machine.settings.idleConfirmBytes)
     }
 
-    @Test func whatATriggerDidBesideAMutationIsTold() throws {
+    @Test func changesOfATriggerBesideAMutationArePublished() throws {
         let tailer = Tailer()
         let id = try tailer.open()
         let effects = tailer.receive(id, Self.mutation(RowChanges([Self.bid("a")])))
@@ -428,7 +431,7 @@ extension Publication {
         let now = tailer.receive(id, [])
         let (first, _) = try tailer.publish(now)
         #expect(try first[0].event().rows?.all == [.anything(in: "lot")])
-        // The transaction that was open then tells it again, when it is visible.
+        // The transaction that was open then has it again, when it is visible.
         let effects = tailer.receive(id, [LogBytes.commit(end: 100)])
         #expect(effects.check?.1 == [7])
         #expect(try tailer.publish(effects).0[0].event().rows?.all == [.anything(in: "lot")])
