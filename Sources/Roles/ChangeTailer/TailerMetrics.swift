@@ -8,7 +8,8 @@ package struct TailerMetrics: Sendable {
         "freshet_tailer_transactions_total", "transactions from the log whose changes were published")
     let changes = Metric.counter("freshet_tailer_changes_total", "changes of rows from the log that were published")
     let covered = Metric.counter(
-        "freshet_tailer_covered_total", "transactions in the log whose events tell all of their changes, so that nothing was published")
+        "freshet_tailer_covered_total",
+        "transactions of which nothing was published, because their events tell it")
     let delay = Metric.timer(
         "freshet_tailer_delay_seconds", "time from a commit to the publication of its changes, by both clocks")
     let doubts = Metric.counter(

@@ -42,7 +42,8 @@ enum ChangeLint {
                     locations.diagnostic(
                         query.reference, .warning, .refreshTrigger,
                         "the trigger \(trigger) of \(table) may change rows that"
-                            + " \"\(query.reference.operation)\" reads, which mutations do not tell", help: "source: both in refresh.yaml notices them"))
+                            + " \"\(query.reference.operation)\" reads, which mutations do not tell",
+                        help: "source: both in refresh.yaml notices them"))
             }
         }
         guard let captured = catalog.captured else { return diagnostics }
