@@ -15,16 +15,18 @@ struct MetricTests {
         let took = Metric.timer("took_seconds", "duration of a run")
         let seen = Metric.counters("seen_total", by: "colour", Colour.self, "things seen")
         let open = Metric.observed("open", "open things", labels: ["node"])
+        let now = Metric.choice("now", by: "colour", Colour.self, "the present colour")
     }
 
     @Test("families are listed in the order of the declarations, without creating series")
     func families() {
         let families = Metric.families(of: Declared.init)
-        #expect(families.map(\.name) == ["runs_total", "depth", "took_seconds", "seen_total", "open"])
-        #expect(families.map(\.kind) == [.counter, .gauge, .timer, .counter, .gauge])
+        #expect(families.map(\.name) == ["runs_total", "depth", "took_seconds", "seen_total", "open", "now"])
+        #expect(families.map(\.kind) == [.counter, .gauge, .timer, .counter, .gauge, .gauge])
         #expect(families.map(\.help)[3] == "things seen")
         #expect(families[3].labels == [.init(name: "colour", values: ["red", "green"])])
         #expect(families[4].labels == [.init(name: "node", values: [])])
+        #expect(families[5].labels == [.init(name: "colour", values: ["red", "green"])])
         #expect(families[2].unit == "seconds" && families[0].unit == "")
     }
 
@@ -47,6 +49,23 @@ struct MetricTests {
                 "# HELP seen_total things seen", "# TYPE seen_total counter", "seen_total{colour=\"green\"} 2",
                 "seen_total{colour=\"red\"} 1",
             ])
+    }
+
+    @Test("a choice is 1 for one value, or for none")
+    func choice() {
+        let metrics = PrometheusMetrics()
+        let now = ChoiceGauge(
+            gauges: Colour.allCases.map {
+                ($0, Gauge(label: "now", dimensions: [("colour", $0.labelValue)], factory: metrics))
+            })
+        func lines() -> [Substring] {
+            String(decoding: metrics.render(), as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("now") }
+        }
+        now.choose(.red)
+        now.choose(.green)
+        #expect(lines() == ["now{colour=\"green\"} 1", "now{colour=\"red\"} 0"])
+        now.choose(nil)
+        #expect(lines() == ["now{colour=\"green\"} 0", "now{colour=\"red\"} 0"])
     }
 
     @Test("a backslash and a line break are escaped in help, a quotation mark is not")

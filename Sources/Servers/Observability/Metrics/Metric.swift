@@ -32,6 +32,19 @@ package enum Metric {
             })
     }
 
+    /// A gauge for each case of `Case`, which is the value of the label; at most one is 1, the others are 0.
+    package static func choice<Case: MetricLabelValue>(
+        _ name: String, by label: String, _: Case.Type = Case.self, _ help: String
+    ) -> ChoiceGauge<Case> {
+        let values = Case.allCases.map(\.labelValue)
+        let factory = declare(
+            MetricFamily(name, .gauge, help, labels: [MetricFamily.Label(name: label, values: values)]))
+        return ChoiceGauge(
+            gauges: Case.allCases.map { value in
+                (value, Gauge(label: name, dimensions: [(label, value.labelValue)], factory: factory))
+            })
+    }
+
     /// A gauge that is read when it is scraped.
     package static func observed(_ name: String, _ help: String, labels: [String] = []) -> ObservedMetric {
         observed(MetricFamily(name, .gauge, help, labels: labels.map { MetricFamily.Label(name: $0, values: []) }))
@@ -94,6 +107,16 @@ package struct CounterByCase<Case: MetricLabelValue>: Sendable {
     package subscript(_ value: Case) -> Counter {
         for known in counters where known.value == value { return known.counter }
         preconditionFailure("\(value) is not among \(counters.map(\.value))")
+    }
+}
+
+/// Gauges of one family, which differ in the value of a label, for what is in one of several states.
+package struct ChoiceGauge<Case: MetricLabelValue>: Sendable {
+    let gauges: [(value: Case, gauge: Gauge)]
+
+    /// - Parameter value: the state; nil: none.
+    package func choose(_ value: Case?) {
+        for known in gauges { known.gauge.record(known.value == value ? 1 : 0) }
     }
 }
 
