@@ -65,7 +65,7 @@ package final class ChangeSlot: Sendable {
             (extract(epoch FROM clock_timestamp() - coalesce(r.reply_time, r.backend_start)) * 1000)::bigint,
             (s.confirmed_flush_lsn - '0/0'::pg_lsn)::bigint,
             pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint,
-            c.incarnation, (c.confirmable - '0/0'::pg_lsn)::bigint, s.slot_name IS NOT NULL
+            c.incarnation, (c.confirmable - '0/0'::pg_lsn)::bigint, s.slot_name IS NOT NULL, s.safe_wal_size
         FROM (SELECT) AS one LEFT JOIN pg_replication_slots s ON s.slot_name = $1::text
         LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
         LEFT JOIN freshet.change_slots c ON c.slot = $1::text
@@ -90,7 +90,7 @@ package final class ChangeSlot: Sendable {
             let reader = row.int(8).map { TailerMachine.Inspection.Reader(pid: $0, silentMs: Int64(row.int(9) ?? 0)) }
             slot = .init(
                 health: health, reader: reader, confirmed: UInt64(row.int(10) ?? 0),
-                retainedBytes: Int64(row.int(11) ?? 0))
+                retainedBytes: Int64(row.int(11) ?? 0), safeBytes: row.int(15).map(Int64.init))
         }
         let record = row.string(12).map {
             TailerMachine.Inspection.Record(incarnation: $0, confirmable: UInt64(row.int(13) ?? 0))

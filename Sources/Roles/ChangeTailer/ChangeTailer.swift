@@ -224,7 +224,7 @@ package final class ChangeTailer: Sendable {
             note(state)
         case .inspected(let slot):
             latestInspection.withLock { $0 = slot }
-            metrics.retained.record(slot?.retainedBytes ?? 0)
+            metrics.saw(slot)
             if slot?.health == .unreserved {
                 logger.warning(
                     "the database is about to remove log that was not read yet; a lost slot runs all queries again",
@@ -249,7 +249,11 @@ package final class ChangeTailer: Sendable {
 
     private func note(_ state: TailerMachine.State) {
         switch state {
-        case .idle: logger.info("no query refreshes by the database's log")
+        case .idle:
+            // The slot is not looked at any more.
+            latestInspection.withLock { $0 = nil }
+            metrics.sawNothing()
+            logger.info("no query refreshes by the database's log")
         case .standby(let pid):
             logger.info(
                 "another node reads the database's log", metadata: ["pid": "\(pid)", "slot": "\(slot.name)"])

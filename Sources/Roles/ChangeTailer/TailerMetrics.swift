@@ -1,5 +1,6 @@
 import Metrics
 import Observability
+import RoleMachines
 
 /// The metrics of the reader of the database's log.
 package struct TailerMetrics: Sendable {
@@ -18,5 +19,23 @@ package struct TailerMetrics: Sendable {
     let retained = Metric.gauge(
         "freshet_tailer_retained_bytes", "log that the database keeps for the slot, as the node last saw it")
 
+    let safe = Metric.gauge(
+        "freshet_tailer_safe_bytes",
+        "log that can be written before the slot may be lost, as the node last saw it; +Inf without limit or slot")
+    let health = Metric.choice(
+        "freshet_tailer_slot_health", by: "health", SlotHealth.self,
+        "1 for the condition of the slot as the node last saw it; all 0 while no query refreshes by the log")
+
     package init() {}
+
+    func saw(_ slot: TailerMachine.Inspection.Slot?) {
+        retained.record(slot?.retainedBytes ?? 0)
+        safe.record(slot?.safeBytesOrInfinity ?? .infinity)
+        health.choose(SlotHealth(slot))
+    }
+
+    func sawNothing() {
+        saw(nil)
+        health.choose(nil)
+    }
 }

@@ -57,12 +57,17 @@ extension TailerMachine {
             package var reader: Reader?
             package var confirmed: LSN
             package var retainedBytes: Int64
+            /// The log that can be written before the slot may be lost; nil: without limit, or it is lost.
+            package var safeBytes: Int64?
 
-            package init(health: Health, reader: Reader?, confirmed: LSN, retainedBytes: Int64) {
+            package init(
+                health: Health, reader: Reader?, confirmed: LSN, retainedBytes: Int64, safeBytes: Int64? = nil
+            ) {
                 self.health = health
                 self.reader = reader
                 self.confirmed = confirmed
                 self.retainedBytes = retainedBytes
+                self.safeBytes = safeBytes
             }
         }
 
