@@ -232,7 +232,8 @@ let package = Package(
         module(
             .roles, "Admin",
             [
-                "APINode", "Broker", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI", "Execution",
+                "APINode", "Broker", "ChangeTailer", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
+                "Execution",
                 "FanoutWorker",
                 "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding",
@@ -443,7 +444,8 @@ let package = Package(
                 "Catalog", "Execution", "HTTPServer", "LiveModel", "PublicAPI", "SchemaModel", "Sessions",
                 "TestSupport", nioHTTP,
             ]),
-        tests(.unit, "AdminTests", ["Admin", "JSON", "LiveModel", "TestSupport"]),
+        tests(
+            .unit, "AdminTests", ["Admin", "ChangeTailer", "JSON", "LiveModel", "RoleMachines", "TestSupport"]),
         tests(
             .contract, "NodeStartTests",
             [

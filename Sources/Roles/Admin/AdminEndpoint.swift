@@ -15,7 +15,7 @@ import Synchronization
 ///
 ///     GET /healthz /readyz                        open
 ///     GET /metrics                                Prometheus text
-///     GET /admin/status /admin/nodes /admin/shards /admin/overrides
+///     GET /admin/status /admin/nodes /admin/shards /admin/overrides /admin/slot
 ///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N  /admin/revocations?limit=N
 ///     POST /v1/projects/P/locations/L/services/S:executeGraphql, …: `AdministratorOperations`
 ///     POST …                                      `NodeOperator.Action`; each writes a line to the audit log
@@ -96,6 +96,7 @@ package final class AdminEndpoint: HTTPHandler {
         case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
         case "/admin/rules": answer(exchange) { [inspector] in await inspector.ruleEffects() }
         case "/admin/overrides": answer(exchange) { [inspector] in try await inspector.overrides() }
+        case "/admin/slot": answer(exchange) { [inspector] in try await inspector.slot() }
         // The former path.
         case "/admin/orders": answer(exchange) { [inspector] in try await inspector.formerOverrides() }
         case "/admin/sessions":

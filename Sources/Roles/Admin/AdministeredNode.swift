@@ -1,4 +1,5 @@
 package import APINode
+package import ChangeTailer
 package import Cluster
 package import Execution
 package import FanoutWorker
@@ -14,14 +15,20 @@ package struct AdministeredNode: Sendable {
         package let sessions: SessionRegistry
         package let gateway: GatewayService?
         package let worker: FanoutWorker?
+        package let tailer: ChangeTailer?
+        /// The slot that the cluster's tailers read, whatever the node's roles.
+        package let slot: ChangeSlot
 
         package init(
-            sweeper: OutboxSweeper, sessions: SessionRegistry, gateway: GatewayService?, worker: FanoutWorker?
+            sweeper: OutboxSweeper, sessions: SessionRegistry, gateway: GatewayService?, worker: FanoutWorker?,
+            tailer: ChangeTailer?, slot: ChangeSlot
         ) {
             self.sweeper = sweeper
             self.sessions = sessions
             self.gateway = gateway
             self.worker = worker
+            self.tailer = tailer
+            self.slot = slot
         }
     }
 

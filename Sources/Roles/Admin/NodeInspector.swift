@@ -1,6 +1,7 @@
 import APINode
 import Broker
 import Catalog
+package import ChangeTailer
 import Cluster
 import Execution
 import FanoutWorker
@@ -29,6 +30,7 @@ package struct NodeInspector: Sendable {
     private var catalogs: ServedCatalogs { parts.catalogs }
     private var worker: FanoutWorker? { parts.components.worker }
     private var gateway: GatewayService? { parts.components.gateway }
+    private var tailer: ChangeTailer? { parts.components.tailer }
     private var sweeper: OutboxSweeper { parts.components.sweeper }
     private var sessions: SessionRegistry { parts.components.sessions }
     private var clock: ServiceClock { parts.clock }
@@ -63,6 +65,7 @@ package struct NodeInspector: Sendable {
                 ]
             } ?? .null,
             "worker": await workerStatus(),
+            "tailer": tailerStatus,
             "redis": redisStatus,
             "outbox": [
                 "rows": .int(Int64(backlog.rows)), "oldestMs": .int(backlog.oldestMs),
@@ -124,6 +127,22 @@ package struct NodeInspector: Sendable {
                     ]
                 }),
         ]
+    }
+
+    private var tailerStatus: JSONValue {
+        guard let tailer else { return .null }
+        return [
+            "state": .string(SlotView.phrase(tailer.state)),
+            "slot": tailer.slotName.isEmpty ? .null : .string(tailer.slotName),
+            "retainedBytes": tailer.slotSeen.map { .int($0.retainedBytes) } ?? .null,
+        ]
+    }
+
+    /// Returns the replication slot and the publications, as the database has them now.
+    /// - Throws: `SlotFailure` if the database does not answer.
+    package func slot() async throws(SlotFailure) -> JSONValue {
+        let report = try await parts.components.slot.report(tables: catalogs.set.captured?.tableNames)
+        return SlotView(report: report, tailer: tailer?.state).json(of: node)
     }
 
     private func workerStatus() async -> JSONValue {

@@ -12,7 +12,7 @@ package final class ChangeSlot: Sendable {
     /// How long to wait afterwards, so that what committed before is visible to the runs that follow.
     private static let settleMs = 5_000
 
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let namespace: String
     private let resolved: Mutex<String?>
 
@@ -27,7 +27,7 @@ package final class ChangeSlot: Sendable {
     /// The slot's name; empty before the database was first asked.
     package var name: String { resolved.withLock { $0 ?? "" } }
 
-    private func resolveName() async throws(PostgresError) {
+    func resolveName() async throws(PostgresError) {
         guard name.isEmpty else { return }
         let database = try await run("SELECT current_database()", []).rows.first?.string(0) ?? ""
         resolved.withLock { $0 = $0 ?? Self.name(database: database, namespace: namespace) }
@@ -173,9 +173,7 @@ package final class ChangeSlot: Sendable {
         try await pool.withSession { session in
             try await session.script("SET statement_timeout = \(Self.createTimeoutMs)")
             let parameters: [Parameter] = [.text(name)]
-            try await session.execute(
-                "SELECT pg_advisory_lock(hashtextextended('freshet.slot.' || $1, 0))", parameters,
-                timeoutMs: Self.createTimeoutMs)
+            try await lock(session, timeoutMs: Self.createTimeoutMs)
             try await session.execute(
                 """
                 INSERT INTO freshet.change_slots (slot, incarnation, confirmable) VALUES ($1::text, $2::uuid, '0/0')
@@ -193,6 +191,12 @@ package final class ChangeSlot: Sendable {
             }
             try await Self.settle(session)
         }
+    }
+
+    /// Keeps other nodes from creating or dropping the slot until the session ends.
+    func lock(_ session: PostgresSession, timeoutMs: Int? = nil) async throws(PostgresError) {
+        try await session.execute(
+            "SELECT pg_advisory_lock(hashtextextended('freshet.slot.' || $1, 0))", [.text(name)], timeoutMs: timeoutMs)
     }
 
     /// Waits, but not long, until the transactions that are open now have ended.
@@ -226,7 +230,7 @@ package final class ChangeSlot: Sendable {
             [.text(name)])
     }
 
-    private func run(_ statement: Statement, _ parameters: [Parameter]) async throws(PostgresError) -> ResultSet {
+    func run(_ statement: Statement, _ parameters: [Parameter]) async throws(PostgresError) -> ResultSet {
         let results = try await pool.transaction([(statement, parameters)])
         guard let result = results.first else { throw PostgresError(.unsupported, "a statement without a result") }
         return result

@@ -19,6 +19,7 @@ struct NodeRoles: Sendable {
     let gateway: GatewayService?
     let worker: FanoutWorker?
     let tailer: ChangeTailer?
+    let slot: ChangeSlot
     let sessions: SessionRegistry
     let executor: RequestExecutor
 
@@ -34,7 +35,9 @@ struct NodeRoles: Sendable {
         // Closed after the ports, when the last mutation has ended.
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
         let roles = settings.cluster.roles
-        let tailer = roles.readLog ? tailer(node, cluster, storage, execution) : nil
+        let slot = ChangeSlot(
+            name: settings.tailer.slot, namespace: settings.cluster.namespace, pool: storage.pool)
+        let tailer = roles.readLog ? tailer(node, cluster, storage, execution, slot) : nil
         let sweeper = OutboxSweeper(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
             overrideList: cluster.overrideList, settings: node.sweeperSettings,
@@ -44,7 +47,7 @@ struct NodeRoles: Sendable {
             publisher: publisher, sweeper: sweeper,
             gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution) : nil,
-            tailer: tailer,
+            tailer: tailer, slot: slot,
             sessions: SessionRegistry(
                 admission: node.sessionAdmission, nowMs: { [clock = node.clock] in clock.nowMs() }),
             executor: executor(node, cluster, execution, publisher, authenticator))
@@ -72,12 +75,11 @@ struct NodeRoles: Sendable {
     }
 
     private static func tailer(
-        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution,
+        _ slot: ChangeSlot
     ) -> ChangeTailer {
         ChangeTailer(
-            broker: cluster.broker, configuration: storage.pool.configuration,
-            slot: ChangeSlot(
-                name: node.settings.tailer.slot, namespace: node.settings.cluster.namespace, pool: storage.pool),
+            broker: cluster.broker, configuration: storage.pool.configuration, slot: slot,
             catalogs: execution.catalogs, overrideList: cluster.overrideList, settings: node.tailerSettings,
             streamSettings: node.tailerStreamSettings, eventsLengthMax: node.streamLengths.events,
             makeUUID: { RandomIdentity.uuid() },
