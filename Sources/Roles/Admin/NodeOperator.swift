@@ -1,5 +1,6 @@
 import Broker
 import Catalog
+import ChangeTailer
 import Cluster
 import Gateway
 import Execution
@@ -11,7 +12,7 @@ import RoleMachines
 import Sharding
 import Streams
 
-/// The actions of the admin API. Overrides go to the broker, where every node reads them.
+/// The actions of the admin API. Overrides go to the broker, where every node reads them; the slot is the database's.
 package struct NodeOperator: Sendable {
     private let parts: AdministeredNode
 
@@ -38,6 +39,7 @@ package struct NodeOperator: Sendable {
         /// - Parameter forMs: nil revokes until the revocation is cleared.
         case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
         case clearRevocation(RevocationSubject)
+        case dropSlot
 
         /// The text for the audit log.
         package var description: String {
@@ -53,14 +55,15 @@ package struct NodeOperator: Sendable {
                 "revoke \(subject) " + (forMs.map { "for \($0) ms" } ?? "until cleared")
                     + (sparesLater ? ", tokens issued until now" : "")
             case .clearRevocation(let subject): "clear the revocation of \(subject)"
+            case .dropSlot: "drop the replication slot"
             }
         }
     }
 
     /// Performs an action.
     /// - Returns: a sentence that says what was done.
-    /// - Throws: `.notFound` for an unknown node, shard, operation or session; `.badRequest` for a value out of range;
-    ///   `.unavailable` if the broker is unavailable.
+    /// - Throws: `.notFound` for an unknown node, shard, operation or session; `.badRequest` for a value out of range,
+    ///   or a slot in use; `.unavailable` if the broker or the database is unavailable.
     package func perform(_ action: Action) async throws(RequestError) -> String {
         switch action {
         case .splits(let operation, let count): return try await setSplits(of: operation, to: count)
@@ -104,6 +107,27 @@ package struct NodeOperator: Sendable {
         case .clearRevocation(let subject):
             try await revocations.lift(subject)
             return "\(subject) is no longer revoked"
+        case .dropSlot: return try await dropSlot()
+        }
+    }
+
+    private func dropSlot() async throws(RequestError) -> String {
+        let set = catalogs.set
+        guard set.current.catalog.captured == nil else {
+            throw RequestError(
+                .badRequest, "the project still has source: wal or both; deploy it with source: mutations first")
+        }
+        // Nodes would create the slot again for its sessions.
+        guard set.captured == nil else {
+            throw RequestError(
+                .badRequest,
+                "a former version of the project that is loaded still has source: wal or both; "
+                    + "try again when deploy.keepMs, twice deploy.moveMs and a minute have passed")
+        }
+        do {
+            return try await parts.components.slot.remove()
+        } catch {
+            throw RequestError(error)
         }
     }
 
@@ -166,6 +190,7 @@ extension NodeOperator.Action {
     ///     /admin/sessions/ID/end
     ///     /admin/revocations?uid=…|jti=…|key=…[&forMs=N][&later=allowed]
     ///     /admin/revocations/clear?uid=…|jti=…|key=…
+    ///     /admin/slot/drop
     ///
     /// Returns nil for any other path.
     /// - Throws: `.badRequest` for a parameter that is missing or invalid.
@@ -205,6 +230,7 @@ extension NodeOperator.Action {
             self = .revoke(
                 try Self.subject(query), forMs: forMs, sparesLaterTokens: query("later") == "allowed")
         case (3, "revocations", "clear"): self = .clearRevocation(try Self.subject(query))
+        case (3, "slot", "drop"): self = .dropSlot
         case (4, "sessions", "end"): self = .endSession(try number(parts[2], "the session"))
         default: return nil
         }
@@ -224,4 +250,16 @@ extension NodeOperator.Action {
 
     /// The longest time for which an override or revocation can be set: one year.
     static let overrideMsMax: Int64 = 365 * 24 * 3_600_000
+}
+
+extension RequestError {
+    init(_ failure: SlotFailure) {
+        let code: ErrorCode =
+            switch failure.kind {
+            case .missing: .notFound
+            case .refused: .badRequest
+            case .unavailable: .unavailable
+            }
+        self.init(code, failure.description)
+    }
 }

@@ -71,6 +71,7 @@ import Testing
         "Roles/Node/Readiness/StreamReading.swift": "whether Redis serves a node's streams",
         "Roles/Node/Start/StartupBackoff.swift": "when a start is tried again",
         "Roles/Admin/RefusalBudget.swift": "how many refusals are logged",
+        "Roles/ChangeTailer/SlotRemains.swift": "what is dropped with a replication slot",
     ]
 
     /// Whether the file's path below `Sources` matches the pattern.

@@ -33,9 +33,13 @@ import Testing
             try parse("/admin/revocations", ["uid": "ann", "forMs": "5", "later": "allowed"])
                 == .revoke(subject, forMs: 5, sparesLaterTokens: true))
         #expect(try parse("/admin/revocations/clear", ["uid": "ann"]) == .clearRevocation(subject))
+        #expect(try parse("/admin/slot/drop") == .dropSlot)
     }
 
-    @Test(arguments: ["/admin", "/admin/shards/7", "/admin/nodes/n/stop", "/admin/operations/c/splits", "/"])
+    @Test(
+        arguments: [
+            "/admin", "/admin/shards/7", "/admin/nodes/n/stop", "/admin/operations/c/splits", "/admin/slot", "/",
+        ])
     func otherPathsHaveNone(_ path: String) throws {
         #expect(try parse(path) == nil)
     }
