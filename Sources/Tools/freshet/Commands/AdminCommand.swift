@@ -11,7 +11,7 @@ struct AdminCommand: AsyncParsableCommand {
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
             Splits.self,
             Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
-            Unrevoke.self,
+            Unrevoke.self, Slot.self,
         ])
 
     struct Connection: ParsableArguments {
