@@ -304,8 +304,8 @@ let package = Package(
         module(
             .verification, "Simulation",
             [
-                "CEL", "DeploymentPlan", "Failover", "JSON", "LiveModel", "RedisModel", "Refresh", "RoleMachines",
-                "SeededRandom", "Sessions", "Sharding", "Streams", heap,
+                "CEL", "ChangeCapture", "DeploymentPlan", "Failover", "JSON", "LiveModel", "RedisModel", "Refresh",
+                "RoleMachines", "SchemaModel", "SeededRandom", "Sessions", "Sharding", "Streams", heap,
             ]),
         module(.verification, "SimulationCampaign", ["Simulation"]),
         program(.verification, "freshet-simulate", ["Simulation", "SimulationCampaign", arguments]),

@@ -110,6 +110,8 @@ extension TailerMachine {
             nextInspectionMs = nowMs + settings.inspectMs
         }
 
+        var waiting: Int { queue.count }
+
         func isFull(_ settings: Settings) -> Bool {
             queue.count >= settings.queueMax || queuedChanges >= settings.queuedChangesMax
         }

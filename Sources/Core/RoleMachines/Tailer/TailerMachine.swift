@@ -48,6 +48,9 @@ package struct TailerMachine: Sendable {
         routing = EventRouting(shardCount: shardCount)
     }
 
+    /// The transactions that wait for publication.
+    package var waiting: Int { if case .reading(let reading) = phase { reading.waiting } else { 0 } }
+
     package var state: State { lastState ?? .idle }
 
     // MARK: The slot

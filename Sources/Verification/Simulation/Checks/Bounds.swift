@@ -11,6 +11,7 @@ extension Process {
         case let worker as SimulatedWorker: worker.checkMachine()
         case let gateway as SimulatedGateway: gateway.checkMachine()
         case let node as SimulatedAPINode: node.checkMachine()
+        case let tailer as SimulatedTailer: tailer.checkMachine()
         case is SimulatedOperator: break
         default: preconditionFailure("\(name) is of no kind")
         }
@@ -21,6 +22,13 @@ extension Process {
 
     fileprivate func check(_ isWithin: Bool, _ what: @autoclosure () -> String) {
         if !isWithin { world.violated("bounds: \(what()) at \(name)") }
+    }
+}
+
+extension SimulatedTailer {
+    fileprivate func checkMachine() {
+        // The reading is stopped only once the bound is reached, between two chunks.
+        check(machine.waiting <= settings.queueMax + Self.chunkMax, "transactions of the log")
     }
 }
 

@@ -35,6 +35,12 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case queryBeforeRegister
     /// An event during a run counts as covered by that run.
     case noDirtyMark
+    /// Readers of the log confirm transactions before they have published them.
+    case logConfirmedEarly
+    /// Readers of the log publish transactions that are not visible yet.
+    case invisiblePublished
+    /// Readers of the log do not say that changes before a new slot may have been missed.
+    case newSlotUndoubted
     /// Workers ignore that streams were trimmed or replaced.
     case historyTrustedAfterLoss
     /// Gateways do not learn which epochs are recorded.

@@ -162,7 +162,7 @@ class Process {
     func poke(_ stream: String?) {}
 
     var isCutFromRedis: Bool { !world.redis.isUp || redisCutUntilMs > timeline.nowMs }
-    private var isCutFromPostgres: Bool { !world.postgres.isUp || postgresCutUntilMs > timeline.nowMs }
+    var isCutFromPostgres: Bool { !world.postgres.isUp || postgresCutUntilMs > timeline.nowMs }
 
     // MARK: Time
 

@@ -1,6 +1,7 @@
 import LiveModel
 import Refresh
 import RoleMachines
+import SeededRandom
 import Sessions
 import Sharding
 
@@ -136,6 +137,10 @@ package final class World {
     private(set) var apiNodes: [SimulatedAPINode] = []
     private(set) var workers: [SimulatedWorker] = []
     private(set) var gateways: [SimulatedGateway] = []
+    private(set) var tailers: [SimulatedTailer] = []
+    /// Whether others write to the database under this seed (`OutsideWrites.swift`).
+    let writesOutside: Bool
+    var outsideRandom: SeededRandom
 
     /// - Parameter trace: called with a line per event.
     package init(seed: UInt64, sabotage: Sabotage? = nil, trace: ((String) -> Void)? = nil) throws {
@@ -143,6 +148,8 @@ package final class World {
         self.sabotage = sabotage
         self.trace = trace
         timeline = Timeline(seed: seed)
+        writesOutside = Self.writesOutside(seed)
+        outsideRandom = SeededRandom(seed: seed, stream: 7)
         startMs = timeline.nowMs
         publishLagMaxMs = [0, 5, 5, 2_500][Int(timeline.pick(0...3))]
         refreshSettings = Self.refreshSettings(historyMax: [1, 3, 12][Int(timeline.pick(0...2))])
@@ -161,17 +168,23 @@ package final class World {
         gateways = (0..<3).map { SimulatedGateway("gateway\($0)", keepsName: $0 == 0, self) }
         clients = (0..<20).map { number in
             ClientApp(
-                number, query: Workload.clientQueries[number % Workload.clientQueries.count],
+                number,
+                query: writesOutside && number % 6 == 5
+                    ? .init(operation: Workload.outside)
+                    : Workload.clientQueries[number % Workload.clientQueries.count],
                 style: number % 5 == 4 ? .poll : .stream,
                 self)
         }
+        if writesOutside { tailers = (0..<2).map { SimulatedTailer("tailer\($0)", self) } }
         redis.changed = { [unowned self] stream in
             for process in processes where process.isUp { process.poke(stream) }
         }
         redis.didUnderLease = { [unowned self] in checks.didUnderLease($0, $1) }
     }
 
-    var processes: [Process] { apiNodes as [Process] + workers as [Process] + gateways as [Process] }
+    var processes: [Process] {
+        apiNodes as [Process] + workers as [Process] + gateways as [Process] + tailers as [Process]
+    }
 
     /// Whether another process of its machine can tell that this one has ended.
     func hasEnded(_ identity: ProcessIdentity) -> Bool {
@@ -228,7 +241,9 @@ package final class World {
         if losesCommits { replicatePostgresAgain() }
         for _ in 0..<Self.rounds where violations.isEmpty {
             hasFaults = true
-            mutateAgain(untilMs: timeline.nowMs + Self.faultsMs - timeline.pick(0...Self.quietMaxMs))
+            let untilMs = timeline.nowMs + Self.faultsMs - timeline.pick(0...Self.quietMaxMs)
+            mutateAgain(untilMs: untilMs)
+            writeOutside(untilMs: untilMs)
             faultAgain()
             forgeOwners()
             phase(Self.faultsMs)
@@ -236,6 +251,7 @@ package final class World {
             phase(Self.calmMs)
             // In the other rounds, no later mutation hides what the faults left behind.
             if timeline.chance(70) { beginFinalFault() }
+            writeOutsideLast()
             phase(Self.settleMs)
             awaitMovedClients()
             if violations.isEmpty { checkConvergence() }

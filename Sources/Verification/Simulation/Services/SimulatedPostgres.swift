@@ -25,7 +25,13 @@ final class SimulatedPostgres {
 
     static let entities = ["e0", "e1", "e2", "e3", "u0", "u1", "u2", "u3"]
 
+    /// The longest time for which a transaction is in the log and not visible.
+    static let invisibleMaxMs: Int64 = 300
+
     private(set) var versions: [String: Int] = [:]
+    var log = SimulatedLog()
+    /// The entities of transactions that are in the log and not visible, by their numbers.
+    private var invisible: [UInt32: String] = [:]
     private(set) var committed: Set<String> = []
     private(set) var outbox: [String: OutboxRow] = [:]
     /// A failover loses nothing of it.
@@ -72,6 +78,9 @@ final class SimulatedPostgres {
     func goDown() {
         isUp = false
         generation += 1
+        log.closeAll()
+        // What is in the log is restored from there.
+        for xid in invisible.keys { becomeVisible(xid) }
         for sweep in sweeps { sweep.isOver = true }
         sweeps = []
     }
@@ -81,7 +90,11 @@ final class SimulatedPostgres {
     func comeUp(_ way: Return) {
         isUp = true
         isStandbyCut = false
-        if way != .restart { promotions += 1 }
+        if way != .restart {
+            promotions += 1
+            // Under half of the promotions the standby has a copy of the slot.
+            log.failOver(hasSlot: way == .promotion && promotions.isMultiple(of: 2))
+        }
         guard way == .stalePromotion, let standby else { return }
         life += 1
         (versions, outbox, epochs) = (standby.versions, standby.outbox, standby.epochs)
@@ -106,6 +119,19 @@ final class SimulatedPostgres {
         if !row.row.isForLaterDeployments || deployments.newestID > loadedDeployment { outbox[row.row.id] = row }
         committed.insert(row.row.id)
     }
+
+    /// Commits a transaction of another program, not visible yet; returns its number.
+    func writeOutside(_ entity: String) -> UInt32 {
+        let transaction = log.append(entity)
+        invisible[transaction.xid] = entity
+        return transaction.xid
+    }
+
+    func becomeVisible(_ xid: UInt32) {
+        if let entity = invisible.removeValue(forKey: xid) { versions[entity, default: 0] += 1 }
+    }
+
+    func areVisible(_ xids: [UInt32]) -> Bool { !xids.contains { invisible[$0] != nil } }
 
     func recordedEpoch(of shard: ShardID) -> UInt64 { epochs[shard] ?? 0 }
 
@@ -160,6 +186,7 @@ final class SimulatedPostgres {
                     + (Workload.readsRareEntity(Workload.number(of: query.version)) ? [Workload.rareEntity] : [])
             case "Group": Self.entities.filter { Self.group(of: $0) == query.variables["group"]?.stringValue }
             case "Mine": [query.projectedAuth?.uid ?? ""]
+            case Workload.outside: Workload.outsideEntities
             case Workload.nested:
                 [
                     Workload.nestedParent,

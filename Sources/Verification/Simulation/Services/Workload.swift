@@ -47,6 +47,9 @@ struct Workload: Sendable {
     static let nested = "Nested"
     static let nestedParent = "e0"
     static func nestedChild(parentVersion: Int) -> String { parentVersion.isMultiple(of: 2) ? "u0" : "u1" }
+    /// A query of entities that only others write. It refreshes by the database's log.
+    static let outside = "Outside"
+    static let outsideEntities = ["o0", "o1"]
     /// The entity that only the added queries of some versions read.
     static let rareEntity = "r0"
 
@@ -127,6 +130,14 @@ struct Workload: Sendable {
                 sites: [
                     .init(form: site(0, guards: ["id"], bound: nil), values: [Self.nestedParent]),
                     .init(form: site(1, guards: [], bound: "id"), values: []),
+                ], mayReadAnything: false)
+        case Self.outside:
+            rules.automatic = AutomaticRules(
+                sites: [
+                    .init(
+                        form: RowSite(
+                            id: .init(operation: query.operation, version: query.version, number: 0),
+                            table: LogMessages.table, guardFields: [], fields: nil), values: [])
                 ], mayReadAnything: false)
         default: rules.everyMs = 4_000
         }

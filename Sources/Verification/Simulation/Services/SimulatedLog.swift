@@ -1,0 +1,109 @@
+import LiveModel
+import RoleMachines
+
+/// The write-ahead log of the simulated Postgres, with its one replication slot and the record of it.
+///
+/// A transaction is in the log before others see it. The slot is lost if the database fails over to a standby, unless
+/// that has a copy; a slot that was created later knows nothing of what came before.
+struct SimulatedLog {
+    struct Transaction {
+        let xid: UInt32
+        /// The position after its end.
+        let end: UInt64
+        /// The entity outside of the service's own that it writes.
+        let entity: String
+    }
+
+    /// The process at the end of the connection that reads the slot; a number for each reading.
+    struct Reader {
+        let pid: Int
+        var heardMs: Int64
+    }
+
+    struct Slot {
+        var confirmed: UInt64
+        var reader: Reader?
+        var isLost = false
+    }
+
+    private(set) var transactions: [Transaction] = []
+    private(set) var end: UInt64 = 16
+    var slot: Slot?
+    var record: TailerMachine.Inspection.Record?
+    private var lastXID: UInt32 = 4_294_967_200
+    private var lastPID = 100
+    private var lastIncarnation = 0
+
+    mutating func append(_ entity: String) -> Transaction {
+        // Numbers of transactions begin again after the greatest.
+        lastXID = lastXID == .max ? 3 : lastXID + 1
+        end += 16
+        let transaction = Transaction(xid: lastXID, end: end, entity: entity)
+        transactions.append(transaction)
+        return transaction
+    }
+
+    /// Removes what the slot has confirmed, and all if there is none.
+    mutating func tidy() {
+        let kept = slot?.confirmed ?? end
+        transactions.removeAll { $0.end <= kept }
+    }
+
+    func inspection(nowMs: Int64) -> TailerMachine.Inspection {
+        let slot = slot.map { slot in
+            TailerMachine.Inspection.Slot(
+                health: slot.isLost ? .lost : .ok,
+                reader: slot.reader.map { .init(pid: $0.pid, silentMs: nowMs - $0.heardMs) },
+                confirmed: slot.confirmed, retainedBytes: Int64(end - slot.confirmed))
+        }
+        return TailerMachine.Inspection(obstacle: nil, slot: slot, record: record, unpublished: [])
+    }
+
+    /// Creates the slot, unless another reader has.
+    mutating func create() {
+        guard slot?.reader == nil else { return }
+        lastIncarnation += 1
+        record = .init(incarnation: "\(lastIncarnation)", confirmable: 0)
+        slot = Slot(confirmed: end)
+        tidy()
+    }
+
+    /// - Returns: the number of the reading; nil if the slot cannot be read.
+    mutating func open(nowMs: Int64) -> Int? {
+        guard let slot, !slot.isLost, slot.reader == nil else { return nil }
+        lastPID += 1
+        self.slot?.reader = Reader(pid: lastPID, heardMs: nowMs)
+        return lastPID
+    }
+
+    func isRead(by pid: Int) -> Bool { slot?.reader?.pid == pid }
+
+    mutating func heard(from pid: Int, nowMs: Int64) {
+        if isRead(by: pid) { slot?.reader?.heardMs = nowMs }
+    }
+
+    mutating func close(_ pid: Int) {
+        if isRead(by: pid) { slot?.reader = nil }
+    }
+
+    mutating func closeAll() { slot?.reader = nil }
+
+    mutating func confirm(_ position: UInt64, by pid: Int) {
+        guard isRead(by: pid), let slot else { return }
+        self.slot?.confirmed = max(slot.confirmed, position)
+        tidy()
+    }
+
+    mutating func record(_ position: UInt64, incarnation: String) -> Bool {
+        guard let record, record.incarnation == incarnation else { return false }
+        self.record?.confirmable = max(record.confirmable, position)
+        return true
+    }
+
+    /// Fails over to a standby, whose log lacks the transactions after `end`, if any.
+    mutating func failOver(hasSlot: Bool) {
+        if !hasSlot { slot = nil }
+        closeAll()
+        tidy()
+    }
+}
