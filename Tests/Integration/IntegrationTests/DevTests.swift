@@ -30,6 +30,35 @@ struct DevTests {
         return try ServerAddress(String(line.split(separator: " ").last ?? ""))
     }
 
+    /// `freshet init` writes a project without advice, whose queries follow mutations and others who write.
+    @Test func aNewProjectRefreshesByItself() async throws {
+        try await withFolder { folder in
+            let project = URL(fileURLWithPath: folder).deletingLastPathComponent().path + "/tasks"
+            for (arguments, code) in [
+                (["init", project], 0), (["init", project], 1), (["init", project + "2", "--service", "a b"], 1),
+                (["check", project, "--warnings-as-errors"], 0),
+            ] as [([String], Int32)] {
+                let process = try FreshetProcess(arguments)
+                #expect(await process.waitForExit() == code, "\(arguments): \(process.output)")
+            }
+            let node = try start(folder, project: project)
+            let address = try await address(node)
+            let subscriber = try await Subscriber.connect(address)
+            subscriber.subscribe("Tasks", ["list": "home"])
+            #expect(try await subscriber.data()["tasks"]?.arrayValue == [])
+            let added = try await API.mutate(
+                address, "AddTask", ["list": "home", "title": "Try Freshet"], connector: "tasks")
+            #expect(added.status == 200, "\(added.body)")
+            _ = try await subscriber.data { $0["tasks"]?[0]?["title"]?.stringValue == "Try Freshet" }
+            let sql = try PostgresOperator(folder: folder + "/postgres")
+            try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+            try sql.run("UPDATE task SET done = true")
+            _ = try await subscriber.data { $0["tasks"]?[0]?["done"]?.boolValue == true }
+            node.signal(SIGINT)
+            #expect(await node.waitForExit() == 0, "\(node.output)")
+        }
+    }
+
     /// Processes whose command line names the folder.
     private func processes(of folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.compactMap { id in

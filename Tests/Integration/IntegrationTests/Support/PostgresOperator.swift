@@ -8,6 +8,14 @@ struct PostgresOperator {
 
     init(_ server: LocalPostgres) throws { connectionString = server.connectionString }
 
+    /// - Parameter folder: the data of a private server that another process runs.
+    init(folder: String) throws {
+        let password = try String(contentsOfFile: folder + "/password", encoding: .utf8)
+        connectionString =
+            "host=\(folder)/socket user=\(LocalPostgres.user) dbname=freshet password="
+            + password.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
     @discardableResult
     func run(_ sql: String) throws -> String {
         try #require(try attempt(sql))
