@@ -25,6 +25,8 @@ struct ChangeSource: Sendable {
     let changed: [SetField]?
     /// The conditions under which the rows change.
     var required: [Condition] = []
+    /// See `RowChange`.
+    var isOfFollowers = false
 
     private typealias Part = MutationPlan.KeySource.Part
 
@@ -96,7 +98,7 @@ struct ChangeSource: Sendable {
             schema.followers(of: table, [set.field]).map { child, fields in
                 ChangeSource(
                     table: child.name, before: [], after: [], changed: fields.map(SetField.init),
-                    required: set.required)
+                    required: set.required, isOfFollowers: true)
             }
         }
     }
@@ -122,7 +124,7 @@ struct ChangeSource: Sendable {
                 changes.append(
                     ChangeSource(
                         table: child.name, before: image(filled, child), after: isDeleted ? nil : [],
-                        changed: isDeleted ? nil : reference.localFields.map(SetField.init)))
+                        changed: isDeleted ? nil : reference.localFields.map(SetField.init), isOfFollowers: true))
                 if isDeleted, !reached.contains(where: { $0.name == child.name }) { reached.append(child) }
             }
         }

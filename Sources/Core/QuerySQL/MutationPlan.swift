@@ -162,7 +162,7 @@ package struct MutationPlan: Sendable {
             rows?.append(
                 RowChange(
                     table: change.table, before: try image(change.before), after: try image(change.after),
-                    changed: changed?.map(\.field).sorted()))
+                    changed: changed?.map(\.field).sorted(), isOfFollowers: change.isOfFollowers))
         }
         return MutationStep(
             responseKey: responseKey, statement: statement.mutation, parameters: parameters, keysWritten: keys,

@@ -9,8 +9,6 @@ import Synchronization
 package final class ChangeSlot: Sendable {
     /// Creating a slot waits for the transactions that are open.
     private static let createTimeoutMs = 30_000
-    /// How long to wait afterwards, so that what committed before is visible to the runs that follow.
-    private static let settleMs = 5_000
 
     let pool: PostgresPool
     private let namespace: String
@@ -62,18 +60,34 @@ package final class ChangeSlot: Sendable {
                 AND schemaname = current_schema())),
             (SELECT count(*) FROM pg_replication_slots) < current_setting('max_replication_slots')::int,
             s.database = current_database() AND s.plugin = 'pgoutput', s.wal_status, s.active_pid,
-            (extract(epoch FROM clock_timestamp() - coalesce(r.reply_time, r.backend_start)) * 1000)::bigint,
+            (extract(epoch FROM clock_timestamp() - greatest(c.signed_at, a.backend_start)) * 1000)::bigint,
             (s.confirmed_flush_lsn - '0/0'::pg_lsn)::bigint,
             pg_wal_lsn_diff(pg_current_wal_lsn(), s.restart_lsn)::bigint,
-            c.incarnation, (c.confirmable - '0/0'::pg_lsn)::bigint, s.slot_name IS NOT NULL, s.safe_wal_size
+            c.incarnation, (c.confirmable - '0/0'::pg_lsn)::bigint, s.slot_name IS NOT NULL, s.safe_wal_size,
+            array_to_string(c.published, ','), c.publications,
+            (SELECT string_agg(oid::text, ',' ORDER BY oid) FROM pg_publication
+                WHERE pubname IN ('freshet_changes', 'freshet_outbox')),
+            pg_snapshot_xmin(pg_current_snapshot())::text,
+            (SELECT string_agg(other.slot, ',' ORDER BY other.slot) FROM freshet.change_slots other
+                JOIN pg_replication_slots o ON o.slot_name = other.slot
+                WHERE other.slot <> $1::text AND NOT o.active AND o.database = current_database()),
+            (SELECT string_agg(name, ',') FROM unnest($2::text[]) AS name
+                WHERE (SELECT relkind FROM pg_class WHERE oid = to_regclass(quote_ident(name))) = 'p')
         FROM (SELECT) AS one LEFT JOIN pg_replication_slots s ON s.slot_name = $1::text
-        LEFT JOIN pg_stat_replication r ON r.pid = s.active_pid
+        LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid
         LEFT JOIN freshet.change_slots c ON c.slot = $1::text
         """)
 
+    /// The place and form of the tables in the database.
+    struct Layout: Sendable, Hashable {
+        /// The Postgres schema.
+        var namespace = "public"
+        /// The tables with partitions.
+        var partitioned: Set<String> = []
+    }
+
     /// - Parameter tables: those that must be published.
-    /// - Returns: the state, and the Postgres schema of the tables.
-    func inspect(_ tables: [String]) async throws(PostgresError) -> (TailerMachine.Inspection, namespace: String) {
+    func inspect(_ tables: [String]) async throws(PostgresError) -> (TailerMachine.Inspection, Layout) {
         try await resolveName()
         let parameters: [Parameter] = [.text(name), .text(PostgresArray.literal(tables))]
         guard let row = try await run(Self.inspection, parameters).rows.first else {
@@ -92,13 +106,17 @@ package final class ChangeSlot: Sendable {
                 health: health, reader: reader, confirmed: UInt64(row.int(10) ?? 0),
                 retainedBytes: Int64(row.int(11) ?? 0), safeBytes: row.int(15).map(Int64.init))
         }
+        func list(_ column: Int) -> [String] { (row.string(column) ?? "").split(separator: ",").map(String.init) }
         let record = row.string(12).map {
-            TailerMachine.Inspection.Record(incarnation: $0, confirmable: UInt64(row.int(13) ?? 0))
+            TailerMachine.Inspection.Record(
+                incarnation: $0, confirmable: UInt64(row.int(13) ?? 0), published: Set(list(16)),
+                publications: row.string(17) ?? "")
         }
         let inspection = TailerMachine.Inspection(
-            obstacle: obstacle(row), slot: slot, record: record,
-            unpublished: (row.string(4) ?? "").split(separator: ",").map(String.init))
-        return (inspection, row.string(2) ?? "public")
+            obstacle: obstacle(row), slot: slot, record: record, published: Set(tables).subtracting(list(4)),
+            unpublished: list(4), publications: row.string(18) ?? "",
+            oldestOpen: row.string(19).flatMap(UInt64.init) ?? 0, strays: list(20))
+        return (inspection, Layout(namespace: row.string(2) ?? "public", partitioned: Set(list(21))))
     }
 
     private func obstacle(_ row: Row) -> String? {
@@ -129,33 +147,55 @@ package final class ChangeSlot: Sendable {
         next AS (SELECT snapshot, pg_snapshot_xmax(snapshot)::text::bigint AS xid FROM taken)
         SELECT coalesce(bool_and(pg_visible_in_snapshot((next.xid
             - ((next.xid - low + 10737418240) % 4294967296 - 2147483648))::text::xid8, snapshot)), true),
-            EXISTS (SELECT FROM freshet.deployments WHERE id > $2::bigint)
+            EXISTS (SELECT FROM freshet.deployments WHERE id > $2::bigint),
+            CASE WHEN $3::boolean THEN pg_current_xact_id()::text END, min(pg_snapshot_xmin(snapshot)::text::bigint)
         FROM next LEFT JOIN unnest($1::bigint[]) AS low ON true
         """)
 
     /// Returns whether new snapshots see all of the transactions, and whether there are later deployments.
-    func check(_ xids: [UInt32], loadedDeployment: Int64) async throws(PostgresError) -> TailerMachine.Check {
+    /// - Parameter asksOpen: whether also which transactions are open; this takes a number itself.
+    func check(
+        _ xids: [UInt32], loadedDeployment: Int64, asksOpen: Bool
+    ) async throws(PostgresError) -> TailerMachine.Check {
         let parameters: [Parameter] = [
             .text("{" + xids.map(String.init).joined(separator: ",") + "}"), .text(String(loadedDeployment)),
+            .text(asksOpen ? "true" : "false"),
         ]
         let row = try await run(Self.visibility, parameters).rows.first
+        let newest = row?.string(2).flatMap(UInt64.init)
         return TailerMachine.Check(
-            areVisible: row?.bool(0) ?? false, isBehindDeployments: row?.bool(1) ?? false)
+            areVisible: row?.bool(0) ?? false, isBehindDeployments: row?.bool(1) ?? false,
+            open: newest.map { .init(newest: $0, oldest: row?.string(3).flatMap(UInt64.init) ?? 0) })
     }
 
     // MARK: Changes
 
     private static let recording = Statement(
         """
-        UPDATE freshet.change_slots SET confirmable = greatest(confirmable, $2::pg_lsn)
+        UPDATE freshet.change_slots SET confirmable = greatest(confirmable, $2::pg_lsn), published = $4::text[]
         WHERE slot = $1::text AND incarnation = $3::uuid RETURNING slot
         """)
 
-    /// Records that the slot may be confirmed up to a position.
+    /// Records that the slot may be confirmed up to a position, and the tables that were published.
     /// - Returns: false if the record has another incarnation.
-    func record(_ position: UInt64, incarnation: String) async throws(PostgresError) -> Bool {
-        let parameters: [Parameter] = [.text(name), .text(Self.text(position)), .text(incarnation)]
+    func record(
+        _ position: UInt64, incarnation: String, published: [String]
+    ) async throws(PostgresError) -> Bool {
+        let parameters: [Parameter] = [
+            .text(name), .text(Self.text(position)), .text(incarnation), .text(PostgresArray.literal(published)),
+        ]
         return try await !run(Self.recording, parameters).rows.isEmpty
+    }
+
+    private static let signature = Statement(
+        """
+        UPDATE freshet.change_slots SET signed_at = clock_timestamp()
+        WHERE slot = $1::text AND incarnation = $2::uuid
+        """)
+
+    /// Says that the reader of this incarnation lives.
+    func sign(incarnation: String) async throws(PostgresError) {
+        _ = try await run(Self.signature, [.text(name), .text(incarnation)])
     }
 
     /// Ends the server's process that reads the slot.
@@ -167,19 +207,28 @@ package final class ChangeSlot: Sendable {
             """, [.text(name), .text(String(pid))])
     }
 
-    /// Creates the slot under a new incarnation; drops it first if it exists and nobody reads it. Does nothing if
-    /// another node has created it meanwhile.
-    func create(incarnation: String) async throws {
+    private static let renewal = Statement(
+        """
+        INSERT INTO freshet.change_slots (slot, incarnation, confirmable, publications)
+        VALUES ($1::text, $2::uuid, '0/0', (SELECT coalesce(string_agg(oid::text, ',' ORDER BY oid), '')
+            FROM pg_publication WHERE pubname IN ('freshet_changes', 'freshet_outbox')))
+        ON CONFLICT (slot) DO UPDATE SET incarnation = excluded.incarnation, confirmable = excluded.confirmable,
+            publications = excluded.publications, published = DEFAULT, signed_at = DEFAULT
+        """)
+
+    /// Creates the slot under a new incarnation; drops it first if it exists and nobody reads it.
+    /// - Parameter seen: the incarnation of the record when this was decided. If it is another one now, another node
+    ///   has created the slot, and nothing is done.
+    func create(incarnation: String, seen: String?) async throws {
         try await pool.withSession { session in
             try await session.script("SET statement_timeout = \(Self.createTimeoutMs)")
             let parameters: [Parameter] = [.text(name)]
             try await lock(session, timeoutMs: Self.createTimeoutMs)
-            try await session.execute(
-                """
-                INSERT INTO freshet.change_slots (slot, incarnation, confirmable) VALUES ($1::text, $2::uuid, '0/0')
-                ON CONFLICT (slot) DO UPDATE SET incarnation = excluded.incarnation, confirmable = excluded.confirmable
-                """, parameters + [.text(incarnation)])
+            let record = try await session.execute(
+                "SELECT incarnation FROM freshet.change_slots WHERE slot = $1::text", parameters)
+            guard record.rows.first?.string(0) == seen else { return }
             try await Self.drop(name, session)
+            try await session.execute(Self.renewal, parameters + [.text(incarnation)])
             let version = try await session.execute("SELECT current_setting('server_version_num')::int").rows
             let failover = (version.first?.int(0) ?? 0) >= 170_000 ? ", true" : ""
             do {
@@ -189,7 +238,6 @@ package final class ChangeSlot: Sendable {
             } catch let error as PostgresError where error.isQueryCanceled || error.isTimeout {
                 throw SlotWaits(transaction: try await oldestTransaction())
             }
-            try await Self.settle(session)
         }
     }
 
@@ -197,18 +245,6 @@ package final class ChangeSlot: Sendable {
     func lock(_ session: PostgresSession, timeoutMs: Int? = nil) async throws(PostgresError) {
         try await session.execute(
             "SELECT pg_advisory_lock(hashtextextended('freshet.slot.' || $1, 0))", [.text(name)], timeoutMs: timeoutMs)
-    }
-
-    /// Waits, but not long, until the transactions that are open now have ended.
-    private static func settle(_ session: PostgresSession) async throws {
-        let snapshot = try await session.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").rows
-        let next = snapshot.first?.string(0)
-        for _ in 0..<(settleMs / 50) {
-            let isSettled = try await session.execute(
-                "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", [.text(next ?? "0")])
-            if isSettled.rows.first?.bool(0) == true { return }
-            try await Task.sleep(for: .milliseconds(50))
-        }
     }
 
     private func oldestTransaction() async throws(PostgresError) -> String {

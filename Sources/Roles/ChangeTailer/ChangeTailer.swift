@@ -25,7 +25,7 @@ package final class ChangeTailer: Sendable {
     fileprivate struct Known {
         var snapshot: ServedCatalogs.Snapshot?
         var knowledge: TailerMachine.Knowledge?
-        var namespace = "public"
+        var layout = ChangeSlot.Layout()
     }
 
     private let broker: any Broker
@@ -78,9 +78,20 @@ package final class ChangeTailer: Sendable {
     package func run() async {
         while !Task.isCancelled {
             change { $0.tick(nowMs: $1) }
+            endIfUnread()
             try? await Task.sleep(for: .milliseconds(Self.tickMs))
         }
         change { machine, _ in machine.stop() }
+    }
+
+    /// Ends a stream that was opened after the machine had closed it.
+    private func endIfUnread() {
+        guard machine.withLock({ $0.readingID }) == nil else { return }
+        let stream = reading.withLock { reading in
+            defer { reading = nil }
+            return reading?.stream
+        }
+        stream?.stop()
     }
 
     // MARK: Facts
@@ -89,8 +100,7 @@ package final class ChangeTailer: Sendable {
         let knowledge = knowledge
         let nowMs = overrideList.nowMs()
         let effects = machine.withLock { machine in
-            machine.follow(knowledge, nowMs: nowMs)
-            return body(&machine, nowMs)
+            machine.follow(knowledge, nowMs: nowMs) + body(&machine, nowMs)
         }
         for effect in effects { perform(effect) }
     }
@@ -115,18 +125,23 @@ package final class ChangeTailer: Sendable {
                 let answer = await attempt { try await slot.terminate(pid: pid) }
                 change { $0.stepEnded(call, answer, nowMs: $1) }
             }
-        case .create(let call):
+        case .create(let call, let seen):
             Task {
-                let answer = await attempt { try await slot.create(incarnation: makeUUID()) }
+                let answer = await attempt { try await slot.create(incarnation: makeUUID(), seen: seen) }
                 change { $0.stepEnded(call, answer, nowMs: $1) }
             }
         case .open(let id): open(id)
         case .close(let id): withStream(id, andForget: true) { $0.stop() }
-        case .setReading(let id, let isReading): withStream(id) { $0.setReading(isReading) }
+        case .sign(let incarnation): Task { await attempt { try await slot.sign(incarnation: incarnation) } }
+        case .setReading(let id, let isReading):
+            endOthers(than: id)
+            withStream(id) { $0.setReading(isReading) }
         case .confirm(let id, let position): withStream(id) { $0.confirm(position) }
-        case .check(let call, let xids, let loadedDeployment):
+        case .check(let call, let xids, let loadedDeployment, let asksOpen):
             Task {
-                let answer = await attempt { try await slot.check(xids, loadedDeployment: loadedDeployment) }
+                let answer = await attempt {
+                    try await slot.check(xids, loadedDeployment: loadedDeployment, asksOpen: asksOpen)
+                }
                 let (overrides, rules) = (overrideList.overrides, rules)
                 change { $0.checked(call, answer, overrides, rules: rules, nowMs: $1) }
             }
@@ -152,9 +167,11 @@ package final class ChangeTailer: Sendable {
                 let rules = rules
                 change { $0.overridesConfirmed(call, answer, rules: rules, nowMs: $1) }
             }
-        case .record(let call, let incarnation, let position):
+        case .record(let call, let incarnation, let position, let published):
             Task {
-                let answer = await attempt { try await slot.record(position, incarnation: incarnation) }
+                let answer = await attempt {
+                    try await slot.record(position, incarnation: incarnation, published: published)
+                }
                 change { $0.recorded(call, answer, nowMs: $1) }
             }
         case .report(let report): note(report)
@@ -166,8 +183,8 @@ package final class ChangeTailer: Sendable {
         let answer = await attempt { try await slot.inspect(tables) }
         if case .success(let found) = answer {
             known.withLock { known in
-                guard known.namespace != found.namespace else { return }
-                known.namespace = found.namespace
+                guard known.layout != found.1 else { return }
+                known.layout = found.1
                 known.snapshot = nil
             }
         }
@@ -194,6 +211,16 @@ package final class ChangeTailer: Sendable {
         stream.start()
     }
 
+    /// Ends a reading that the machine does not know any more.
+    private func endOthers(than id: TailerMachine.CallID) {
+        let other = reading.withLock { reading -> ReplicationStream? in
+            guard let current = reading, current.id < id else { return nil }
+            reading = nil
+            return current.stream
+        }
+        other?.stop()
+    }
+
     private func withStream(
         _ id: TailerMachine.CallID, andForget forgets: Bool = false, _ body: (ReplicationStream) -> Void
     ) {
@@ -205,6 +232,7 @@ package final class ChangeTailer: Sendable {
         if let found { body(found) }
     }
 
+    @discardableResult
     private func attempt<Value>(_ body: () async throws -> Value) async -> Result<Value, StepFailure> {
         do {
             return .success(try await body())
@@ -240,6 +268,11 @@ package final class ChangeTailer: Sendable {
             metrics.changes.increment(by: Int64(changes))
             metrics.delay.recordMilliseconds(max(0, overrideList.nowMs() - committedAtMs))
         case .covered: metrics.covered.increment()
+        case .strays(let slots):
+            guard !slots.isEmpty else { return }
+            logger.warning(
+                "nobody reads these replication slots, for which the database keeps log; drop them if no node uses them",
+                metadata: ["slots": "\(slots.joined(separator: ", "))"])
         case .readerEnded(let pid, let silentMs):
             logger.warning(
                 "ended a reader of the replication slot that no longer answered",
@@ -279,7 +312,8 @@ extension ChangeTailer.Known {
             TailerMachine.Knowledge(
                 loadedDeployment: snapshot.loadedDeployment,
                 tables: CapturedTables(
-                    namespace: namespace, tables: captured.tables, recordedFields: captured.recordedFields),
+                    namespace: layout.namespace, tables: captured.tables, recordedFields: captured.recordedFields,
+                    partitioned: layout.partitioned),
                 heedsMutations: captured.heedsMutations)
         }
     }

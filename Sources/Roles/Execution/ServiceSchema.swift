@@ -49,7 +49,10 @@ package enum ServiceSchema {
             CREATE TABLE IF NOT EXISTS freshet.change_slots (
                 slot text PRIMARY KEY,
                 incarnation uuid NOT NULL,
-                confirmable pg_lsn NOT NULL
+                confirmable pg_lsn NOT NULL,
+                signed_at timestamptz,
+                published text[] NOT NULL DEFAULT '{}',
+                publications text NOT NULL DEFAULT ''
             );
         END IF;
         END $$;

@@ -39,6 +39,7 @@ package enum ChangePublications {
                     AND schemaname = current_schema()))
             """, [.text(PostgresArray.literal(tables))]
         ).rows.first
+        try await refuse(missingIdentityOf: tables, pool)
         var statements: [(summary: String, sql: String)] = []
         if found?.bool(1) != true {
             statements.append(
@@ -64,5 +65,27 @@ package enum ChangePublications {
                 ))
         }
         return statements
+    }
+
+    /// Refuses tables whose updates the database would refuse once they are published.
+    private static func refuse(missingIdentityOf tables: [String], _ pool: PostgresPool) async throws {
+        let found = try await pool.query(
+            """
+            SELECT name FROM unnest($1::text[]) AS name JOIN pg_class c ON c.oid = to_regclass(quote_ident(name))
+            WHERE c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS (
+                SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary) ORDER BY name
+            """, [.text(PostgresArray.literal(tables))])
+        let names = found.rows.compactMap { $0.string(0) }
+        if !names.isEmpty { throw NoReplicaIdentity(tables: names) }
+    }
+}
+
+/// Tables cannot be published, because they have neither a primary key nor another replica identity.
+struct NoReplicaIdentity: Error, CustomStringConvertible {
+    let tables: [String]
+
+    var description: String {
+        "\(tables.joined(separator: ", ")): without a primary key or replica identity the database would refuse updates"
+            + " of a published table"
     }
 }

@@ -38,6 +38,16 @@ import Testing
         #expect(uncovered([fromLog, fromLog], by: [own]) == [fromLog])
     }
 
+    /// An event tells rows that follow a deleted one by their reference, whether there are any or not.
+    @Test func followersAccountForNoOtherRow() {
+        var followers = Self.change(["lot": "a"], nil)
+        followers.isOfFollowers = true
+        #expect(uncovered([Self.change([:], nil)], by: [followers]) == [Self.change([:], nil)])
+        #expect(uncovered([Self.change(["lot": "b"], nil)], by: [followers]) == [Self.change(["lot": "b"], nil)])
+        let rows = [1, 2].map { Self.change(["id": .int($0), "lot": "a"], nil) }
+        #expect(uncovered(rows, by: [followers]) == [])
+    }
+
     @Test func changedFieldsThatTheEventLacksAreForwarded() {
         let both = Self.change(["id": 1, "lot": "a"], ["id": 1, "lot": "b"], ["lot", "amount"])
         #expect(uncovered([both], by: [own]) == [both])

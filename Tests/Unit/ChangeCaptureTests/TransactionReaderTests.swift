@@ -52,6 +52,30 @@ import Testing
             ])
     }
 
+    /// Partitions have replica identities of their own, but messages name the table's.
+    @Test func aPartitionedTableTellsNothingOfFormerRows() throws {
+        let tables = CapturedTables(
+            namespace: "public", tables: [Self.bid, Self.full], recordedFields: Self.recorded,
+            partitioned: ["bid", "full_bid"])
+        var reader = TransactionReader(tables: tables)
+        var rows: [RowChange] = []
+        for hex in [
+            [CapturedBytes.bidRelation], CapturedBytes.update, CapturedBytes.delete, CapturedBytes.fullInsert,
+            CapturedBytes.fullUpdate, CapturedBytes.fullDelete,
+        ].flatMap(\.self) {
+            rows += try reader.read(ReplicationMessage(decoding: CapturedBytes.bytes(hex)))?.rows.all ?? []
+        }
+        #expect(rows.map(\.before) == [[:], [:], nil, [:], [:]])
+        #expect(rows.map { $0.after == nil } == [false, true, false, false, true])
+        #expect(rows.allSatisfy { $0.changed == nil })
+        #expect(
+            tables.tables(
+                beyond: CapturedTables(
+                    namespace: "public", tables: [Self.bid, Self.full], recordedFields: Self.recorded)) == [
+                    "bid", "full_bid",
+                ])
+    }
+
     @Test func anUpdateOfTheKeyTellsTheFormerKeyOnly() throws {
         #expect(
             try transaction(CapturedBytes.keyUpdate).rows.all == [

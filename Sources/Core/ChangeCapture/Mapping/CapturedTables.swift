@@ -22,6 +22,9 @@ package struct CapturedTables: Sendable {
     struct CapturedTable: Sendable {
         var fields: [Field]
         let recorded: Set<String>
+        /// Whether its partitions hold the rows. Each tells former rows by its own replica identity, but under the
+        /// table's, so nothing of them is certain.
+        let isPartitioned: Bool
     }
 
     /// The Postgres schema that holds the tables.
@@ -31,11 +34,18 @@ package struct CapturedTables: Sendable {
     /// - Parameters:
     ///   - tables: those that sites read, of all loaded versions; one that several versions have occurs several times.
     ///   - recordedFields: the fields of images by table that a guard reads.
-    package init(namespace: String, tables: some Sequence<Table>, recordedFields: [String: Set<String>]) {
+    ///   - partitioned: the names of the tables with partitions.
+    package init(
+        namespace: String, tables: some Sequence<Table>, recordedFields: [String: Set<String>],
+        partitioned: Set<String> = []
+    ) {
         self.namespace = namespace
         for table in tables where table.view == nil {
             var captured =
-                self.tables[table.name] ?? CapturedTable(fields: [], recorded: recordedFields[table.name] ?? [])
+                self.tables[table.name]
+                ?? CapturedTable(
+                    fields: [], recorded: recordedFields[table.name] ?? [],
+                    isPartitioned: partitioned.contains(table.name))
             for column in table.columns {
                 if let index = captured.fields.firstIndex(where: { $0.name == column.field }) {
                     captured.fields[index].columns.append(column)
@@ -54,7 +64,7 @@ package struct CapturedTables: Sendable {
     package func tables(beyond former: CapturedTables) -> [String] {
         tables.filter { name, table in
             guard let known = former.tables[name], former.namespace == namespace else { return true }
-            return !known.recorded.isSuperset(of: table.recorded)
+            return !known.recorded.isSuperset(of: table.recorded) || table.isPartitioned && !known.isPartitioned
                 || Set(known.fields.map(\.name)) != Set(table.fields.map(\.name))
         }.keys.sorted()
     }

@@ -34,7 +34,7 @@ package enum CoveredChanges {
 
     /// Whether the event knows all that the log knows of the change, and of an update's fields the log knows less.
     private static func mayBeSame(_ change: RowChange, as own: RowChange) -> Bool {
-        guard !change.isAnything else { return false }
+        guard !change.isAnything, !own.isOfFollowers else { return false }
         guard tells(own.before, allOf: change.before), tells(own.after, allOf: change.after) else { return false }
         guard let changed = change.changed, let ownChanged = own.changed else { return true }
         return Set(ownChanged).isSuperset(of: changed)

@@ -17,9 +17,12 @@ struct RowMapping: Sendable {
 
     private let relation: ReplicationMessage.Relation
     private let fields: [MappedField]
+    /// See `CapturedTables`.
+    private let tellsFormerRows: Bool
 
     init(_ relation: ReplicationMessage.Relation, table: CapturedTables.CapturedTable) {
         self.relation = relation
+        tellsFormerRows = !table.isPartitioned
         var positions: [String: Int] = [:]
         for (position, column) in relation.columns.enumerated() { positions[column.name] = position }
         fields = table.fields.map { field in
@@ -42,11 +45,12 @@ struct RowMapping: Sendable {
 
     func delete(_ old: ReplicationMessage.OldRow) -> RowChange {
         guard let before = image(old) else { return .anything(in: relation.name) }
-        return RowChange(table: relation.name, before: before, after: nil)
+        return RowChange(table: relation.name, before: tellsFormerRows ? before : [:], after: nil)
     }
 
     func update(_ old: ReplicationMessage.OldRow?, _ new: [ReplicationMessage.Value]) -> RowChange {
         guard new.count == relation.columns.count else { return .anything(in: relation.name) }
+        guard tellsFormerRows else { return RowChange(table: relation.name, before: [:], after: image(new)) }
         switch old {
         case .full(let values):
             guard values.count == new.count else { return .anything(in: relation.name) }

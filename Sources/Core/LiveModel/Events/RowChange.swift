@@ -13,8 +13,13 @@ package struct RowChange: Sendable, Hashable {
     package var after: JSONObject?
     /// The fields that may differ between the images; nil if all may.
     package var changed: [String]?
+    /// Whether it stands for any number of rows, even none: those that follow another change by a foreign key.
+    package var isOfFollowers = false
 
-    package init(table: String, before: JSONObject?, after: JSONObject?, changed: [String]? = nil) {
+    package init(
+        table: String, before: JSONObject?, after: JSONObject?, changed: [String]? = nil, isOfFollowers: Bool = false
+    ) {
+        self.isOfFollowers = isOfFollowers
         self.table = table
         self.before = before
         self.after = after
@@ -121,16 +126,19 @@ extension RowChange {
     package var text: String { encoded.text }
 
     /// `["bid",{"lotId":…},{"lotId":…},["amount"]]`: table, before, after, changed fields. Each of the last three may
-    /// be null; `true` stands for an image after that is the one before.
+    /// be null; `true` stands for an image after that is the one before. A fifth part `true` says `isOfFollowers`.
     var encoded: JSONValue {
-        .array([
-            .string(table), before.map { .object($0) } ?? .null, after.map { .object($0) } ?? .null,
-            changed.map { .array($0.map { .string($0) }) } ?? .null,
-        ])
+        .array(
+            [
+                .string(table), before.map { .object($0) } ?? .null, after.map { .object($0) } ?? .null,
+                changed.map { .array($0.map { .string($0) }) } ?? .null,
+            ] + (isOfFollowers ? [.bool(true)] : []))
     }
 
     init(encoded: JSONValue) throws(MessageError) {
-        guard case .array(let parts) = encoded, parts.count == 4, let table = parts[0].stringValue else {
+        guard case .array(let parts) = encoded, parts.count == 4 || parts.count == 5 && parts[4] == .bool(true),
+            let table = parts[0].stringValue
+        else {
             throw MessageError(field: "rows")
         }
         func image(_ value: JSONValue) throws(MessageError) -> JSONObject? {
@@ -147,6 +155,8 @@ extension RowChange {
         }
         let before = try image(parts[1])
         let after = parts[2] == .bool(true) ? before : try image(parts[2])
-        self.init(table: table, before: before, after: after, changed: changed)
+        self.init(
+            table: table, before: before, after: after, changed: changed,
+            isOfFollowers: parts.count == 5)
     }
 }

@@ -43,7 +43,7 @@ package enum NodePart: String, Sendable, Hashable, CaseIterable {
         case .gateway: roles.contains(.gateway)
         case .worker: roles.contains(.worker)
         case .tailer: roles.readLog
-        case .sweeper: !roles.isDisjoint(with: [.api, .worker])
+        case .sweeper: !roles.isDisjoint(with: [.api, .worker, .tailer])
         }
     }
 }

@@ -18,7 +18,11 @@ extension TailerMachine {
         batch.loadedDeployment = knowledge.loadedDeployment
         reading.batch = batch
         phase = .reading(reading)
-        return [.check(call, xids: batch.xids, loadedDeployment: knowledge.loadedDeployment)]
+        return [
+            .check(
+                call, xids: batch.xids, loadedDeployment: knowledge.loadedDeployment,
+                asksOpen: batch.repeated != nil)
+        ]
     }
 
     /// - Parameters:
@@ -50,6 +54,7 @@ extension TailerMachine {
             keep(batch)
             return [.wait(next, ms: batch.pauseMs)]
         }
+        batch.open = found.open
         batch.generation = overrides.generation
         batch.shards = batch.events.map { shards(of: $0, overrides, rules, nowMs: nowMs) }
         return append(batch, batch.publications(batch.shards), isFirst: true, nowMs: nowMs)
@@ -129,7 +134,11 @@ extension TailerMachine {
 
     private mutating func finish(_ batch: Batch, nowMs: Int64) -> [Effect] {
         guard case .reading(var reading) = phase else { return [] }
+        retryMs = 0
         reading.batch = nil
+        if let repeated = batch.repeated, let open = batch.open, open.oldest < open.newest {
+            reading.unsettled.append((repeated, open.newest))
+        }
         reading.handled(through: batch.through)
         reading.hasPublished = true
         var effects: [Effect] = []
@@ -164,13 +173,19 @@ extension TailerMachine {
         reading.recording = nil
         phase = .reading(reading)
         switch answer {
-        case .failure:
-            reading.hasPublished = true
+        case .failure(let failure):
+            reading.recordFailures += 1
+            if reading.recordFailures >= settings.recordFailuresMax {
+                return fail(reading, "the record of the slot cannot be written: \(failure.reason)", nowMs: nowMs)
+            }
+            (reading.hasPublished, reading.hasNewTables) = (true, true)
             phase = .reading(reading)
             return []
         case .success(false): return fail(reading, "another node created the slot again", nowMs: nowMs)
         case .success(true):
             reading.recorded = recording.position
+            reading.recordFailures = 0
+            retryMs = 0
             phase = .reading(reading)
             return [.confirm(reading.id, recording.position)]
         }

@@ -22,6 +22,11 @@ extension TailerMachine {
         }
 
         var xids: [UInt32] = []
+        /// What must be published again once the transactions have ended that are open now; nil for nothing.
+        var repeated: Unknown?
+        var open: Check.Open?
+        /// Whether changes are among it that were not read.
+        var hasUnknown = false
         var events: [Event] = []
         var transactions = 0
         var changes = 0
@@ -40,6 +45,8 @@ extension TailerMachine {
             transactions += waiting.xids.count
             through = max(through, waiting.through)
             changes += waiting.rows?.all.count ?? 0
+            hasUnknown = hasUnknown || waiting.xids.isEmpty
+            if let unknown = waiting.unknown { repeated = repeated.map { $0.adding(unknown) } ?? unknown }
             // Events are filled as far as none of their changes loses its details.
             if let rows = waiting.rows, let last = events.last?.rows,
                 last.all.count + rows.all.count <= RowChanges.max
@@ -63,7 +70,19 @@ extension TailerMachine {
         }
     }
 
-    /// A transaction, or a doubt, that waits to be published.
+    /// Changes that were not read: of any rows in tables.
+    struct Unknown: Sendable {
+        /// Nil: in all.
+        let tables: Set<String>?
+
+        func adding(_ other: Unknown) -> Unknown {
+            Unknown(tables: tables.flatMap { tables in other.tables.map(tables.union) })
+        }
+
+        var rows: RowChanges? { tables.map { RowChanges($0.sorted().map(RowChange.anything(in:))) } }
+    }
+
+    /// A transaction, or changes that were not read, that wait to be published.
     struct Waiting: Sendable {
         let xids: [UInt32]
         /// Nil: any rows may have changed.
@@ -71,6 +90,13 @@ extension TailerMachine {
         let committedAtMs: Int64
         /// The position that is handled once it is published.
         var through: LSN
+        /// Whether transactions that are still open may have made such changes, too.
+        var mayFollow = true
+
+        var unknown: Unknown? {
+            guard xids.isEmpty, mayFollow else { return nil }
+            return Unknown(tables: rows.map { Set($0.all.map(\.table)) })
+        }
     }
 
     /// The reading of a slot, from its begin to its end.
@@ -93,19 +119,26 @@ extension TailerMachine {
         var hasPublished = false
         var inspection: CallID?
         var nextInspectionMs: Int64
-        var unpublished: [String]
+        var nextSignMs: Int64
+        /// The tables all changes of which are read.
+        private(set) var published: Set<String>
+        /// Whether `published` has changed since the last record.
+        var hasNewTables = false
+        var recordFailures = 0
+        /// What must be published again once all transactions up to this number have ended.
+        var unsettled: [(unknown: Unknown, newestOpen: UInt64)] = []
         /// Tables of which the open transaction may have changed rows that were not read.
         private var unknownAfterCommit: Set<String> = []
 
         init(
-            id: CallID, incarnation: String, recorded: LSN, reader: TransactionReader, unpublished: [String],
-            nowMs: Int64, settings: Settings
+            id: CallID, record: Inspection.Record, reader: TransactionReader, nowMs: Int64, settings: Settings
         ) {
             self.id = id
-            self.incarnation = incarnation
-            self.recorded = recorded
+            incarnation = record.incarnation
+            recorded = record.confirmable
+            published = record.published
             self.reader = reader
-            self.unpublished = unpublished
+            nextSignMs = nowMs + settings.signMs
             lastRecordMs = nowMs
             nextInspectionMs = nowMs + settings.inspectMs
         }
@@ -150,6 +183,30 @@ extension TailerMachine {
 
         mutating func handled(through position: LSN) { handled = max(handled, position) }
 
+        /// Whether nothing is left to publish about changes that were not read.
+        private var isSettled: Bool {
+            unsettled.isEmpty && batch?.hasUnknown != true && !queue.contains { $0.xids.isEmpty }
+        }
+
+        /// Takes over which tables are published; returns those that were not before.
+        mutating func publishes(_ inspection: Inspection) -> [String] {
+            let new = inspection.published.subtracting(published)
+            if inspection.published != published { hasNewTables = true }
+            published = inspection.published
+            return new.sorted()
+        }
+
+        /// Publishes again what transactions may have changed unseen that were open, now that they have ended.
+        mutating func settle(oldestOpen: UInt64, nowMs: Int64) {
+            for (unknown, newest) in unsettled where newest < oldestOpen {
+                append(
+                    Waiting(
+                        xids: [], rows: unknown.rows, committedAtMs: nowMs,
+                        through: queue.last?.through ?? batch?.through ?? handled, mayFollow: false))
+            }
+            unsettled.removeAll { $0.newestOpen < oldestOpen }
+        }
+
         /// Handles that rows of these tables may have changed without being read.
         mutating func changesUnknown(in tables: [String], nowMs: Int64) {
             if tables.isEmpty { return }
@@ -177,7 +234,10 @@ extension TailerMachine {
 
         /// Returns the position to record now; nil if there is none.
         func positionToRecord(_ settings: Settings, nowMs: Int64) -> LSN? {
-            guard handled > recorded, recording == nil else { return nil }
+            // Changes that were not read are published first; a successor would not know of them.
+            guard recording == nil, isSettled else { return nil }
+            if hasNewTables { return max(handled, recorded) }
+            guard handled > recorded else { return nil }
             if hasPublished { return nowMs >= lastRecordMs + settings.confirmMs ? handled : nil }
             // A record is itself written to the log: it alone is no reason for another one.
             guard handled - recorded >= settings.idleConfirmBytes else { return nil }

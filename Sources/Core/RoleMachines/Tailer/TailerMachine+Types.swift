@@ -10,8 +10,15 @@ extension TailerMachine {
         package var standbyMs: Int64 = 1_000
         /// The interval at which the reader looks at its slot and the publications.
         package var inspectMs: Int64 = 10_000
-        /// A reader from which the server has heard nothing for this long is ended, so that another one can read.
+        /// A reader that has not signed the record for this long is ended, so that another one can read.
         package var silenceMs: Int64 = 10_000
+        /// The interval at which the reader signs the record.
+        package var signMs: Int64 { silenceMs / 5 }
+        /// The failures to write the record in a row after which the reading ends.
+        package var recordFailuresMax = 5
+        /// The interval at which the reader looks at its slot while transactions are open that may have changed rows
+        /// unseen.
+        package var inspectOpenMs: Int64 = 1_000
         /// The pause before a transaction is looked for again that is in the log but not visible yet; it doubles up to
         /// the maximum.
         package var visibilityMinMs: Int64 = 1
@@ -53,7 +60,7 @@ extension TailerMachine {
             }
 
             package var health: Health
-            /// The process that reads the slot, and the milliseconds since it last answered.
+            /// The process that reads the slot, and the milliseconds since its node signed the record.
             package var reader: Reader?
             package var confirmed: LSN
             package var retainedBytes: Int64
@@ -85,10 +92,18 @@ extension TailerMachine {
         package struct Record: Sendable, Hashable {
             package var incarnation: String
             package var confirmable: LSN
+            /// The tables known to be published since all changes in them are read.
+            package var published: Set<String>
+            /// The publications when the slot was created.
+            package var publications: String
 
-            package init(incarnation: String, confirmable: LSN) {
+            package init(
+                incarnation: String, confirmable: LSN, published: Set<String> = [], publications: String = ""
+            ) {
                 self.incarnation = incarnation
                 self.confirmable = confirmable
+                self.published = published
+                self.publications = publications
             }
         }
 
@@ -97,14 +112,29 @@ extension TailerMachine {
         /// Nil if there is none.
         package var slot: Slot?
         package var record: Record?
-        /// The tables that the publication lacks, sorted.
+        /// The tables that the queries read, as far as the publication has them.
+        package var published: Set<String>
+        /// Those that it lacks, sorted.
         package var unpublished: [String]
+        /// The publications, by numbers that others of the same names would not have.
+        package var publications: String
+        /// The number below which all transactions have ended.
+        package var oldestOpen: UInt64
+        /// Other slots of Freshet in the database that nobody reads, sorted.
+        package var strays: [String]
 
-        package init(obstacle: String?, slot: Slot?, record: Record?, unpublished: [String]) {
+        package init(
+            obstacle: String?, slot: Slot?, record: Record?, published: Set<String> = [], unpublished: [String] = [],
+            publications: String = "", oldestOpen: UInt64 = .max, strays: [String] = []
+        ) {
             self.obstacle = obstacle
             self.slot = slot
             self.record = record
+            self.published = published
             self.unpublished = unpublished
+            self.publications = publications
+            self.oldestOpen = oldestOpen
+            self.strays = strays
         }
     }
 
@@ -114,10 +144,23 @@ extension TailerMachine {
         package var areVisible: Bool
         /// Whether a deployment exists that the node had not loaded.
         package var isBehindDeployments: Bool
+        /// If it was asked for: no transaction that is open now has a greater number, and the least that one has.
+        package var open: Open?
 
-        package init(areVisible: Bool, isBehindDeployments: Bool) {
+        package struct Open: Sendable, Hashable {
+            package var newest: UInt64
+            package var oldest: UInt64
+
+            package init(newest: UInt64, oldest: UInt64) {
+                self.newest = newest
+                self.oldest = oldest
+            }
+        }
+
+        package init(areVisible: Bool, isBehindDeployments: Bool, open: Open? = nil) {
             self.areVisible = areVisible
             self.isBehindDeployments = isBehindDeployments
+            self.open = open
         }
     }
 
@@ -126,21 +169,25 @@ extension TailerMachine {
         case inspect(CallID)
         /// End the server's process that reads the slot, then call `stepEnded`.
         case terminate(CallID, pid: Int)
-        /// Record a new incarnation with nothing confirmable, drop the slot if it exists, create it, and wait a while
-        /// for the transactions that were open then. Then call `stepEnded`.
-        case create(CallID)
+        /// If the record still has the incarnation `seen`: drop the slot if it exists, record a new incarnation with
+        /// nothing confirmable, and create the slot. Then call `stepEnded`.
+        case create(CallID, seen: String?)
+        /// Sign the record, if it has this incarnation. No answer is awaited.
+        case sign(incarnation: String)
         /// Read the slot from where the server has it confirmed, as the reading of this name: call `received`,
         /// `reached` and `ended`.
         case open(CallID)
         /// End the reading. `ended` need not follow.
         case close(CallID)
-        /// Whether the reading shall go on.
+        /// Whether the reading of this name shall go on; any other must end. Repeated with each tick, because effects
+        /// of several calls may be performed in another order.
         case setReading(CallID, Bool)
         /// Tell the server that what lies before may be removed.
         case confirm(CallID, LSN)
         /// Ask, as of any moment from now on, whether the transactions are visible and whether a deployment after
         /// `loadedDeployment` exists; then call `checked`.
-        case check(CallID, xids: [UInt32], loadedDeployment: Int64)
+        /// - Parameter asksOpen: whether the answer tells which transactions are open.
+        case check(CallID, xids: [UInt32], loadedDeployment: Int64, asksOpen: Bool)
         /// Call `checkDue` after this time.
         case wait(CallID, ms: Int64)
         /// Load the deployments, then call `checkDue`.
@@ -149,8 +196,9 @@ extension TailerMachine {
         case append(CallID, [Publication])
         /// Read the overrides as of any moment from now on, then call `overridesConfirmed`.
         case confirmOverrides(CallID)
-        /// Raise the record's confirmable position, if the record has this incarnation, then call `recorded`.
-        case record(CallID, incarnation: String, LSN)
+        /// Raise the record's confirmable position and set its published tables, if it has this incarnation; then call
+        /// `recorded`.
+        case record(CallID, incarnation: String, LSN, published: [String])
         /// Log and measure.
         case report(Report)
     }
@@ -165,6 +213,8 @@ extension TailerMachine {
         /// The events of a transaction tell all of its changes.
         case covered
         case readerEnded(pid: Int, silentMs: Int64)
+        /// Other slots of Freshet that nobody reads; the database keeps log for them.
+        case strays([String])
     }
 
     /// The state for operators.

@@ -23,9 +23,6 @@ final class SimulatedTailer: Process {
     private static let sendMs: Int64 = 25
     /// The most transactions that it sends together.
     static let chunkMax = 4
-    /// The time for which the creator of a slot waits for open transactions; longer than any stays invisible.
-    private static let settleMs = SimulatedPostgres.invisibleMaxMs + 10
-
     private(set) var machine = TailerMachine(settings: .init(), shardCount: 0)
     private lazy var streams = EventStreams(
         keys: world.redis.keys, shardCount: Workload.shardCount, lengthMax: World.eventsLengthMax)
@@ -39,7 +36,7 @@ final class SimulatedTailer: Process {
         var settings = TailerMachine.Settings()
         (settings.standbyMs, settings.silenceMs, settings.retryMaxMs) = (300, 2_000, 1_000)
         (settings.confirmMs, settings.idleConfirmMs, settings.idleConfirmBytes) = (400, 400, 1)
-        (settings.inspectMs, settings.loadingMaxMs) = (2_000, 3_000)
+        (settings.inspectMs, settings.inspectOpenMs, settings.loadingMaxMs) = (2_000, 500, 3_000)
         (settings.batchMax, settings.batchBytesMax, settings.queueMax) = (3, 600, 6)
         return settings
     }
@@ -87,8 +84,7 @@ final class SimulatedTailer: Process {
     // MARK: Facts
 
     private func change(_ body: (inout TailerMachine, _ nowMs: Int64) -> [TailerMachine.Effect]) {
-        machine.follow(knowledge, nowMs: nowMs)
-        for effect in body(&machine, nowMs) { perform(effect) }
+        for effect in machine.follow(knowledge, nowMs: nowMs) + body(&machine, nowMs) { perform(effect) }
     }
 
     private var knowledge: TailerMachine.Knowledge {
@@ -119,7 +115,7 @@ final class SimulatedTailer: Process {
         switch effect {
         case .inspect(let call):
             statement { [timeline] in
-                $0.log.inspection(nowMs: timeline.nowMs)
+                $0.inspection(nowMs: timeline.nowMs)
             } then: { [self] outcome in
                 answered(call) { $0.inspected(call, outcome.answer, nowMs: $1) }
             }
@@ -129,13 +125,18 @@ final class SimulatedTailer: Process {
             } then: { [self] outcome in
                 answered(call) { $0.stepEnded(call, outcome.answer, nowMs: $1) }
             }
-        case .create(let call):
+        case .sign:
+            statement { [timeline] in
+                if let pid = $0.log.slot?.reader?.pid { $0.log.heard(from: pid, nowMs: timeline.nowMs) }
+            } then: { (_: Process.Statement<Void>) in
+            }
+        case .create(let call, let seen):
             let isUndoubted = world.sabotage == .newSlotUndoubted
             statement {
-                $0.log.create()
+                $0.log.create(seen: seen)
                 if isUndoubted, let end = $0.log.slot?.confirmed { $0.log.record?.confirmable = end }
             } then: { [self] outcome in
-                later(Self.settleMs) { [self] in answered(call) { $0.stepEnded(call, outcome.answer, nowMs: $1) } }
+                answered(call) { $0.stepEnded(call, outcome.answer, nowMs: $1) }
             }
         case .open(let id): open(id)
         case .close(let id):
@@ -146,12 +147,12 @@ final class SimulatedTailer: Process {
         case .confirm(let id, let position):
             guard let reading, reading.id == id else { return }
             timeline.after(world.databaseDelay()) { [world] in world.postgres.log.confirm(position, by: reading.pid) }
-        case .check(let call, let xids, let loadedDeployment):
+        case .check(let call, let xids, let loadedDeployment, let asksOpen):
             let isIgnored = world.sabotage == .invisiblePublished
             statement {
                 TailerMachine.Check(
                     areVisible: isIgnored || $0.areVisible(xids),
-                    isBehindDeployments: $0.deployments.newestID > loadedDeployment)
+                    isBehindDeployments: $0.deployments.newestID > loadedDeployment, open: asksOpen ? $0.open() : nil)
             } then: { [self] outcome in
                 answered(call) { [self] in
                     $0.checked(call, outcome.answer, overrideList.overrides, rules: LogRules(), nowMs: $1)
@@ -169,7 +170,7 @@ final class SimulatedTailer: Process {
                 let answer = overrides.map { Result<_, StepFailure>.success($0) } ?? .failure(StepFailure("no answer"))
                 answered(call) { $0.overridesConfirmed(call, answer, rules: LogRules(), nowMs: $1) }
             }
-        case .record(let call, let incarnation, let position):
+        case .record(let call, let incarnation, let position, _):
             statement {
                 $0.log.record(position, incarnation: incarnation)
             } then: { [self] outcome in
@@ -222,7 +223,6 @@ final class SimulatedTailer: Process {
                 postgres.log.close(pid)
                 return change { $0.ended(current.id, "closed", isUnusable: false, nowMs: $1) }
             }
-            postgres.log.heard(from: pid, nowMs: timeline.nowMs)
             defer { receiveAgain(pid) }
             if current.isPaused { return }
             let end = postgres.log.end

@@ -8,6 +8,8 @@ import RoleMachines
 struct SimulatedLog {
     struct Transaction {
         let xid: UInt32
+        /// The whole number, of which `xid` has the lower bits.
+        let number: UInt64
         /// The position after its end.
         let end: UInt64
         /// The entity outside of the service's own that it writes.
@@ -31,14 +33,22 @@ struct SimulatedLog {
     var slot: Slot?
     var record: TailerMachine.Inspection.Record?
     private var lastXID: UInt32 = 4_294_967_200
+    /// The number of transactions so far.
+    private(set) var count: UInt64 = 0
     private var lastPID = 100
     private var lastIncarnation = 0
 
+    mutating func takeNumber() -> UInt64 {
+        count += 1
+        return count
+    }
+
     mutating func append(_ entity: String) -> Transaction {
         // Numbers of transactions begin again after the greatest.
+        count += 1
         lastXID = lastXID == .max ? 3 : lastXID + 1
         end += 16
-        let transaction = Transaction(xid: lastXID, end: end, entity: entity)
+        let transaction = Transaction(xid: lastXID, number: count, end: end, entity: entity)
         transactions.append(transaction)
         return transaction
     }
@@ -49,19 +59,19 @@ struct SimulatedLog {
         transactions.removeAll { $0.end <= kept }
     }
 
-    func inspection(nowMs: Int64) -> TailerMachine.Inspection {
+    func inspection(oldestOpen: UInt64, nowMs: Int64) -> TailerMachine.Inspection {
         let slot = slot.map { slot in
             TailerMachine.Inspection.Slot(
                 health: slot.isLost ? .lost : .ok,
                 reader: slot.reader.map { .init(pid: $0.pid, silentMs: nowMs - $0.heardMs) },
                 confirmed: slot.confirmed, retainedBytes: Int64(end - slot.confirmed))
         }
-        return TailerMachine.Inspection(obstacle: nil, slot: slot, record: record, unpublished: [])
+        return TailerMachine.Inspection(obstacle: nil, slot: slot, record: record, oldestOpen: oldestOpen)
     }
 
     /// Creates the slot, unless another reader has.
-    mutating func create() {
-        guard slot?.reader == nil else { return }
+    mutating func create(seen: String?) {
+        guard slot?.reader == nil, record?.incarnation == seen else { return }
         lastIncarnation += 1
         record = .init(incarnation: "\(lastIncarnation)", confirmable: 0)
         slot = Slot(confirmed: end)

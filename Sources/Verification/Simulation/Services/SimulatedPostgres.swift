@@ -1,5 +1,6 @@
 import JSON
 import LiveModel
+import RoleMachines
 
 /// The simulated Postgres: versioned entities, queries over them, and the outbox.
 ///
@@ -31,7 +32,7 @@ final class SimulatedPostgres {
     private(set) var versions: [String: Int] = [:]
     var log = SimulatedLog()
     /// The entities of transactions that are in the log and not visible, by their numbers.
-    private var invisible: [UInt32: String] = [:]
+    private var invisible: [UInt32: (number: UInt64, entity: String)] = [:]
     private(set) var committed: Set<String> = []
     private(set) var outbox: [String: OutboxRow] = [:]
     /// A failover loses nothing of it.
@@ -123,12 +124,24 @@ final class SimulatedPostgres {
     /// Commits a transaction of another program, not visible yet; returns its number.
     func writeOutside(_ entity: String) -> UInt32 {
         let transaction = log.append(entity)
-        invisible[transaction.xid] = entity
+        invisible[transaction.xid] = (transaction.number, entity)
         return transaction.xid
     }
 
     func becomeVisible(_ xid: UInt32) {
-        if let entity = invisible.removeValue(forKey: xid) { versions[entity, default: 0] += 1 }
+        if let entity = invisible.removeValue(forKey: xid)?.entity { versions[entity, default: 0] += 1 }
+    }
+
+    private var oldestOpen: UInt64 { invisible.values.map(\.number).min() ?? log.count + 1 }
+
+    /// Returns the transactions that are open, by their whole numbers; takes a number itself.
+    func open() -> TailerMachine.Check.Open {
+        let oldest = oldestOpen
+        return .init(newest: log.takeNumber(), oldest: oldest)
+    }
+
+    func inspection(nowMs: Int64) -> TailerMachine.Inspection {
+        log.inspection(oldestOpen: oldestOpen, nowMs: nowMs)
     }
 
     func areVisible(_ xids: [UInt32]) -> Bool { !xids.contains { invisible[$0] != nil } }

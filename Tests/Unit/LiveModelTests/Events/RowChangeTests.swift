@@ -15,6 +15,7 @@ import Testing
             RowChange(table: "bid", before: nil, after: ["lotId": "6f", "n": 1, "open": true, "by": .null]),
             RowChange(table: "bid", before: ["n": 1], after: nil),
             RowChange(table: "lot", before: [:], after: ["n": 2], changed: ["n", "title"]),
+            RowChange(table: "bid", before: ["n": 1], after: nil, isOfFollowers: true),
             .anything(in: "user"),
         ])
         for rows in [rows, RowChanges(), nil] {

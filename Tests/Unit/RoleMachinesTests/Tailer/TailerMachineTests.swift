@@ -39,7 +39,7 @@ private final class Tailer {
         let captured = CapturedTables(
             namespace: "public", tables: tables.map(Self.table),
             recordedFields: Dictionary(uniqueKeysWithValues: tables.map { ($0, ["id"]) }))
-        machine.follow(
+        _ = machine.follow(
             .init(loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations), nowMs: nowMs)
     }
 
@@ -50,11 +50,15 @@ private final class Tailer {
     }
 
     static func inspection(
-        _ slot: Machine.Inspection.Slot?, recorded: UInt64? = 0, obstacle: String? = nil, unpublished: [String] = []
+        _ slot: Machine.Inspection.Slot?, recorded: UInt64? = 0, obstacle: String? = nil, unpublished: [String] = [],
+        known: Set<String> = ["bid", "lot"], publications: String = "1,2", oldestOpen: UInt64 = 1_000
     ) -> Machine.Inspection {
         .init(
-            obstacle: obstacle, slot: slot, record: recorded.map { .init(incarnation: "i", confirmable: $0) },
-            unpublished: unpublished)
+            obstacle: obstacle, slot: slot,
+            record: recorded.map {
+                .init(incarnation: "i", confirmable: $0, published: known, publications: "1,2")
+            }, published: Set(["bid", "lot"]).subtracting(unpublished), unpublished: unpublished,
+            publications: publications, oldestOpen: oldestOpen)
     }
 
     static func slot(
@@ -84,6 +88,14 @@ private final class Tailer {
         machine.recorded(call, answer, nowMs: nowMs)
     }
 
+    /// Answers the inspection that a wait has caused.
+    func answerInspection(oldestOpen: UInt64) {
+        let answer = Self.inspection(Self.slot(confirmed: 10), recorded: 10, oldestOpen: oldestOpen)
+        for call in pendingInspections { _ = inspected(call, answer) }
+        pendingInspections = []
+    }
+    private var pendingInspections: [Machine.CallID] = []
+
     /// Looks at the slot.
     func inspect(_ inspection: Machine.Inspection) throws -> [Machine.Effect] {
         let call = try #require(machine.tick(nowMs: nowMs).inspection)
@@ -93,7 +105,9 @@ private final class Tailer {
     /// Begins to read a slot of which everything is recorded.
     func open(unpublished: [String] = []) throws -> Machine.CallID {
         let effects = try inspect(
-            Self.inspection(Self.slot(confirmed: 10), recorded: 10, unpublished: unpublished))
+            Self.inspection(
+                Self.slot(confirmed: 10), recorded: 10, unpublished: unpublished,
+                known: Set(["bid", "lot"]).subtracting(unpublished)))
         return try #require(effects.opened)
     }
 
@@ -102,11 +116,13 @@ private final class Tailer {
     }
 
     func checked(
-        _ effects: [Machine.Effect], visible: Bool = true, behind: Bool = false
+        _ effects: [Machine.Effect], visible: Bool = true, behind: Bool = false,
+        open: Machine.Check.Open? = nil
     ) throws -> [Machine.Effect] {
         let (call, _) = try #require(effects.check)
         return machine.checked(
-            call, .success(.init(areVisible: visible, isBehindDeployments: behind)), overrides, rules: rules,
+            call, .success(.init(areVisible: visible, isBehindDeployments: behind, open: open)), overrides,
+            rules: rules,
             nowMs: nowMs)
     }
 
@@ -121,8 +137,10 @@ private final class Tailer {
     }
 
     /// Publishes what the check in `effects` is about; returns the publications and what follows.
-    func publish(_ effects: [Machine.Effect]) throws -> ([Publication], [Machine.Effect]) {
-        let append = try checked(effects)
+    func publish(
+        _ effects: [Machine.Effect], open: Machine.Check.Open? = nil
+    ) throws -> ([Publication], [Machine.Effect]) {
+        let append = try checked(effects, open: open)
         let publications = try #require(append.append).1
         let confirm = try appended(append)
         return (publications, try confirmed(confirm))
@@ -131,7 +149,9 @@ private final class Tailer {
     /// Returns the position that is recorded, after enough time.
     func record() -> (Machine.CallID, UInt64)? {
         nowMs += 100_000
-        return machine.tick(nowMs: nowMs).record
+        let effects = machine.tick(nowMs: nowMs)
+        if let call = effects.inspection { pendingInspections.append(call) }
+        return effects.record
     }
 
     static func shards(_ query: OperationReference) -> [ShardID] {
@@ -145,11 +165,13 @@ extension [TailerMachine.Effect] {
     fileprivate var inspection: TailerMachine.CallID? {
         first { if case .inspect(let call) = $0 { call } else { nil } }
     }
-    fileprivate var creation: TailerMachine.CallID? { first { if case .create(let call) = $0 { call } else { nil } } }
+    fileprivate var creation: TailerMachine.CallID? {
+        first { if case .create(let call, _) = $0 { call } else { nil } }
+    }
     fileprivate var opened: TailerMachine.CallID? { first { if case .open(let id) = $0 { id } else { nil } } }
     fileprivate var closed: TailerMachine.CallID? { first { if case .close(let id) = $0 { id } else { nil } } }
     fileprivate var check: (TailerMachine.CallID, [UInt32])? {
-        first { if case .check(let call, let xids, _) = $0 { (call, xids) } else { nil } }
+        first { if case .check(let call, let xids, _, _) = $0 { (call, xids) } else { nil } }
     }
     fileprivate var append: (TailerMachine.CallID, [Publication])? {
         first { if case .append(let call, let publications) = $0 { (call, publications) } else { nil } }
@@ -158,7 +180,7 @@ extension [TailerMachine.Effect] {
         first { if case .confirmOverrides(let call) = $0 { call } else { nil } }
     }
     fileprivate var record: (TailerMachine.CallID, UInt64)? {
-        first { if case .record(let call, _, let position) = $0 { (call, position) } else { nil } }
+        first { if case .record(let call, _, let position, _) = $0 { (call, position) } else { nil } }
     }
     fileprivate var wait: (TailerMachine.CallID, Int64)? {
         first { if case .wait(let call, let ms) = $0 { (call, ms) } else { nil } }
@@ -245,8 +267,7 @@ extension Publication {
     @Test func withoutAQueryThatNeedsItNothingIsRead() throws {
         let tailer = Tailer()
         let id = try tailer.open()
-        tailer.machine.follow(nil, nowMs: tailer.nowMs)
-        #expect(tailer.tick().closed == id)
+        #expect(tailer.machine.follow(nil, nowMs: tailer.nowMs).closed == id)
         #expect(tailer.tick(afterMs: 100_000).isEmpty)
     }
 
@@ -446,6 +467,69 @@ extension Publication {
         let effects = tailer.inspected(call, Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10))
         #expect(effects.state == .reading(unpublished: []))
         #expect(try tailer.publish(effects).0[0].event().rows?.all == [.anything(in: "lot")])
+    }
+
+    /// A node dies between the publication of a table and the event about it; the next one knows from the record.
+    @Test func aTableThatWasPublishedBetweenTwoReadingsMayHaveChanged() throws {
+        let tailer = Tailer()
+        let effects = try tailer.inspect(
+            Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10, known: ["bid"]))
+        #expect(try tailer.publish(effects).0[0].event().rows?.all == [.anything(in: "lot")])
+        #expect(tailer.record()?.1 == 10)
+    }
+
+    /// A transaction may have written to a table before it was published, and commit later: the log lacks it.
+    @Test func changesUnseenAreToldAgainWhenOpenTransactionsHaveEnded() throws {
+        let tailer = Tailer()
+        let effects = try tailer.inspect(
+            Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10, known: ["bid"]))
+        _ = try tailer.publish(effects, open: .init(newest: 70, oldest: 60))
+        func look(_ oldestOpen: UInt64) throws -> [TailerMachine.Effect] {
+            let call = try #require(tailer.tick(afterMs: tailer.machine.settings.inspectMs).inspection)
+            return tailer.inspected(
+                call, Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10, oldestOpen: oldestOpen))
+        }
+        #expect(try look(70).check == nil)
+        #expect(tailer.record() == nil)
+        tailer.answerInspection(oldestOpen: 70)
+        let again = try tailer.publish(try look(71), open: .init(newest: 90, oldest: 80)).0
+        #expect(try again[0].event().rows?.all == [.anything(in: "lot")])
+        // That was the last time.
+        #expect(tailer.record()?.1 == 10)
+    }
+
+    @Test func publicationsThatWereMadeAgainNeedANewSlot() throws {
+        let tailer = Tailer()
+        let effects = try tailer.inspect(
+            Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10, publications: "3,4"))
+        #expect(effects.creation != nil)
+        let reading = Tailer()
+        let id = try reading.open()
+        let call = try #require(reading.tick(afterMs: reading.machine.settings.inspectMs).inspection)
+        let seen = reading.inspected(
+            call, Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10, publications: "3,4"))
+        #expect(seen.closed == id)
+    }
+
+    @Test func aRecordThatCannotBeWrittenEndsTheReading() throws {
+        let tailer = Tailer()
+        let id = try tailer.open()
+        _ = try tailer.publish(
+            tailer.receive(id, [Self.bidRelation] + LogBytes.transaction(xid: 7, end: 100, 2, "a")))
+        for attempt in 1...tailer.machine.settings.recordFailuresMax {
+            let (call, _) = try #require(tailer.record())
+            let effects = tailer.recorded(call, .failure(StepFailure("permission denied")))
+            #expect((effects.closed == id) == (attempt == tailer.machine.settings.recordFailuresMax))
+        }
+    }
+
+    @Test func aStopEndsEveryPhase() throws {
+        let tailer = Tailer()
+        let call = try #require(tailer.tick().inspection)
+        #expect(tailer.machine.stop().isEmpty)
+        let late = Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10)
+        #expect(tailer.inspected(call, late).isEmpty)
+        #expect(tailer.tick(afterMs: 100_000).isEmpty)
     }
 
     @Test func aMessageThatCannotBeReadEndsTheReading() throws {
