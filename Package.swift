@@ -117,7 +117,9 @@ let package = Package(
         module(.core, "ChangeCapture", ["JSON", "LiveModel", "SchemaModel"]),
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
-        module(.tools, "Explanation", ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh"]),
+        module(
+            .tools, "Explanation",
+            ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh", "SchemaModel"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
         module(

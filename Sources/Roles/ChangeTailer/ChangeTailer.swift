@@ -249,6 +249,7 @@ package final class ChangeTailer: Sendable {
         switch report {
         case .state(let state):
             metrics.isReading.record(state.isReading ? 1 : 0)
+            metrics.isFailing.record(state.isFailing ? 1 : 0)
             note(state)
         case .inspected(let slot):
             latestInspection.withLock { $0 = slot }
@@ -323,4 +324,5 @@ extension CapturedReads: CapturingRules {}
 
 extension TailerMachine.State {
     package var isReading: Bool { if case .reading = self { true } else { false } }
+    package var isFailing: Bool { if case .failing = self { true } else { false } }
 }

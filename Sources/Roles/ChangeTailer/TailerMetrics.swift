@@ -5,6 +5,8 @@ import RoleMachines
 /// The metrics of the reader of the database's log.
 package struct TailerMetrics: Sendable {
     let isReading = Metric.gauge("freshet_tailer_reading", "1 on the node that reads the database's log")
+    let isFailing = Metric.gauge(
+        "freshet_tailer_failing", "1 on a node that wants to read the database's log and cannot")
     let transactions = Metric.counter(
         "freshet_tailer_transactions_total", "transactions from the log whose changes were published")
     let changes = Metric.counter("freshet_tailer_changes_total", "changes of rows from the log that were published")

@@ -77,7 +77,7 @@ extension OperationExplanation {
                 "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
                 "    index: one timer for each live query, those due together run together",
             ]
-        case .site(let table, let guards, let fields, let siteClass):
+        case .site(let table, let guards, let fields, let siteClass, let identity):
             var lines = [
                 "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
                 guards.isEmpty
@@ -86,6 +86,14 @@ extension OperationExplanation {
                 "    class: \(siteClass.rawValue), \(siteClass.reason)",
             ]
             if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
+            if let identity {
+                lines.append(
+                    "    replica identity: "
+                        + (identity.isEmpty
+                            ? "the key suffices"
+                            : "with the key alone, updates and deletes by others count for every group; "
+                                + "FULL, or an index with \(identity.joined(separator: ", ")), makes them exact"))
+            }
             return lines
         case .anyRow:
             return [

@@ -4,6 +4,7 @@ package import LiveModel
 import Operations
 import QuerySQL
 package import Refresh
+import SchemaModel
 
 /// An explanation of one stored operation: its SQL, its rules and how each is indexed, the key of its live queries, and
 /// the mutations that refresh it, with reasons.
@@ -20,7 +21,9 @@ package struct OperationExplanation: Sendable {
         /// - Parameters:
         ///   - guards: the conditions that the row must satisfy before or after: `lotId = $lotId`.
         ///   - fields: those of which an update must change one; nil if any change counts.
-        case site(table: String, guards: [String], fields: [String]?, SiteClass)
+        ///   - identity: the fields, beside the key, that the replica identity needs for changes by others to be as
+        ///     exact as mutations; nil if the query does not refresh by the database's log.
+        case site(table: String, guards: [String], fields: [String]?, SiteClass, identity: [String]?)
         /// Changes of any rows, because the query may read any table.
         case anyRow
     }
@@ -90,7 +93,7 @@ package struct OperationExplanation: Sendable {
         }
         embeddings = operation.embeddingUses
         steps = operation.steps(variables: shape)
-        rules = Self.rules(operation)
+        rules = Self.rules(operation, catalog.schema)
         isPartial = operation.readWriteSet.isPartial
         let relations = Self.relations(operation, catalog)
         refreshing = relations.filter { !$0.reasons.isEmpty }
@@ -106,7 +109,7 @@ package struct OperationExplanation: Sendable {
         return claims
     }
 
-    private static func rules(_ operation: StoredOperation) -> [Rule] {
+    private static func rules(_ operation: StoredOperation, _ schema: Schema) -> [Rule] {
         let refresh = operation.refresh
         var rules = operation.lookups.map { Rule.implicit(table: $0.table, key: $0.key) }
         rules += refresh.triggers.map {
@@ -117,9 +120,13 @@ package struct OperationExplanation: Sendable {
         guard let automatic = operation.automaticSites, automatic.use == .refreshes else { return rules }
         if automatic.mayReadAnything { return rules + [.anyRow] }
         return rules
-            + automatic.sites.map {
-                .site(
-                    table: $0.form.table, guards: $0.guardTexts, fields: $0.form.fields?.sorted(), SiteClass($0.form))
+            + automatic.sites.map { site in
+                let key = schema.tables.first { $0.name == site.form.table }?.key ?? []
+                return .site(
+                    table: site.form.table, guards: site.guardTexts, fields: site.form.fields?.sorted(),
+                    SiteClass(site.form),
+                    identity: automatic.source == .mutations
+                        ? nil : Set(site.form.comparedFields).subtracting(key).sorted())
             }
     }
 

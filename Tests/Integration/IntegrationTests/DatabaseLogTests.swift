@@ -153,6 +153,8 @@ struct DatabaseLogTests: SampleProjectTests {
                     log.contains("updates and deletes of lot by others refresh all queries with a guard on category"))
                 #expect(!log.contains("[refresh-trigger]"))
                 #expect(
+                    try await output(["explain", project, "Shelf"]).contains("FULL, or an index with category, makes"))
+                #expect(
                     try await output(["migrate", project, "--set", "postgres.url=\(url)", "--dry-run"]).contains(
                         "CREATE PUBLICATION freshet_changes FOR TABLE"))
                 let done = try await output(["migrate", project, "--set", "postgres.url=\(url)"])

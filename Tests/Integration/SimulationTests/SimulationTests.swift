@@ -68,9 +68,9 @@ import Testing
         .silenceUnreported: (1, ["silence"]),
         .swappedOutcomes: (1, ["isolation"]),
         .boundRowsForgotten: (9, ["convergence"]),
-        .logConfirmedEarly: (6, ["convergence"]),
+        .logConfirmedEarly: (42, ["convergence"]),
         .invisiblePublished: (2, ["convergence"]),
-        .newSlotUndoubted: (6, ["convergence"]),
+        .newSlotUndoubted: (2, ["convergence"]),
     ]
     /// Seeds to try, from the first, when the remembered one does not show the mistake any more.
     private static let noticedWithin: UInt64 = 400
