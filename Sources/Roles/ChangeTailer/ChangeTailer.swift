@@ -30,19 +30,19 @@ package final class ChangeTailer: Sendable {
 
     private let broker: any Broker
     private let configuration: PostgresConfiguration
-    private let slot: ChangeSlot
+    let slot: ChangeSlot
     private let catalogs: ServedCatalogs
-    private let overrideList: OverrideList
+    let overrideList: OverrideList
     private let streams: EventStreams
     private let streamSettings: ReplicationStream.Settings
     private let machine: Mutex<TailerMachine>
     private let known = Mutex(Known())
     private let reading = Mutex<(id: TailerMachine.CallID, stream: ReplicationStream)?>(nil)
-    private let latestInspection = Mutex<TailerMachine.Inspection.Slot?>(nil)
+    let latestInspection = Mutex<TailerMachine.Inspection.Slot?>(nil)
     private let makeUUID: @Sendable () -> String
     private let loadCatalogs: @Sendable () async -> Void
-    private let logger: Logger
-    private let metrics = TailerMetrics()
+    let logger: Logger
+    let metrics = TailerMetrics()
 
     /// - Parameters:
     ///   - configuration: of the database; the reader has a connection of its own.
@@ -242,68 +242,6 @@ package final class ChangeTailer: Sendable {
             return .failure(StepFailure("\(error)"))
         }
     }
-
-    // MARK: Reports
-
-    private func note(_ report: TailerMachine.Report) {
-        switch report {
-        case .state(let state):
-            metrics.isReading.record(state.isReading ? 1 : 0)
-            metrics.isFailing.record(state.isFailing ? 1 : 0)
-            note(state)
-        case .inspected(let slot):
-            latestInspection.withLock { $0 = slot }
-            metrics.saw(slot)
-            if slot?.health == .unreserved {
-                logger.warning(
-                    "the database is about to remove log that was not read yet; a lost slot runs all queries again",
-                    metadata: ["slot": "\(self.slot.name)"])
-            }
-        case .doubt(let reason):
-            metrics.doubts.increment()
-            logger.notice(
-                "every query that refreshes by the log runs again, because changes may have been missed",
-                metadata: ["reason": "\(reason)", "slot": "\(slot.name)"])
-        case .published(let transactions, let changes, let committedAtMs):
-            metrics.transactions.increment(by: Int64(transactions))
-            metrics.changes.increment(by: Int64(changes))
-            metrics.delay.recordMilliseconds(max(0, overrideList.nowMs() - committedAtMs))
-        case .covered: metrics.covered.increment()
-        case .strays(let slots):
-            guard !slots.isEmpty else { return }
-            logger.warning(
-                "nobody reads these replication slots, for which the database keeps log; drop them if no node uses them",
-                metadata: ["slots": "\(slots.joined(separator: ", "))"])
-        case .readerEnded(let pid, let silentMs):
-            logger.warning(
-                "ended a reader of the replication slot that no longer answered",
-                metadata: ["pid": "\(pid)", "silentMs": "\(silentMs)", "slot": "\(slot.name)"])
-        }
-    }
-
-    private func note(_ state: TailerMachine.State) {
-        switch state {
-        case .idle:
-            // The slot is not looked at any more.
-            latestInspection.withLock { $0 = nil }
-            metrics.sawNothing()
-            logger.info("no query refreshes by the database's log")
-        case .standby(let pid):
-            logger.info(
-                "another node reads the database's log", metadata: ["pid": "\(pid)", "slot": "\(slot.name)"])
-        case .reading(let unpublished):
-            logger.info("reading the database's log", metadata: ["slot": "\(slot.name)"])
-            guard !unpublished.isEmpty else { return }
-            logger.error(
-                "changes of some tables are not noticed: the publication lacks them; run freshet migrate",
-                metadata: ["tables": "\(unpublished.joined(separator: ", "))"])
-        case .failing(let reason):
-            metrics.failures.increment()
-            logger.error(
-                "the database's log cannot be read; queries that depend on it are stale until it can",
-                metadata: ["reason": "\(reason)", "slot": "\(slot.name)"])
-        }
-    }
 }
 
 extension ChangeTailer.Known {
@@ -321,8 +259,3 @@ extension ChangeTailer.Known {
 }
 
 extension CapturedReads: CapturingRules {}
-
-extension TailerMachine.State {
-    package var isReading: Bool { if case .reading = self { true } else { false } }
-    package var isFailing: Bool { if case .failing = self { true } else { false } }
-}

@@ -116,8 +116,8 @@ package struct NewProject: Sendable {
             (
                 "refresh.yaml",
                 """
-                # Only Freshet reads this file. Queries refresh when rows change that they show or should show: also those
-                # with rules (all), and also by changes that others make, read from the database's log (both).
+                # Only Freshet reads this file. Queries refresh when rows change that they show or should show, also
+                # those with rules (all), and also by changes of others, read from the database's log (both).
                 automatic: all
                 source: both
 

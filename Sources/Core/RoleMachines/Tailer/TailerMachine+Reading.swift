@@ -22,7 +22,7 @@ extension TailerMachine {
         }
 
         var xids: [UInt32] = []
-        /// What must be published again once the transactions have ended that are open now; nil for nothing.
+        /// The changes to publish again once the transactions have ended that are open now; nil for none.
         var repeated: Unknown?
         var open: Check.Open?
         /// Whether changes are among it that were not read.
@@ -125,7 +125,7 @@ extension TailerMachine {
         /// Whether `published` has changed since the last record.
         var hasNewTables = false
         var recordFailures = 0
-        /// What must be published again once all transactions up to this number have ended.
+        /// The changes to publish again once all transactions up to a number have ended.
         var unsettled: [(unknown: Unknown, newestOpen: UInt64)] = []
         /// Tables of which the open transaction may have changed rows that were not read.
         private var unknownAfterCommit: Set<String> = []

@@ -114,7 +114,7 @@ extension TailerMachine {
         package var record: Record?
         /// The tables that the queries read, as far as the publication has them.
         package var published: Set<String>
-        /// Those that it lacks, sorted.
+        /// The tables that it lacks, sorted.
         package var unpublished: [String]
         /// The publications, by numbers that others of the same names would not have.
         package var publications: String

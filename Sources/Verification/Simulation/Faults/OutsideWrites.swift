@@ -41,8 +41,8 @@ extension World {
         timeline.after(delayMs) { [self] in postgres.becomeVisible(xid) }
     }
 
-    /// Writes every entity a last time: while nobody can read or publish it, or long before it is visible. No later write
-    /// hides what was missed.
+    /// Writes every entity a last time, while nobody can read or publish it, or long before it is visible. No later
+    /// write hides what was missed.
     func writeOutsideLast() {
         guard writesOutside else { return }
         let kind = Int.random(in: 0..<4, using: &outsideRandom)

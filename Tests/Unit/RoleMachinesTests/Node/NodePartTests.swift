@@ -5,9 +5,13 @@ import Testing
 @Suite struct NodePartTests {
     @Test(
         arguments: [
-            ([.api, .worker, .gateway, .admin], [.membership, .deployments, .gateway, .sessions, .worker, .sweeper]),
+            (
+                [.api, .worker, .gateway, .admin],
+                [.membership, .deployments, .gateway, .sessions, .worker, .tailer, .sweeper]
+            ),
             ([.gateway], [.membership, .deployments, .gateway, .sessions]),
-            ([.worker], [.membership, .deployments, .sessions, .worker, .sweeper]),
+            ([.worker], [.membership, .deployments, .sessions, .worker, .tailer, .sweeper]),
+            ([.tailer], [.membership, .deployments, .sessions, .tailer, .sweeper]),
             ([.api], [.membership, .deployments, .sessions, .sweeper]),
             ([.admin], [.membership, .deployments, .sessions]),
         ] as [(Set<Role>, [NodePart])])
@@ -24,6 +28,6 @@ import Testing
     /// A gateway delivers until its sessions have ended; nothing is assigned to a node that stops.
     @Test func theOrderOfTheEnd() {
         let order = NodePart.stopOrder(of: [.api, .worker, .gateway])
-        #expect(order == [.membership, .sweeper, .worker, .sessions, .gateway, .deployments])
+        #expect(order == [.membership, .sweeper, .tailer, .worker, .sessions, .gateway, .deployments])
     }
 }
