@@ -1,3 +1,4 @@
+import Cluster
 import Logging
 import Metrics
 package import RoleMachines
