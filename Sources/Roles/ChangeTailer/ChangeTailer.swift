@@ -26,6 +26,7 @@ package final class ChangeTailer: Sendable {
         var snapshot: ServedCatalogs.Snapshot?
         var knowledge: TailerMachine.Knowledge?
         var layout = ChangeSlot.Layout()
+        var number = 0
     }
 
     private let broker: any Broker
@@ -247,9 +248,10 @@ package final class ChangeTailer: Sendable {
 extension ChangeTailer.Known {
     fileprivate mutating func remember(_ snapshot: ServedCatalogs.Snapshot) {
         self.snapshot = snapshot
+        number += 1
         knowledge = snapshot.set.captured.map { captured in
             TailerMachine.Knowledge(
-                loadedDeployment: snapshot.loadedDeployment,
+                number: number, loadedDeployment: snapshot.loadedDeployment,
                 tables: CapturedTables(
                     namespace: layout.namespace, tables: captured.tables, recordedFields: captured.recordedFields,
                     partitioned: layout.partitioned),

@@ -186,6 +186,37 @@ struct DatabaseLogTests: SampleProjectTests {
         }
     }
 
+    /// An operator looks at the slot, and drops it with all that belongs to it once no query needs it.
+    @Test func nothingIsLeftBehind() async throws {
+        try await withCluster { cluster, sql in
+            let node = try await cluster.start(roles: "worker,admin")
+            let admin = try #require(node.admin)
+            try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
+            func slot(_ arguments: [String] = [], of admin: ServerAddress, code: Int32 = 0) async throws -> String {
+                let url = "http://\(admin.host):\(admin.port)"
+                return try await output(["admin", "slot", "--url", url] + arguments, code: code)
+            }
+            #expect(try await slot(of: admin).contains("reading"))
+            #expect(try await slot(["--drop"], of: admin, code: 1).contains("source: wal or both"))
+            await node.process.crash()
+            try "automatic: lists\n".write(
+                toFile: cluster.project + "/refresh.yaml", atomically: true, encoding: .utf8)
+            // Otherwise the former version would be served for a while, and need the slot.
+            try sql.run("DELETE FROM freshet.deployments")
+            // As the owner of the publications.
+            cluster.environment["FRESHET_POSTGRES_URL"] = cluster.servers.postgres.connectionString
+            let next = try #require(try await cluster.start(roles: "worker,admin").admin)
+            let dropped = try await slot(["--drop"], of: next)
+            #expect(!dropped.isEmpty)
+            let left = """
+                SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_publication)
+                    + (SELECT count(*) FROM freshet.change_slots)
+                """
+            #expect(try sql.run(left) == "0", "\(dropped)")
+            #expect(try await slot(["--drop"], of: next, code: 1).contains("no replication slot"))
+        }
+    }
+
     @Test func theReaderDiesAndHangsAndTheSlotIsDropped() async throws {
         try await withCluster { cluster, sql in
             // Nothing is confirmed: a successor repeats everything.

@@ -230,12 +230,15 @@ extension TailerMachine {
 
     /// The state of the node's catalogs, by which it decides.
     package struct Knowledge: Sendable {
+        /// Another one for each state.
+        package let number: Int
         package let loadedDeployment: Int64
         package let tables: CapturedTables
         /// Whether the queries also refresh by what events of mutations tell.
         package let heedsMutations: Bool
 
-        package init(loadedDeployment: Int64, tables: CapturedTables, heedsMutations: Bool) {
+        package init(number: Int, loadedDeployment: Int64, tables: CapturedTables, heedsMutations: Bool) {
+            self.number = number
             self.loadedDeployment = loadedDeployment
             self.tables = tables
             self.heedsMutations = heedsMutations

@@ -144,7 +144,10 @@ package struct TailerMachine: Sendable {
                 .report(.readerEnded(pid: reader.pid, silentMs: reader.silentMs)), .terminate(call, pid: reader.pid),
             ]
         }
-        guard let knowledge else { return [] }
+        guard let knowledge else {
+            phase = .resting(untilMs: nowMs)
+            return entered(.idle)
+        }
         // A slot cannot be read where its publications do not exist yet.
         guard let slot = inspection.slot, slot.health != .lost, let record = inspection.record, !isSlotUnusable,
             record.publications == inspection.publications
@@ -206,6 +209,7 @@ package struct TailerMachine: Sendable {
     /// Takes over what the node knows now; nil if no query refreshes by the log. To be called before every other fact.
     package mutating func follow(_ new: Knowledge?, nowMs: Int64) -> [Effect] {
         let former = knowledge
+        guard new?.number != former?.number else { return [] }
         knowledge = new
         guard let new else {
             guard case .reading(let reading) = phase else { return [] }

@@ -89,6 +89,7 @@ final class SimulatedTailer: Process {
 
     private var knowledge: TailerMachine.Knowledge {
         TailerMachine.Knowledge(
+            number: Int(deployments.served.loadedDeployment),
             loadedDeployment: deployments.served.loadedDeployment, tables: Self.tables, heedsMutations: true)
     }
 

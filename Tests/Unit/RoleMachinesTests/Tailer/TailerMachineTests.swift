@@ -29,6 +29,7 @@ private final class Tailer {
     var nowMs: Int64 = 1_000
     var rules = Rules(readers: ["bid": [bids], "lot": [lots]])
     var overrides = ClusterOverrides()
+    private var number = 0
 
     init(_ settings: Machine.Settings = .init(), tables: [String] = ["bid", "lot"], heedsMutations: Bool = true) {
         machine = Machine(settings: settings, shardCount: Self.shardCount)
@@ -36,11 +37,14 @@ private final class Tailer {
     }
 
     func follow(_ tables: [String], deployment: Int64 = 1, heedsMutations: Bool = true) {
+        number += 1
         let captured = CapturedTables(
             namespace: "public", tables: tables.map(Self.table),
             recordedFields: Dictionary(uniqueKeysWithValues: tables.map { ($0, ["id"]) }))
         _ = machine.follow(
-            .init(loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations), nowMs: nowMs)
+            .init(
+                number: number, loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations),
+            nowMs: nowMs)
     }
 
     private static func table(_ name: String) -> Table {
@@ -521,6 +525,16 @@ extension Publication {
             let effects = tailer.recorded(call, .failure(StepFailure("permission denied")))
             #expect((effects.closed == id) == (attempt == tailer.machine.settings.recordFailuresMax))
         }
+    }
+
+    /// The last query that needs the log goes while the database is asked.
+    @Test func aQueryThatComesBackIsReadForAgain() throws {
+        let tailer = Tailer()
+        let call = try #require(tailer.tick().inspection)
+        _ = tailer.machine.follow(nil, nowMs: tailer.nowMs)
+        #expect(tailer.inspected(call, Tailer.inspection(Tailer.slot(confirmed: 10), recorded: 10)).opened == nil)
+        tailer.follow(["bid"])
+        #expect(tailer.tick().inspection != nil)
     }
 
     @Test func aStopEndsEveryPhase() throws {
