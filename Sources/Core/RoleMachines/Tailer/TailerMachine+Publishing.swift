@@ -1,8 +1,23 @@
+import ChangeCapture
 package import LiveModel
 package import Sharding
 
 /// The publication of transactions, one batch after the other, and its confirmation.
 extension TailerMachine {
+    /// Returns the changes that no event tells.
+    func uncovered(
+        _ transaction: CapturedTransaction, _ knowledge: Knowledge
+    ) -> (rows: RowChanges, isCovered: Bool) {
+        guard knowledge.heedsMutations, !transaction.rows.all.isEmpty else { return (transaction.rows, false) }
+        var rows = transaction.rows
+        for encoded in transaction.outboxEvents {
+            // An event that tells no rows went to the shards of the tables in which its mutation itself may write.
+            guard let told = (try? MutationEvent(encoded: encoded))?.rows else { continue }
+            rows = CoveredChanges.uncovered(rows, by: told)
+        }
+        return (rows, rows.all.isEmpty)
+    }
+
     /// Begins the next batch, if there is one and none is being published.
     mutating func advance(nowMs: Int64) -> [Effect] {
         guard case .reading(var reading) = phase, reading.batch == nil, reading.takeBatch(settings, nowMs: nowMs)

@@ -266,20 +266,6 @@ package struct TailerMachine: Sendable {
         return effects + advance(nowMs: nowMs)
     }
 
-    /// Returns the changes that no event tells.
-    private func uncovered(
-        _ transaction: CapturedTransaction, _ knowledge: Knowledge
-    ) -> (rows: RowChanges, isCovered: Bool) {
-        guard knowledge.heedsMutations, !transaction.rows.all.isEmpty else { return (transaction.rows, false) }
-        var rows = transaction.rows
-        for encoded in transaction.outboxEvents {
-            // An event that tells no rows went to the shards of the tables in which its mutation itself may write.
-            guard let told = (try? MutationEvent(encoded: encoded))?.rows else { continue }
-            rows = CoveredChanges.uncovered(rows, by: told)
-        }
-        return (rows, rows.all.isEmpty)
-    }
-
     /// Handles that the server has sent everything before this position.
     package mutating func reached(_ id: CallID, _ position: LSN, nowMs: Int64) -> [Effect] {
         guard case .reading(var reading) = phase, reading.id == id else { return [] }
