@@ -422,7 +422,7 @@ let package = Package(
         tests(
             .unit, "GRPCTests",
             [
-                "GRPC", "HTTPServer", "SeededRandom", "TestSupport", nio, nioHTTP2, nioHPACK,
+                "GRPC", "HTTPServer", "SeededRandom", "TestSupport", nio, nioPosix, nioHTTP2, nioHPACK,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(.unit, "ObservabilityTests", ["Observability", logging, metrics]),

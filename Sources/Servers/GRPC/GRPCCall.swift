@@ -43,30 +43,31 @@ package final class GRPCCall: @unchecked Sendable {
         }
     }
 
-    /// Up to this size, copying is cheaper than a second HTTP/2 frame (16 KiB: the largest frame that every peer
-    /// accepts).
-    private static let copiedBytesMax = 16_384
-    /// Pending bytes are written in slices of this size, so that a slow client's progress is visible.
-    private static let sliceBytes = 65_536
-
-    /// Sends one message in two parts; `shared` is not copied if it is large.
+    /// Sends one message in two parts; `shared` is not copied if it has to wait and is large.
     package func send(prefix: [UInt8], shared: ByteBuffer) {
         eventLoop.assertInEventLoop()
-        guard !isOver else { return }
+        guard !isOver, let connection else { return }
         sendHeaders()
-        let length = prefix.count + shared.readableBytes
-        let isWhole = 5 + length <= Self.copiedBytesMax
-        var first = ByteBufferAllocator().buffer(capacity: 5 + (isWhole ? length : prefix.count))
-        first.writeInteger(UInt8(0))
-        first.writeInteger(UInt32(clamping: length))
-        first.writeBytes(prefix)
-        if isWhole { first.writeImmutableBuffer(shared) }
-        write(first)
-        if !isWhole { write(shared) }
-        connection?.flush()
+        if !connection.sendDirectly(prefix: prefix, shared: shared, on: id) {
+            let length = prefix.count + shared.readableBytes
+            let isWhole = length <= Self.copiedBytesMax
+            var first = ByteBuffer()
+            first.reserveCapacity(GRPCMessages.headBytes + (isWhole ? length : prefix.count))
+            first.writeInteger(UInt8(0))
+            first.writeInteger(UInt32(clamping: length))
+            first.writeBytes(prefix)
+            if isWhole { first.writeImmutableBuffer(shared) }
+            accepted(GRPCMessages.headBytes + length)
+            connection.send(first, on: id)
+            if !isWhole { connection.send(shared, on: id) }
+            connection.flush()
+        }
         notifiesDecrease = pendingBytes > 0
-        if notifiesDecrease { connection?.awaitProgress() }
+        if notifiesDecrease { connection.awaitProgress() }
     }
+
+    /// Up to this size, a copy is cheaper than to hold both parts.
+    private static let copiedBytesMax = 1_024
 
     /// When the call is reset if its client accepts nothing; nil while nothing is pending.
     func stallDeadline(timeoutMs: Int64) -> NIODeadline? { progress.stallDeadline(timeoutMs: timeoutMs) }
@@ -77,24 +78,12 @@ package final class GRPCCall: @unchecked Sendable {
         connection.gathered(body)
     }
 
-    private func write(_ bytes: ByteBuffer) {
-        var rest = bytes
-        while let slice = rest.readSlice(length: min(rest.readableBytes, Self.sliceBytes)), slice.readableBytes > 0 {
-            writeSlice(slice)
-        }
-    }
+    func accepted(_ bytes: Int) { progress.accepted(bytes, now: eventLoop.now) }
 
-    private func writeSlice(_ bytes: ByteBuffer) {
-        let count = bytes.readableBytes
-        progress.accepted(count, now: eventLoop.now)
-        let promise = eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated().whenComplete { [self] result in
-            let now = eventLoop.now
-            progress.taken(count, now: now)
-            if case .success = result { connection?.wrote(now) }
-            if notifiesDecrease { notifyDecrease() }
-        }
-        connection?.write(.data(.init(data: .byteBuffer(bytes))), on: id, promise: promise)
+    /// Called when the socket took bytes.
+    func wrote(_ bytes: Int) {
+        progress.taken(bytes, now: eventLoop.now)
+        if notifiesDecrease { notifyDecrease() }
     }
 
     /// Notifies on the loop's next turn: inside a send, the session would be called while it writes.
@@ -112,7 +101,7 @@ package final class GRPCCall: @unchecked Sendable {
         guard !hasSentHeaders else { return }
         hasSentHeaders = true
         let headers: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
-        connection?.write(.headers(.init(headers: headers)), on: id)
+        connection?.sendHeaders(headers, on: id)
     }
 
     /// Sends the headers, so that a streaming client learns at once that its call was accepted.
@@ -157,8 +146,7 @@ package final class GRPCCall: @unchecked Sendable {
     private func end(_ headers: HPACKHeaders) {
         // The write may end the stream and clear `connection`.
         guard let connection else { return }
-        connection.write(.headers(.init(headers: headers, endStream: true)), on: id)
-        connection.flush()
+        connection.end(headers, on: id)
         connection.answered(id)
     }
 
@@ -166,6 +154,7 @@ package final class GRPCCall: @unchecked Sendable {
     func lost() {
         isOver = true
         connection = nil
+        progress.ended()
     }
 
     private static func cut(_ message: String) -> String {

@@ -1,20 +1,24 @@
+import Glibc
 import HTTPServer
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
 import Pacing
 
-/// One gRPC connection, above NIO's HTTP/2 handler, which keeps the connection's state, header tables and flow control.
-/// Routes frames to calls, writes what calls send, and handles pings, idle timeouts and graceful shutdown.
+/// One gRPC connection: the shell of an `HTTP2Machine`. Routes its events to calls, writes what calls send, and handles
+/// pings, idle timeouts and graceful shutdown.
 ///
 /// Long, because its timeouts, its shutdown and the calls share the connection's state, which nothing else may see. A
-/// call's own state is in `GRPCStreamHandler`, the windows are in `InboundWindow` and `WriteProgress`.
+/// call's own state is in `GRPCStreamHandler`; frames and windows are in `HTTP2Machine`.
+///
+/// Bytes go to the socket as those of `Transport` do: directly with `send(2)` while NIO holds nothing for it. What the
+/// kernel does not accept goes to the channel, and until that is written everything else waits in the machine.
 ///
 /// Calls have no channel each: a channel and its pipeline would cost more than everything else of a connection. Owned
 /// by its event loop.
 final class GRPCConnection: ChannelInboundHandler {
-    typealias InboundIn = HTTP2Frame
-    typealias OutboundOut = HTTP2Frame
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     let configuration: GRPCConfiguration
     let application: any GRPCHandler
@@ -24,7 +28,18 @@ final class GRPCConnection: ChannelInboundHandler {
     let remoteAddress: SocketAddress?
     private let onClosed: () -> Void
     private var context: ChannelHandlerContext?
-    /// Bounded by `callsMax`, which NIO enforces.
+    private var http2: HTTP2Machine
+    private let scratch: WriteScratch
+    /// The socket for direct writes; -1: none, because handlers below must see the bytes, or it may be closed.
+    private var descriptor: CInt = -1
+    /// Bytes that the channel holds for the socket.
+    private var channelBytes = 0
+    /// Control frames that wait for the socket; a client that causes more and reads none is cut off.
+    private static let controlBytesMax = 256 << 10
+    private var isPumping = false
+    /// After the last frame: bytes that are still read and dropped before the connection is closed.
+    private var lingerBytesLeft: Int?
+    /// Bounded by `callsMax`, which the machine enforces.
     private var calls: [HTTP2StreamID: GRPCStreamHandler] = [:]
     /// The highest stream that was processed; refused ones do not count.
     private var lastID = HTTP2StreamID.rootStream
@@ -39,16 +54,12 @@ final class GRPCConnection: ChannelInboundHandler {
     private var shutdownTimer: Scheduled<Void>?
     /// New calls are refused.
     private var isRefusing = false
-    /// The code of the GOAWAY that ended the connection.
-    private var failure: HTTP2ErrorCode?
-    /// A WINDOW_UPDATE of the connection is written and may wait in NIO until the socket is writable.
-    private var isOpeningWindow = false
     private var pingedAt: NIODeadline?
     private var idleSince: NIODeadline
     private var lastRead: NIODeadline
-    /// When the socket last took bytes of a message.
+    /// When the socket last took bytes that the channel held, or the channel got such.
     private var lastWritten: NIODeadline
-    /// Set from a frame to the end of its read, when NIO flushes.
+    /// Set during a read, whose answers are written together at its end.
     private var isReading = false
     private var isGathering = false
     /// Limits control frames, which cost work although they request nothing.
@@ -56,8 +67,10 @@ final class GRPCConnection: ChannelInboundHandler {
 
     init(
         _ channel: any Channel, configuration: GRPCConfiguration, application: any GRPCHandler, server: HandoverContext,
-        onClosed: @escaping () -> Void
+        http2: HTTP2Machine, scratch: WriteScratch, onClosed: @escaping () -> Void
     ) {
+        self.http2 = http2
+        self.scratch = scratch
         self.configuration = configuration
         self.application = application
         self.server = server
@@ -77,6 +90,12 @@ final class GRPCConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        if server.writesDirectly {
+            let handle = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { $0 }
+            descriptor = handle ?? -1
+        }
         // The server counted the connection itself.
         controlThrottle.count(
             for: remoteAddress?.ipAddress.flatMap { server.addressRates?.rate(ofPeer: $0, on: eventLoop) })
@@ -84,23 +103,38 @@ final class GRPCConnection: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard self.context != nil else { return }
+        let bytes = unwrapInboundIn(data)
+        guard self.context != nil else { return drop(bytes.readableBytes, context) }
         isReading = true
-        let frame = unwrapInboundIn(data)
-        switch frame.payload {
-        case .headers(let headers):
-            if calls[frame.streamID] == nil { begin(frame.streamID, headers.headers) }
-            if headers.endStream { calls[frame.streamID]?.inputEnded() }
-        case .data(let data):
-            let length = data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
-            guard let call = calls[frame.streamID], case .byteBuffer(let bytes) = data.data else { return }
-            call.received(bytes, windowBytes: length, endsInput: data.endStream)
-        case .ping(Self.shutdownPing, ack: true): if isShuttingDown { refuseCalls() }
-        // NIO answers these and reports closed streams by an event.
-        case .ping(_, ack: false), .settings(.settings), .priority: countControlFrame()
-        case .rstStream: if controlThrottle.addressStep() == .over { pauseReading() }
-        case .windowUpdate, .settings, .ping, .goAway, .pushPromise, .alternativeService, .origin: break
+        http2.received(bytes)
+        while self.context != nil, let event = http2.next(nowMs: nowMs) { take(event) }
+        http2.settle()
+    }
+
+    private var nowMs: Int64 { Int64(eventLoop.now.uptimeNanoseconds / 1_000_000) }
+
+    private func take(_ event: HTTP2Machine.Event) {
+        switch event {
+        case .call(let id, let headers, let endsInput):
+            begin(id, headers)
+            if endsInput { calls[id]?.inputEnded() }
+        case .data(let id, let bytes, let windowBytes, let endsInput):
+            calls[id]?.received(bytes, windowBytes: windowBytes, endsInput: endsInput)
+        case .inputEnded(let id): calls[id]?.inputEnded()
+        case .closed(let id): streamClosed(id)
+        case .controlFrame: countControlFrame()
+        case .pong(Self.shutdownPing): if isShuttingDown { refuseCalls() }
+        case .pong: break
+        case .cancelled: if controlThrottle.addressStep() == .over { pauseReading() }
+        case .failed(let code): fail(code)
         }
+    }
+
+    /// Counts what still arrives after our last frame.
+    private func drop(_ bytes: Int, _ context: ChannelHandlerContext) {
+        guard let left = lingerBytesLeft else { return }
+        lingerBytesLeft = left - bytes
+        if left <= bytes { context.close(promise: nil) }
     }
 
     private func countControlFrame() {
@@ -130,30 +164,10 @@ final class GRPCConnection: ChannelInboundHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         lastRead = eventLoop.now
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        switch event {
-        case let event as NIOHTTP2WindowUpdatedEvent where event.streamID == .rootStream:
-            if let left = event.inboundWindowSize { openWindow(left) }
-        case let event as StreamClosedEvent: streamClosed(event.streamID)
-        default: break
-        }
-    }
-
-    /// Reopens the connection's window. Streams have their own windows for what the application has not taken; this one
-    /// counts all bytes received, including those of closed streams, which NIO drops.
-    private func openWindow(_ leftBytes: Int) {
-        guard leftBytes < InboundWindow.bytes / 2 else {
-            // This includes the event after the update, which adds more than half.
-            isOpeningWindow = false
-            return
-        }
-        guard !isOpeningWindow else { return }
-        isOpeningWindow = true
-        write(.windowUpdate(windowSizeIncrement: InboundWindow.bytes - leftBytes), on: .rootStream)
         flush()
     }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) { flush() }
 
     private func streamClosed(_ id: HTTP2StreamID) {
         guard let call = calls.removeValue(forKey: id) else { return }
@@ -164,32 +178,13 @@ final class GRPCConnection: ChannelInboundHandler {
         if isRefusing { eventLoop.assumeIsolated().execute { [self] in closeIfDone() } }
     }
 
-    /// NIO reports in the same way a peer's errors, which it has answered with RST_STREAM or GOAWAY (RFC 9113 section
-    /// 5.4), and our frames that it could not send, which nothing has answered.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if let failure {
-            // The peer exceeded the limits for errors or cancellations.
-            if failure == .enhanceYourCalm, self.context != nil { server.countCutOff() }
-            return close()
-        }
-        switch error {
-        case let error as NIOHTTP2Errors.StreamError:
-            // One of our frames; irrelevant once its stream is gone.
-            guard calls[error.streamID] != nil else { return }
-            write(.rstStream(.internalError), on: error.streamID)
-            flush()
-        // The header tables of the two sides may differ after a header block that was not sent.
-        case is NIOHTTP2Errors.UnableToSerializeFrame: fail()
-        // An error of the peer on a stream, or a frame of ours for a stream that is gone.
-        case is any NIOHTTP2Error: break
-        default: fail()
-        }
-    }
+    /// An error of the channel or a handler below.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail() }
 
     private func fail(_ code: HTTP2ErrorCode = .internalError) {
-        if code == .enhanceYourCalm, context != nil { server.countCutOff() }
-        write(.goAway(lastStreamID: lastID, errorCode: code, opaqueData: nil), on: .rootStream)
-        context?.flush()
+        guard context != nil else { return }
+        if code == .enhanceYourCalm { server.countCutOff() }
+        http2.goAway(lastID, code)
         close()
     }
 
@@ -205,6 +200,7 @@ final class GRPCConnection: ChannelInboundHandler {
     private func end() {
         guard let channel = context?.channel else { return }
         context = nil
+        descriptor = -1
         timer?.cancel()
         timer = nil
         stallCheck?.cancel()
@@ -224,26 +220,34 @@ final class GRPCConnection: ChannelInboundHandler {
     // MARK: Calls
 
     private func begin(_ id: HTTP2StreamID, _ headers: HPACKHeaders) {
-        guard !isRefusing else {
-            write(.rstStream(.refusedStream), on: id)
-            return flush()
-        }
+        guard !isRefusing else { return reset(id, .refusedStream) }
         let call = GRPCStreamHandler(id, self)
         calls[id] = call
         lastID = max(lastID, id)
         call.begin(headers)
     }
 
-    func write(_ payload: HTTP2Frame.FramePayload, on id: HTTP2StreamID, promise: EventLoopPromise<Void>? = nil) {
-        guard let context else {
-            promise?.fail(ChannelError.ioOnClosedChannel)
-            return
-        }
-        context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: promise)
+    /// Sends the first header fields of a call.
+    func sendHeaders(_ fields: HPACKHeaders, on id: HTTP2StreamID) { http2.sendHeaders(fields, on: id) }
+
+    /// Appends a part of a message to what waits; `flush` writes it.
+    func send(_ bytes: ByteBuffer, on id: HTTP2StreamID) { http2.send(bytes, on: id) }
+
+    /// Ends a call after what was sent.
+    func end(_ trailers: HPACKHeaders, on id: HTTP2StreamID) {
+        if http2.end(trailers, on: id) { streamClosed(id) }
+        flush()
     }
 
-    func flush() {
-        if !isReading, !isGathering { context?.flush() }
+    /// Returns bytes to a call's window.
+    func openWindow(of id: HTTP2StreamID, by increment: Int) {
+        http2.opened(id, by: increment)
+        flush()
+    }
+
+    private func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
+        if http2.reset(id, code) { streamClosed(id) }
+        flush()
     }
 
     /// Sends everything that `body` writes in one flush.
@@ -253,6 +257,101 @@ final class GRPCConnection: ChannelInboundHandler {
         body()
         isGathering = false
         flush()
+    }
+
+    // MARK: Writing
+
+    /// Writes what may be written, unless more is about to come.
+    func flush() {
+        if !isReading, !isGathering { pump() }
+    }
+
+    private func pump() {
+        guard !isPumping else { return }
+        isPumping = true
+        while let context, channelBytes == 0, context.channel.isWritable {
+            let batch = http2.fill(scratch.memory)
+            guard batch.byteCount > 0 else { break }
+            write(UnsafeRawBufferPointer(rebasing: scratch.memory[..<batch.byteCount]), batch.data, context)
+            for id in batch.closed { streamClosed(id) }
+        }
+        isPumping = false
+        // Only a client that reads nothing gets there; it would not read a GOAWAY, either.
+        guard http2.control.readableBytes > Self.controlBytesMax, let context else { return }
+        server.countCutOff()
+        context.close(promise: nil)
+    }
+
+    /// Writes one message to the socket, if nothing is before it and nothing holds it back.
+    /// - Returns: false if it is to be sent by `send`.
+    func sendDirectly(prefix: [UInt8], shared: ByteBuffer, on id: HTTP2StreamID) -> Bool {
+        let messageBytes = prefix.count + shared.readableBytes
+        let count = GRPCMessages.headBytes + messageBytes
+        guard descriptor >= 0, channelBytes == 0, !isReading, !isGathering, !isPumping, let context,
+            http2.reserve(count, on: id)
+        else { return false }
+        let memory = scratch.memory.baseAddress!
+        HTTP2WireFrame.writeHead(.data, id: id, payloadBytes: count, to: memory)
+        var at = memory + HTTP2WireFrame.headBytes
+        at.storeBytes(of: 0, as: UInt8.self)
+        at.storeBytes(of: UInt32(messageBytes).bigEndian, toByteOffset: 1, as: UInt32.self)
+        at += GRPCMessages.headBytes
+        prefix.withUnsafeBytes { if let base = $0.baseAddress { at.copyMemory(from: base, byteCount: $0.count) } }
+        at += prefix.count
+        shared.withUnsafeReadableBytes { bytes in
+            if let base = bytes.baseAddress { at.copyMemory(from: base, byteCount: bytes.count) }
+        }
+        let total = HTTP2WireFrame.headBytes + count
+        let taken = attempt(UnsafeRawBufferPointer(start: memory, count: total))
+        guard taken < total else { return true }
+        calls[id]?.accepted(count)
+        let rest = UnsafeRawBufferPointer(start: memory + taken, count: total - taken)
+        writeToChannel(rest, [(id, count)], context)
+        return true
+    }
+
+    private typealias Data = [(id: HTTP2StreamID, byteCount: Int)]
+
+    private func write(_ bytes: UnsafeRawBufferPointer, _ data: Data, _ context: ChannelHandlerContext) {
+        let taken = attempt(bytes)
+        if taken == bytes.count {
+            wrote(data)
+        } else {
+            writeToChannel(UnsafeRawBufferPointer(rebasing: bytes[taken...]), data, context)
+        }
+    }
+
+    /// - Returns: the bytes that the kernel accepted.
+    private func attempt(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard descriptor >= 0 else { return 0 }
+        let taken = Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
+        // The channel meets the same error and closes.
+        return max(0, taken)
+    }
+
+    private func writeToChannel(_ bytes: UnsafeRawBufferPointer, _ data: Data, _ context: ChannelHandlerContext) {
+        channelBytes += bytes.count
+        lastWritten = eventLoop.now
+        let count = bytes.count
+        let promise = eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { [self] result in
+            channelBytes -= count
+            switch result {
+            case .success:
+                lastWritten = eventLoop.now
+                wrote(data)
+                // Otherwise the pump goes on by itself.
+                flush()
+            case .failure:
+                // The socket is closed: nothing may be sent to this descriptor any more.
+                descriptor = -1
+            }
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: promise)
+    }
+
+    private func wrote(_ data: Data) {
+        for (id, count) in data { calls[id]?.wrote(count) }
     }
 
     /// Called when a call has been answered. Its client may continue to send for a while (RFC 9113 section 8.1) and may
@@ -276,16 +375,13 @@ final class GRPCConnection: ChannelInboundHandler {
         for (id, call) in due {
             let isDone = call.pendingBytes == 0
             call.lingerDeadline = isDone ? nil : now + .milliseconds(configuration.lingerMs)
-            if isDone { write(.rstStream(.noError), on: id) }
+            if isDone { reset(id, .noError) }
         }
         flush()
         if let next = calls.values.compactMap(\.lingerDeadline).min() { checkLingering(at: next) }
     }
 
     // MARK: Clients that do not read
-
-    /// Called when the socket accepted bytes of a message.
-    func wrote(_ now: NIODeadline) { lastWritten = now }
 
     /// Called when bytes are pending for a client.
     func awaitProgress() {
@@ -307,36 +403,30 @@ final class GRPCConnection: ChannelInboundHandler {
         let deadlines = calls.compactMapValues { $0.stallDeadline(timeoutMs: timeoutMs) }
         let stalled = deadlines.filter { $0.value <= now }.keys.sorted()
         // A reset would wait in the socket behind the pending data.
-        if !stalled.isEmpty, socketHoldsBytes, lastWritten + .milliseconds(timeoutMs) <= now {
+        if !stalled.isEmpty, channelBytes > 0, lastWritten + .milliseconds(timeoutMs) <= now {
             server.countCutOff()
             return context.close(promise: nil)
         }
         for id in stalled {
             server.countCutOff()
-            calls[id]?.isReset = true
-            write(.rstStream(.enhanceYourCalm), on: id)
+            reset(id, .enhanceYourCalm)
         }
         flush()
         if let next = deadlines.values.filter({ $0 > now }).min() { checkStalls(at: next) }
     }
 
-    /// Whether bytes passed HTTP/2's flow control but not the kernel.
-    private var socketHoldsBytes: Bool {
-        let held = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
-        return (held ?? 0) > 0
-    }
-
     // MARK: The connection's life
 
-    private static let shutdownPing = HTTP2PingData(withInteger: 2)
+    private static let alivePing: UInt64 = 1
+    private static let shutdownPing: UInt64 = 2
 
     /// Starts a graceful shutdown; running calls may finish. As RFC 9113 section 6.8 describes, a first GOAWAY warns
     /// the client, and after a round trip (a ping and its acknowledgement) a second one names the last stream.
     func goAway() {
         guard !isShuttingDown, context != nil else { return }
         isShuttingDown = true
-        announce(.maxID)
-        write(.ping(Self.shutdownPing, ack: false), on: .rootStream)
+        http2.goAway(.maxID, .noError)
+        http2.ping(Self.shutdownPing)
         flush()
         shutdownTimer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) { [self] in
             refuseCalls()
@@ -349,20 +439,9 @@ final class GRPCConnection: ChannelInboundHandler {
         isRefusing = true
         shutdownTimer?.cancel()
         shutdownTimer = nil
-        announce(lastID)
+        http2.goAway(lastID, .noError)
+        flush()
         closeIfDone()
-    }
-
-    /// Sends a GOAWAY with NO_ERROR, bypassing NIO: after its own GOAWAY it accepts no new stream, and a frame on such
-    /// a stream ends the connection with its running calls.
-    private func announce(_ lastID: HTTP2StreamID) {
-        guard let pipeline = context?.pipeline.syncOperations else { return }
-        // Length, type, flags and stream of the frame; last stream; code.
-        var frame = ByteBuffer(bytes: [0, 0, 8, 7, 0, 0, 0, 0, 0])
-        frame.writeInteger(UInt32(Int(lastID)))
-        frame.writeInteger(UInt32(HTTP2ErrorCode.noError.networkCode))
-        let library = try? pipeline.context(handlerType: NIOHTTP2Handler.self)
-        library?.writeAndFlush(NIOAny(IOData.byteBuffer(frame)), promise: nil)
     }
 
     private func closeIfDone() {
@@ -372,16 +451,25 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Closes our side. Further input is read and dropped for a while: unread input would reset the connection before
     /// the client has read the last frames.
     private func close() {
-        guard let channel = context?.channel else { return }
+        guard let context else { return }
+        let channel = context.channel
+        writeControl(context)
         end()
-        let pipeline = channel.pipeline.syncOperations
-        if let library = try? pipeline.handler(type: NIOHTTP2Handler.self) {
-            try? pipeline.addHandler(LingerHandler(bytesMax: configuration.lingerBytesMax), position: .before(library))
-        }
+        lingerBytesLeft = configuration.lingerBytesMax
         channel.close(mode: .output, promise: nil)
         timer = eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.lingerMs)) {
             channel.close(promise: nil)
         }
+    }
+
+    /// Writes the last control frames, whether or not the channel takes more.
+    private func writeControl(_ context: ChannelHandlerContext) {
+        let bytes = http2.control
+        http2.control = ByteBuffer()
+        let taken = channelBytes == 0 ? bytes.withUnsafeReadableBytes { attempt($0) } : 0
+        var rest = bytes
+        rest.moveReaderIndex(forwardBy: taken)
+        if rest.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(rest), promise: nil) }
     }
 
     private func schedule() {
@@ -413,23 +501,11 @@ final class GRPCConnection: ChannelInboundHandler {
             if now - idleSince > .milliseconds(configuration.idleTimeoutMs) { goAway() }
         } else if now - lastRead > .milliseconds(configuration.pingIntervalMs / 2) {
             pingedAt = now
-            write(.ping(HTTP2PingData(withInteger: 1), ack: false), on: .rootStream)
-            context.flush()
+            http2.ping(Self.alivePing)
+            flush()
         }
     }
 }
 
 @available(*, unavailable)
 extension GRPCConnection: Sendable {}
-
-extension GRPCConnection: NIOHTTP2FrameDelegate {
-    /// Called just before the frame's bytes go down the pipeline.
-    func wroteFrame(_ frame: HTTP2Frame) {
-        guard case .goAway(_, let code, _) = frame.payload, failure == nil else { return }
-        failure = code
-        guard let pipeline = context?.pipeline.syncOperations,
-            let library = try? pipeline.handler(type: NIOHTTP2Handler.self)
-        else { return }
-        try? pipeline.addHandler(LastStreamHandler(lastID), position: .before(library))
-    }
-}

@@ -12,6 +12,9 @@ struct GRPCMessages {
         case tooLong
     }
 
+    /// The compression flag and the length before each message.
+    static let headBytes = 5
+
     let bytesMax: Int
     /// Bytes of a message that is incomplete or not wanted yet: at most `bytesMax` and one flow-control window.
     private var buffer = ByteBuffer()

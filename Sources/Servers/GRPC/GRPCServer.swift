@@ -1,17 +1,22 @@
 package import HTTPServer
 import NIOCore
-import NIOHTTP2
+import NIOHPACK
 import Synchronization
 
 /// gRPC on the port of `HTTPServer`: takes over connections that begin with the HTTP/2 preface.
 ///
-/// Hand-written above NIO's HTTP/2 because gRPC shares its port with HTTP/1.1, encoded results are shared by many
-/// calls, and each call has its own stall limit.
+/// Hand-written because gRPC shares its port with HTTP/1.1, encoded results are shared by many calls, each call has its
+/// own stall limit, and idle connections must be small.
 package final class GRPCServer: Sendable {
     private let configuration: GRPCConfiguration
     private let handler: any GRPCHandler
     /// Bounded by the HTTP server's `connectionsMax`.
     private let connections = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    /// One for each event loop.
+    private let scratches = Mutex<[ObjectIdentifier: WriteScratch]>([:])
+    /// Copied for each connection, which shares the memory of its tables until its client adds entries.
+    private let decoder: HPACKDecoder
 
     private struct Entry: Sendable {
         let eventLoop: any EventLoop
@@ -21,6 +26,9 @@ package final class GRPCServer: Sendable {
     package init(configuration: GRPCConfiguration, handler: any GRPCHandler) {
         self.configuration = configuration
         self.handler = handler
+        decoder = HPACKDecoder(
+            allocator: ByteBufferAllocator(), maxDynamicTableSize: HPACKDecoder.maxDynamicTableSize,
+            maxHeaderListSize: configuration.headerBytesMax)
     }
 
     package var connectionCount: Int { connections.withLock { $0.count } }
@@ -32,34 +40,20 @@ package final class GRPCServer: Sendable {
 
     private func install(on channel: any Channel, _ server: HandoverContext) throws {
         let identity = ObjectIdentifier(channel)
+        let scratch = scratches.withLock { scratches in
+            let key = ObjectIdentifier(channel.eventLoop)
+            if let known = scratches[key] { return known }
+            let scratch = WriteScratch()
+            scratches[key] = scratch
+            return scratch
+        }
         let connection = GRPCConnection(
-            channel, configuration: configuration, application: handler, server: server
+            channel, configuration: configuration, application: handler, server: server,
+            http2: HTTP2Machine(configuration.http2Limits, decoder: decoder), scratch: scratch
         ) { [self] in
             _ = connections.withLock { $0.removeValue(forKey: identity) }
         }
-        var http2 = NIOHTTP2Handler.ConnectionConfiguration()
-        http2.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.callsMax),
-            HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.headerBytesMax),
-        ]
-        // Frames in flight to a call that was reset are no error, however many.
-        http2.maximumRecentlyResetStreams = configuration.callsMax
-        // Errors are limited by their rate (200 in 30 s): a limit on their total would eventually end a proxy's
-        // connection.
-        http2.maximumConnectionGlitches = .max
-        if configuration.controlFramesPerSecond > 0 {
-            // The connection slows its peer before that.
-            http2.controlFrameRateLimit.maximumCount = 5 * configuration.controlFramesPerSecond
-            http2.controlFrameRateLimit.windowLength = .seconds(1)
-        }
-        var streams = NIOHTTP2Handler.StreamConfiguration()
-        streams.streamResetFrameRateLimit.maximumCount = configuration.cancellationsMax
-        streams.streamResetFrameRateLimit.windowLength = .seconds(2)
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(
-            NIOHTTP2Handler(
-                mode: .server, frameDelegate: connection, connectionConfiguration: http2, streamConfiguration: streams))
-        try pipeline.addHandler(connection)
+        try channel.pipeline.syncOperations.addHandler(connection)
         let entry = Entry(
             eventLoop: channel.eventLoop, connection: NIOLoopBound(connection, eventLoop: channel.eventLoop))
         connections.withLock { $0[identity] = entry }
@@ -70,5 +64,27 @@ package final class GRPCServer: Sendable {
         for entry in connections.withLock({ Array($0.values) }) {
             entry.eventLoop.execute { entry.connection.value.goAway() }
         }
+    }
+}
+
+/// Memory in which the frames of one write are assembled; shared by the connections of an event loop.
+///
+/// `@unchecked Sendable`: only its event loop uses the memory.
+final class WriteScratch: @unchecked Sendable {
+    /// Also the largest write, of which a connection keeps a copy of what the socket does not take.
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 64)
+
+    deinit { memory.deallocate() }
+}
+
+extension GRPCConfiguration {
+    fileprivate var http2Limits: HTTP2Machine.Limits {
+        // The connection slows its peer before the limit on control frames.
+        HTTP2Machine.Limits(
+            streamsMax: callsMax, headerBytesMax: headerBytesMax,
+            resets: EventLimit(eventsMax: cancellationsMax, windowMs: 2_000),
+            controlFrames: controlFramesPerSecond > 0
+                ? EventLimit(eventsMax: 5 * controlFramesPerSecond, windowMs: 1_000)
+                : EventLimit(eventsMax: 200, windowMs: 30_000))
     }
 }

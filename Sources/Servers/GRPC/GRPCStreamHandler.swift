@@ -35,8 +35,6 @@ final class GRPCStreamHandler {
     private(set) var inputHasEnded = false
     /// When the stream of an answered call is reset, unless its client ends it or still has data to receive.
     var lingerDeadline: NIODeadline?
-    /// Whether the stream was reset because its client accepts nothing.
-    var isReset = false
     private var deadline: Scheduled<Void>?
     private static let full = GRPCStatus(
         code: 14, message: "the server's memory for request bodies is full", retryAfterMs: 1_000)
@@ -56,11 +54,11 @@ final class GRPCStreamHandler {
     }
 
     var pendingBytes: Int { call.pendingBytes }
-    /// When the call counts as stalled; nil once the stream is reset, which NIO may delay while the socket accepts
-    /// nothing.
-    func stallDeadline(timeoutMs: Int64) -> NIODeadline? {
-        isReset ? nil : call.stallDeadline(timeoutMs: timeoutMs)
-    }
+    func stallDeadline(timeoutMs: Int64) -> NIODeadline? { call.stallDeadline(timeoutMs: timeoutMs) }
+    /// Called when bytes of the call wait for the socket.
+    func accepted(_ bytes: Int) { call.accepted(bytes) }
+    /// Called when the socket took bytes of the call.
+    func wrote(_ bytes: Int) { call.wrote(bytes) }
 
     private var isOver: Bool {
         if case .over = role { true } else { call.isOver }
@@ -144,8 +142,7 @@ final class GRPCStreamHandler {
 
     private func release(_ bytes: Int) {
         guard let increment = window.released(bytes), !inputHasEnded, let connection else { return }
-        connection.write(.windowUpdate(windowSizeIncrement: increment), on: id)
-        connection.flush()
+        connection.openWindow(of: id, by: increment)
     }
 
     // MARK: Messages

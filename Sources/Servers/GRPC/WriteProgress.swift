@@ -17,6 +17,9 @@ struct WriteProgress {
         movedAt = now
     }
 
+    /// Forgets what is pending, because the stream is over.
+    mutating func ended() { pendingBytes = 0 }
+
     /// When a client without further progress counts as stalled; nil while nothing is pending.
     func stallDeadline(timeoutMs: Int64) -> NIODeadline? {
         pendingBytes == 0 ? nil : movedAt + .milliseconds(timeoutMs)

@@ -129,7 +129,7 @@ import Testing
         #expect(pair.grpc.connectionCount == 0)
     }
 
-    /// NIO keeps everything that arrives after an error.
+    /// What arrives after an error is counted and dropped.
     @Test func inputAfterAConnectionErrorIsBounded() throws {
         func failed() throws -> GRPCPair {
             let pair = try GRPCPair(TestCalls())
@@ -152,18 +152,15 @@ import Testing
         #expect(!silent.server.isActive)
     }
 
-    /// NIO only reports frames that it could not send.
-    @Test func aFrameThatCannotBeSentEndsTheConnection() throws {
-        let pair = try GRPCPair(TestCalls())
+    /// The channel and handlers below, such as TLS, report their errors.
+    @Test func anErrorOfTheChannelEndsTheConnection() throws {
+        let calls = TestCalls()
+        let pair = try GRPCPair(calls)
         _ = try pair.call("/stream")
-        pair.server.pipeline.fireErrorCaught(NIOHTTP2Errors.noSuchStream(streamID: 9))
-        pair.server.pipeline.fireErrorCaught(
-            NIOHTTP2Errors.streamError(streamID: 9, baseError: NIOHTTP2Errors.noSuchStream(streamID: 9)))
-        try pair.carry()
-        #expect(pair.goAways == [] && pair.server.isActive, "of streams that are gone")
-        pair.server.pipeline.fireErrorCaught(NIOHTTP2Errors.unableToSerializeFrame())
+        pair.server.pipeline.fireErrorCaught(ChannelError.inappropriateOperationForState)
         try pair.carry()
         #expect(pair.goAways == [.internalError] && pair.lastStreamIDs == [1] && !pair.server.isActive)
+        #expect(calls.streams[0].events == ["closed"] && pair.grpc.connectionCount == 0 && pair.cutOffCount == 0)
     }
 
     /// A proxy's connection carries the calls of many.

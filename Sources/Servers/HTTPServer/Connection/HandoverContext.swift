@@ -9,6 +9,8 @@ package struct HandoverContext: Sendable {
 
     /// The subjects of limits per address; nil: no limit.
     package let addresses: AddressSubjects?
+    /// Whether bytes may bypass NIO; false if handlers below, such as TLS, must see them.
+    package var writesDirectly = false
 
     package init(
         bodies: BytesBudget, addressRates: AddressRates? = nil, addresses: AddressSubjects? = nil,

@@ -21,7 +21,9 @@ extension HTTP1Handler {
         let below = below
         decoderGone.futureResult.assumeIsolated().whenComplete { _ in
             do {
-                try http2(channel, context.handover)
+                var handover = context.handover
+                handover.writesDirectly = below == nil
+                try http2(channel, handover)
                 try channel.syncOptions?.setOption(.autoRead, value: true)
                 if let below {
                     let context = try channel.pipeline.syncOperations.context(handler: below)
