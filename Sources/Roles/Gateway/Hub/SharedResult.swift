@@ -31,6 +31,8 @@ package final class SharedResult {
         var frames: [String: EncodedTextFrame] = [:]
         /// The same for sessions that agreed on compression.
         var compressedFrames: [DeflateWindow: [String: EncodedTextFrame]] = [:]
+        /// Prefixes by subscription id, for connections that frame messages themselves. Bounded by `framesMax`.
+        var prefixes: [String: [UInt8]] = [:]
 
         init(_ format: ResultFormat, _ result: LiveResult) {
             EncodingMetrics.shared.encodings[.message(format)].increment()
@@ -41,7 +43,11 @@ package final class SharedResult {
 
     /// Returns the individual prefix and the shared rest of a message, for connections that frame messages themselves.
     package func parts(id: String, as format: ResultFormat) -> (prefix: [UInt8], rest: ByteBuffer) {
-        (format.prefix(id: id), encoding(format).rest.bytes)
+        let encoding = encoding(format)
+        if let known = encoding.prefixes[id] { return (known, encoding.rest.bytes) }
+        let prefix = format.prefix(id: id)
+        if encoding.prefixes.count < Self.framesMax { encoding.prefixes[id] = prefix }
+        return (prefix, encoding.rest.bytes)
     }
 
     /// The end of an answer to a poll: `ETag`, `Cache-Control`, `Content-Type`, `Content-Length`, an empty line and the
