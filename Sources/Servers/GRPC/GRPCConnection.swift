@@ -37,7 +37,7 @@ final class GRPCConnection: ChannelInboundHandler {
     /// Control frames that wait for the socket; a client that causes more and reads none is cut off.
     private static let controlBytesMax = 256 << 10
     private var isPumping = false
-    /// After the last frame: bytes that are still read and dropped before the connection is closed.
+    /// Bytes that are still read and dropped before the connection is closed; nil before the last frame.
     private var lingerBytesLeft: Int?
     /// Bounded by `callsMax`, which the machine enforces.
     private var calls: [HTTP2StreamID: GRPCStreamHandler] = [:]

@@ -129,7 +129,7 @@ import Testing
         #expect(pair.grpc.connectionCount == 0)
     }
 
-    /// What arrives after an error is counted and dropped.
+    /// Input after an error is counted and dropped.
     @Test func inputAfterAConnectionErrorIsBounded() throws {
         func failed() throws -> GRPCPair {
             let pair = try GRPCPair(TestCalls())

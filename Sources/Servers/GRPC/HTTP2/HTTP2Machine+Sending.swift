@@ -2,7 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// What we send: control frames at once, data as far as the client's windows permit, streams in turn.
+/// Sends control frames at once, data as far as the client's windows permit, streams in turn.
 extension HTTP2Machine {
     /// Frames of one write.
     struct Batch {

@@ -61,9 +61,9 @@ struct HTTP2Machine {
     private var hasSettings = false
     private var hasFailed = false
     private var emptyDataCount = 0
-    /// What the client may still send on all streams.
+    /// The client's window: bytes that it may still send on all streams.
     private var inboundLeft = InboundWindow.bytes
-    /// What we may still send on all streams.
+    /// Our window: bytes that we may still send on all streams.
     var outboundLeft = InboundWindow.bytes
     /// The client's window of new streams (SETTINGS_INITIAL_WINDOW_SIZE).
     private var streamWindow = InboundWindow.bytes

@@ -4,11 +4,11 @@ import NIOHPACK
 /// The state of one open stream: its windows, and what waits for the client's window. Source: RFC 9113 sections 5.1 and
 /// 5.2.
 struct HTTP2Stream {
-    /// What the client may still send.
+    /// The client's window: bytes that it may still send.
     var inboundLeft = InboundWindow.bytes
-    /// What we may still send; below 0 after the client has reduced the window of new streams.
+    /// Our window: bytes that we may still send; below 0 after the client has reduced the window of new streams.
     var outboundLeft: Int
-    /// What is still to come of the announced length; nil: none was announced.
+    /// The rest of the announced length; nil: none was announced.
     var contentLeft: Int?
     var hasInputEnded: Bool
     /// Our last frame is written.
