@@ -34,8 +34,9 @@ final class GRPCConnection: ChannelInboundHandler {
     private var descriptor: CInt = -1
     /// Bytes that the channel holds for the socket.
     private var channelBytes = 0
-    /// Control frames that wait for the socket; a client that causes more and reads none is cut off.
-    private static let controlBytesMax = 256 << 10
+    /// Control frames that wait for the socket; a client that causes more and reads none is cut off. Every call may end
+    /// at one time, each with fields and a status.
+    private var controlBytesMax: Int { 256 << 10 + configuration.callsMax << 10 }
     private var isPumping = false
     /// Bytes that are still read and dropped before the connection is closed; nil before the last frame.
     private var lingerBytesLeft: Int?
@@ -277,7 +278,7 @@ final class GRPCConnection: ChannelInboundHandler {
         }
         isPumping = false
         // Only a client that reads nothing gets there; it would not read a GOAWAY, either.
-        guard http2.control.readableBytes > Self.controlBytesMax, let context else { return }
+        guard http2.control.readableBytes > controlBytesMax, let context else { return }
         server.countCutOff()
         context.close(promise: nil)
     }
@@ -323,7 +324,7 @@ final class GRPCConnection: ChannelInboundHandler {
 
     /// - Returns: the bytes that the kernel accepted.
     private func attempt(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard descriptor >= 0 else { return 0 }
+        guard descriptor >= 0, context?.channel.isActive == true else { return 0 }
         let taken = Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
         // The channel meets the same error and closes.
         return max(0, taken)

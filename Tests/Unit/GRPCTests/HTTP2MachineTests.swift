@@ -114,6 +114,33 @@ import Testing
 
     private static func increment(_ bytes: UInt32) -> [UInt8] { withUnsafeBytes(of: bytes.bigEndian) { Array($0) } }
 
+    /// What waits is never written whole, and more comes each time.
+    @Test func controlFramesThatWaitKeepNoMemoryOfWrittenOnes() {
+        var server = Server.begun()
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 8)
+        defer { memory.deallocate() }
+        var number: UInt64 = 0
+        while server.machine.control.readableBytes < 40 << 10 {
+            number += 1
+            server.machine.ping(number)
+        }
+        for _ in 0..<10_000 {
+            let written = server.machine.fill(UnsafeMutableRawBufferPointer(rebasing: memory[..<(17 << 4)])).byteCount
+            for _ in 0..<(written / 17) { server.machine.ping(number) }
+            #expect(server.machine.control.readableBytes > 0)
+        }
+        #expect(server.machine.control.capacity <= 256 << 10)
+    }
+
+    @Test func settingsWithManyEntriesEndTheConnection() {
+        var server = Server.begun()
+        let entry: [UInt8] = [0, 4, 0, 0, 0xFF, 0xFF]
+        server.frame(GRPCPair.settings, on: 0, Array(repeatElement(entry, count: 32).joined()))
+        #expect(server.events == ["control"])
+        server.frame(GRPCPair.settings, on: 0, Array(repeatElement(entry, count: 33).joined()))
+        #expect(server.events == ["control", "failed 11"])
+    }
+
     @Test func aConnectionBeginsWithThePrefaceAndSettings() {
         var server = Server()
         defer { server.free() }

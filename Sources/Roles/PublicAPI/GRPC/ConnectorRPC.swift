@@ -21,7 +21,7 @@ extension PublicRouter: GRPCHandler {
         default:
             settings.emulator.flatMap { emulator($0, head) }
                 ?? .refuse(
-                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "no such method: \(head.path)"))
+                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "no such method: \(head.path.prefix(128))"))
         }
     }
 

@@ -110,7 +110,7 @@ struct FrameReader {
     mutating func settle() {
         if buffer.readableBytes == 0 {
             buffer = ByteBuffer()
-        } else if !isOwned {
+        } else if !isOwned || buffer.capacity > 4 * buffer.readableBytes + 1_024 {
             buffer = ByteBuffer(bytes: buffer.readableBytesView)
         } else if buffer.readerIndex > 0 {
             buffer.discardReadBytes()

@@ -87,6 +87,8 @@ extension HTTP2Machine {
         ready.append(id)
     }
 
+    /// Written bytes of `control` that are not worth moving the rest.
+    private static let controlSlack = 32 << 10
     /// Entries of `ready` that are not worth removing.
     private static let readySlack = 16
 
@@ -142,7 +144,12 @@ extension HTTP2Machine {
             return count
         }
         batch.byteCount += count
-        if control.readableBytes == 0 { control = ByteBuffer() }
+        if control.readableBytes == 0 {
+            control = ByteBuffer()
+        } else if control.readerIndex >= Self.controlSlack {
+            // The buffer would otherwise keep what was written, however often more comes.
+            control.discardReadBytes()
+        }
     }
 
     /// Takes the stream whose turn it is.

@@ -24,6 +24,10 @@ struct HTTP2Machine {
         static let continuationsMax = 5
         /// DATA frames without data one after the other.
         static let emptyDataMax = 1
+        /// Entries of one SETTINGS frame; there are six, and a few extensions.
+        static let settingsMax = 32
+        /// The least number of streams that were reset lately which are remembered.
+        static let resetIDsMin = 200
         static let windowMax = 0x7FFF_FFFF
     }
 
@@ -55,7 +59,8 @@ struct HTTP2Machine {
     var streams: [HTTP2StreamID: HTTP2Stream] = [:]
     /// The highest stream that the client has begun.
     private var highestID = HTTP2StreamID.rootStream
-    /// Streams that were reset lately: frames that were on their way are no mistake. At most `streamsMax`.
+    /// Streams that were reset lately: frames that were on their way are no mistake. At most `streamsMax`,
+    /// or `resetIDsMin`.
     private var resetIDs = RecentStreams()
     private var header: HeaderProgress?
     private var hasSettings = false
@@ -321,26 +326,34 @@ struct HTTP2Machine {
             ping(number, acknowledges: true)
         case .priority:
             guard frame.id != .rootStream else { throw .connection(.protocolError) }
-            guard frame.payload.readableBytes == 5 else { throw .stream(frame.id, .frameSizeError) }
+            guard frame.payload.readableBytes == 5 else {
+                // A stream that was not begun cannot be reset.
+                if isIdle(frame.id) { throw .connection(.frameSizeError) }
+                throw .stream(frame.id, .frameSizeError)
+            }
         default: break
         }
         return .controlFrame
     }
 
     private mutating func settings(_ payload: ByteBuffer) throws(Mistake) {
+        guard payload.readableBytes <= 6 * Limits.settingsMax else { throw .connection(.enhanceYourCalm) }
         var payload = payload
+        var window: Int?
         while let (identifier, value) = payload.readMultipleIntegers(as: (UInt16, UInt32).self) {
             switch identifier {
             case 1: mustEmptyTable = true
             case 2: guard value <= 1 else { throw .connection(.protocolError) }
             case 4:
                 guard value <= UInt32(Limits.windowMax) else { throw .connection(.flowControlError) }
-                try changeStreamWindow(to: Int(value))
+                window = Int(value)
             // Frames of the smallest size always fit.
             case 5: guard (16_384...16_777_215).contains(value) else { throw .connection(.protocolError) }
             default: break
             }
         }
+        // All streams are visited once, whatever the frame repeats.
+        if let window { try changeStreamWindow(to: window) }
     }
 
     /// Also changes the windows of open streams (RFC 9113 section 6.9.2).
@@ -365,7 +378,7 @@ struct HTTP2Machine {
     mutating func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) -> Bool {
         control.writeFrameHead(.resetStream, id: id, payloadBytes: 4)
         control.writeInteger(UInt32(code.networkCode))
-        resetIDs.insert(id, max: limits.streamsMax)
+        resetIDs.insert(id, max: max(limits.streamsMax, Limits.resetIDsMin))
         return remove(id)
     }
 
