@@ -20,7 +20,7 @@ import Testing
                 HTTP2Machine.Limits(
                     streamsMax: streamsMax, headerBytesMax: 16 << 10,
                     resets: EventLimit(eventsMax: 20, windowMs: 2_000),
-                    controlFrames: EventLimit(eventsMax: 20, windowMs: 1_000)),
+                    controlFrames: EventLimit(eventsMax: 20, windowMs: 1_000), resetIDsMin: 0),
                 decoder: HPACKDecoder(allocator: ByteBufferAllocator()))
         }
 
@@ -114,7 +114,7 @@ import Testing
 
     private static func increment(_ bytes: UInt32) -> [UInt8] { withUnsafeBytes(of: bytes.bigEndian) { Array($0) } }
 
-    /// What waits is never written whole, and more comes each time.
+    /// The frames that wait are never all written, and more come each time.
     @Test func controlFramesThatWaitKeepNoMemoryOfWrittenOnes() {
         var server = Server.begun()
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 8)

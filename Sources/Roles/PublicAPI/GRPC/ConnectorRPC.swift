@@ -21,7 +21,8 @@ extension PublicRouter: GRPCHandler {
         default:
             settings.emulator.flatMap { emulator($0, head) }
                 ?? .refuse(
-                    GRPCStatus(code: RPCCode.unimplemented.rawValue, message: "no such method: \(head.path.prefix(128))"))
+                    GRPCStatus(
+                        code: RPCCode.unimplemented.rawValue, message: "no such method: \(head.path.prefix(128))"))
         }
     }
 

@@ -20,14 +20,14 @@ struct HTTP2Machine {
         var mistakes = EventLimit(eventsMax: 200, windowMs: 30_000)
         /// PING, SETTINGS, PRIORITY and unknown frames.
         var controlFrames: EventLimit
+        /// The least number of streams that were reset lately which are remembered.
+        var resetIDsMin = 200
         /// CONTINUATION frames of one header block, which may be empty.
         static let continuationsMax = 5
         /// DATA frames without data one after the other.
         static let emptyDataMax = 1
         /// Entries of one SETTINGS frame; there are six, and a few extensions.
         static let settingsMax = 32
-        /// The least number of streams that were reset lately which are remembered.
-        static let resetIDsMin = 200
         static let windowMax = 0x7FFF_FFFF
     }
 
@@ -378,7 +378,7 @@ struct HTTP2Machine {
     mutating func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) -> Bool {
         control.writeFrameHead(.resetStream, id: id, payloadBytes: 4)
         control.writeInteger(UInt32(code.networkCode))
-        resetIDs.insert(id, max: max(limits.streamsMax, Limits.resetIDsMin))
+        resetIDs.insert(id, max: max(limits.streamsMax, limits.resetIDsMin))
         return remove(id)
     }
 
