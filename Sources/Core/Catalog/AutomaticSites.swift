@@ -11,12 +11,19 @@ package struct AutomaticSites: Sendable {
         /// The operands of the guards, in the order of `form.guardFields`.
         let operands: [Operand]
 
-        let binding: ReadSite.Binding?
+        let read: ReadSite
+
+        /// The fields of a row before its change that decide whether the change concerns the site. Where results show
+        /// the rows, the key tells whether it was one of them.
+        package var formerFields: Set<String> {
+            guard let shown = read.shown, case .constant(0) = shown.offset else { return Set(form.comparedFields) }
+            return Set(shown.key)
+        }
 
         /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`, `lotId of lots.id`.
         package var guardTexts: [String] {
             zip(form.guardFields, operands).map { "\($0) = \($1.nameInExplanations)" }
-                + (binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
+                + (read.binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
         }
     }
 
@@ -53,13 +60,14 @@ package struct AutomaticSites: Sendable {
             Site(
                 form: RowSite(
                     id: .init(operation: operation, version: version, number: number), table: site.table,
-                    guardFields: site.guards.map(\.field), boundField: site.binding?.field, fields: site.fields),
-                operands: site.guards.map(\.operand), binding: site.binding)
+                    guardFields: site.guards.map(\.field), boundField: site.binding?.field,
+                    shown: site.shown.map { RowSite.Shown(key: $0.key, deciding: $0.deciding) }, fields: site.fields),
+                operands: site.guards.map(\.operand), read: site)
         }
     }
 
-    /// The bindings by which results show the rows above each site with a bound field, in the order of the sites.
-    var bindings: [ReadSite.Binding] { mayReadAnything ? [] : sites.compactMap(\.binding) }
+    /// The sites of which results tell the rows read, in order.
+    var sitesWithRows: [ReadSite] { mayReadAnything ? [] : sites.map(\.read).filter(\.readsRows) }
 
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
     func rules(_ invocation: Invocation) -> AutomaticRules {
@@ -75,8 +83,78 @@ package struct AutomaticSites: Sendable {
                     guard let value = try? operand.value(in: invocation), !value.isNull else { return nil }
                     return GuardValue.text(value)
                 }
-                return AutomaticRules.Site(form: site.form, values: values)
+                let hasOffset = site.read.shown.map { $0.offset.value(in: invocation) != 0 } ?? false
+                return AutomaticRules.Site(
+                    form: site.form, values: values, window: site.read.shown?.window?.rules(invocation),
+                    hasOffset: hasOffset)
             }, mayReadAnything: false, isObserved: isObserved, heedsMutations: heedsMutations)
+    }
+}
+
+extension ReadSite.Window {
+    /// Returns the window of a live query; nil if its limit cannot be computed.
+    fileprivate func rules(_ invocation: Invocation) -> ListWindow? {
+        guard let limit = limit.value(in: invocation) else { return nil }
+        var terms: [ListWindow.Term] = []
+        for term in order {
+            guard let kind = SortKind(term.column.type.scalar) else { return nil }
+            let isDescending =
+                switch term.direction {
+                case .constant(let order): order == .descending
+                case .variable(let name):
+                    invocation.variables.satisfies(.equals(name, SortOrder.descending.rawValue))
+                }
+            terms.append(ListWindow.Term(field: term.column.field, kind: kind, isDescending: isDescending))
+        }
+        return ListWindow(terms: terms, limit: limit)
+    }
+}
+
+extension Bound {
+    /// The number of rows; nil if it cannot be computed.
+    fileprivate func value(in invocation: Invocation) -> Int? {
+        switch self {
+        case .constant(let count): return Int(count)
+        case .operand(let operand, let whenAbsent):
+            guard let value = try? operand.value(in: invocation) else { return nil }
+            return value.isNull ? Int(whenAbsent) : Int(GuardValue.text(value))
+        }
+    }
+}
+
+extension SortKind {
+    /// Nil for types whose texts do not tell the order.
+    fileprivate init?(_ scalar: ScalarType) {
+        switch scalar {
+        case .int, .int64: self = .number
+        case .uuid: self = .uuid
+        case .boolean: self = .boolean
+        case .date: self = .date
+        case .timestamp: self = .timestamp
+        case .string, .enumeration, .float, .any, .vector: return nil
+        }
+    }
+}
+
+extension RowSite {
+    /// The fields whose values events must tell for the site.
+    /// - Parameter window: the site's.
+    fileprivate func recorded(_ window: ReadSite.Window?) -> RecordedFields {
+        RecordedFields(
+            compared: Set(comparedFields), key: Set(shown?.key ?? []),
+            ordered: Set(window?.order.map(\.column.field) ?? []))
+    }
+}
+
+extension [AutomaticSites.Site] {
+    /// The fields, by table, whose values events must tell.
+    var recordedFields: [String: RecordedFields] {
+        var fields: [String: RecordedFields] = [:]
+        for site in self {
+            let recorded = site.form.recorded(site.read.shown?.window)
+            if !recorded.isEmpty { fields[site.form.table, default: RecordedFields()].formUnion(recorded) }
+        }
+        return fields
     }
 }
 

@@ -7,8 +7,10 @@ package import SchemaModel
 package struct CapturedReads: Sendable {
     /// The tables that these queries read, views excepted; one that several versions have occurs several times.
     package let tables: [Table]
-    /// The fields, by table, by whose values sites select rows.
-    package let recordedFields: [String: Set<String>]
+    /// The fields, by table, whose values events tell.
+    package let recordedFields: [String: RecordedFields]
+    /// The fields of rows before their change, by table, that some site needs.
+    package let formerFields: [String: Set<String>]
     /// Whether all of the queries also refresh by what events of mutations tell, so that these need no repetition.
     package let heedsMutations: Bool
     /// The queries by the SQL name of the table that they read, sorted.
@@ -22,7 +24,7 @@ package struct CapturedReads: Sendable {
         var readers: [String: Set<OperationReference>] = [:]
         var readersOfAnything: Set<OperationReference> = []
         var tables: [Table] = []
-        var recorded: [String: Set<String>] = [:]
+        var sites: [AutomaticSites.Site] = []
         var heedsMutations = true
         for (schema, operations) in versions {
             var read: Set<String> = []
@@ -37,16 +39,16 @@ package struct CapturedReads: Sendable {
                 for site in automatic.sites {
                     read.insert(site.form.table)
                     readers[site.form.table, default: []].insert(query.reference)
-                    guard !site.form.comparedFields.isEmpty else { continue }
-                    recorded[site.form.table, default: []].formUnion(site.form.comparedFields)
                 }
+                sites += automatic.sites
             }
             tables += schema.tables.filter { $0.view == nil && (readsAnything || read.contains($0.name)) }
         }
         let all = readers.values.reduce(into: readersOfAnything) { $0.formUnion($1) }
         if all.isEmpty { return nil }
         self.tables = tables
-        self.recordedFields = recorded
+        self.recordedFields = sites.recordedFields
+        self.formerFields = sites.reduce(into: [:]) { $0[$1.form.table, default: []].formUnion($1.formerFields) }
         self.heedsMutations = heedsMutations
         self.readers = readers.mapValues { $0.sorted() }
         self.readersOfAnything = readersOfAnything.sorted()

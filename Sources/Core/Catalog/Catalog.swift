@@ -114,7 +114,7 @@ package struct Catalog: Sendable {
 
     /// The fields, by table, by which queries with automatic refreshes select rows; nil without such queries. Events
     /// tell the values of these.
-    package let recordedFields: [String: Set<String>]?
+    package let recordedFields: [String: RecordedFields]?
 
     /// The queries that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
@@ -164,14 +164,10 @@ package struct Catalog: Sendable {
         return refreshed.mapValues { $0.sorted() }
     }
 
-    static func recordedFields(_ operations: [StoredOperation]) -> [String: Set<String>]? {
+    static func recordedFields(_ operations: [StoredOperation]) -> [String: RecordedFields]? {
         let automatic = operations.compactMap(\.automaticSites).filter { $0.source != .wal }
         if automatic.isEmpty { return nil }
-        var fields: [String: Set<String>] = [:]
-        for site in automatic.flatMap(\.sites) where !site.form.comparedFields.isEmpty {
-            fields[site.form.table, default: []].formUnion(site.form.comparedFields)
-        }
-        return fields
+        return automatic.flatMap(\.sites).recordedFields
     }
 
     static func conditionReads(_ operations: [StoredOperation]) -> [OperationReference: AuthReads] {

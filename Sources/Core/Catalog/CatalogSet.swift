@@ -43,7 +43,7 @@ package struct CatalogSet: Sendable {
     }
 
     /// The fields, by table, whose values events tell for queries of any version; nil if no query needs them.
-    package let recordedFields: [String: Set<String>]?
+    package let recordedFields: [String: RecordedFields]?
 
     /// The queries of any version that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?

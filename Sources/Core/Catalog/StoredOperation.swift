@@ -70,9 +70,11 @@ package final class StoredOperation: Sendable {
             }
         coercion = VariableCoercion(
             variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)
+        var carrying: [RootField] = []
         switch tree.root {
         case .query(let fields):
-            let fields = fields.carrying(automaticSites?.bindings ?? [])
+            let fields = fields.carrying(automaticSites?.sitesWithRows ?? [])
+            carrying = fields
             query = QueryPlan(fields, schema: schema, dynamicVariables: tree.dynamicVariables)
             mutation = []
             givenFields = [:]
@@ -84,7 +86,7 @@ package final class StoredOperation: Sendable {
             givenFields = fields.reduce(into: [:]) { $1.kind.addGivenFields(to: &$0) }
         }
         tablesWrittenByKey = Set(mutation.flatMap(\.tablesWrittenByKey)).sorted()
-        results = tree.results.carrying(automaticSites?.bindings ?? [])
+        results = tree.results.carrying(carrying, automaticSites?.sitesWithRows ?? [])
         embeddings = tree.embeddings
         remoteFields = tree.remoteFields
         isStepwise = tree.isStepwise
@@ -152,7 +154,7 @@ package final class StoredOperation: Sendable {
     ///   of a text whose embedding failed; `.badRequest` for a query.
     package func mutationCall(
         variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
-        recordedFields: [String: Set<String>]? = nil, makeUUID: () -> String
+        recordedFields: [String: RecordedFields]? = nil, makeUUID: () -> String
     ) throws(RequestError) -> MutationCall {
         guard kind == .mutation else {
             throw RequestError(.badRequest, "\"\(reference.operation)\" is not a mutation")
@@ -176,7 +178,7 @@ package final class StoredOperation: Sendable {
     /// Returns a run of the mutation field by field, for `isStepwise`. `variables` are coerced.
     package func mutationRun(
         variables: JSONObject, auth: Auth?, nowMs: Int64, embeddings: Embeddings = .none,
-        recordedFields: [String: Set<String>]? = nil, makeUUID: @escaping @Sendable () -> String
+        recordedFields: [String: RecordedFields]? = nil, makeUUID: @escaping @Sendable () -> String
     ) -> MutationRun {
         MutationRun(
             plans: mutation, policy: results.policy, isTransaction: isTransaction,
@@ -187,7 +189,7 @@ package final class StoredOperation: Sendable {
 
     /// Whether results of this query must pass through `finish`.
     package var isFinished: Bool {
-        kind == .query && (results.hasPolicy || results.hasEntityIDs || results.hasBindings)
+        kind == .query && (results.hasPolicy || results.hasEntityIDs || results.tellsRows)
     }
 
     /// Whether a `@check` of this query may begin to fail as time passes, although its result stays the same.

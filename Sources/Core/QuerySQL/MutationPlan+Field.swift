@@ -1,4 +1,5 @@
 import JSON
+import LiveModel
 package import Operations
 package import SchemaModel
 
@@ -33,7 +34,7 @@ extension MutationPlan {
         case .remote(let remote): return .remote(remote)
         case .insert, .insertTrees, .update, .updateMany, .delete, .deleteMany, .native, .read, .typeName: break
         }
-        var plan = template(field, schema, bindings, recorded: [])
+        var plan = template(field, schema, bindings, recorded: RecordedFields())
         if let table = field.imageTable {
             plan.recording = RecordingPlans(table.name) { template(field, schema, bindings, recorded: $0) }
         }
@@ -42,7 +43,7 @@ extension MutationPlan {
 
     /// - Parameter recorded: the fields of the table whose values events tell.
     private static func template(
-        _ field: MutationField, _ schema: Schema, _ bindings: Variables?, recorded: Set<String>
+        _ field: MutationField, _ schema: Schema, _ bindings: Variables?, recorded: RecordedFields
     ) -> TemplatePlan {
         var builder = TemplateBuilder(
             schema: schema, bindings: bindings, nullOperands: field.isRead ? .ignored : .compared)
@@ -143,7 +144,7 @@ extension MutationField {
                 return !always || given.required.isEmpty
             }
             guard insert.isUpsert else {
-                let fields = images.table.columns.map(\.field).filter { isGiven($0, always: true) }
+                let fields = images.table.columns.filter(\.isTold).map(\.field).filter { isGiven($0, always: true) }
                 return !images.hasFields(outside: Set(fields))
             }
             // Without its key, the row before cannot be looked up.

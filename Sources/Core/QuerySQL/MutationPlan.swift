@@ -47,16 +47,16 @@ package struct MutationPlan: Sendable {
     /// deployments, so that few are in use.
     struct RecordingPlans: Sendable {
         let table: String
-        let make: @Sendable (Set<String>) -> TemplatePlan
-        private let cache = ShapeCache<Set<String>, TemplatePlan>(countMax: 4)
+        let make: @Sendable (RecordedFields) -> TemplatePlan
+        private let cache = ShapeCache<RecordedFields, TemplatePlan>(countMax: 4)
 
-        init(_ table: String, make: @escaping @Sendable (Set<String>) -> TemplatePlan) {
+        init(_ table: String, make: @escaping @Sendable (RecordedFields) -> TemplatePlan) {
             self.table = table
             self.make = make
         }
 
         /// - Returns: nil if nothing of the table is recorded.
-        func plan(for fields: [String: Set<String>]?) -> TemplatePlan? {
+        func plan(for fields: [String: RecordedFields]?) -> TemplatePlan? {
             guard let recorded = fields?[table] else { return nil }
             return cache.statement(for: recorded) { make(recorded) }
         }

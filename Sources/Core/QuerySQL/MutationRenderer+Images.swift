@@ -30,26 +30,29 @@ extension TemplateBuilder {
         return [.joined(names, separator: ",", empty: [])]
     }
 
-    /// Returns `UPDATE … WHERE …` and the change of each row. Where a recorded field is set, the rows before are read
-    /// and locked first; otherwise the row after has their values.
+    /// Returns `UPDATE … WHERE …` and the change of each row, in all detail and as many rows are told alike. Where a
+    /// field is set that is told of rows before, these are read and locked first; otherwise the row after has their
+    /// values.
     /// - Parameter condition: renders ` WHERE …` for an alias.
     mutating func update(
         _ table: Table, _ alias: String, _ assignments: [Assignment], _ images: RowImages?,
         _ condition: (inout TemplateBuilder, String) -> [Piece]
-    ) -> (pieces: [Piece], change: [Piece]?) {
+    ) -> (pieces: [Piece], change: [Piece]?, common: [Piece]?) {
         let update = [Piece].text("UPDATE \(SQLName.quoted(table.name)) \(alias) SET ") + set(assignments, table, alias)
-        guard let images else { return (update + condition(&self, alias), nil) }
+        guard let images else { return (update + condition(&self, alias), nil, nil) }
         let changed = self.changed(assignments)
-        guard images.hasFields(among: Set(assignments.map(\.column.field))) else {
-            let change = images.change(before: alias, after: alias, changed: changed)
-            return (update + condition(&self, alias), change)
+        let set = Set(assignments.map(\.column.field))
+        let isKept = !images.hasFields(among: set)
+        func change(_ before: String, _ detail: RowImages.Detail) -> [Piece] {
+            images.change(before: before, after: alias, isKept: isKept, changed: changed, detail)
+        }
+        guard images.hasFormerFields(among: set) else {
+            return (update + condition(&self, alias), change(alias, .all), change(alias, .compared))
         }
         let before = self.alias()
         let former =
             [Piece].text(" FROM (SELECT \(images.formerColumns(before)) FROM \(SQLName.quoted(table.name)) \(before)")
             + condition(&self, before) + .text(" FOR UPDATE) \(RowImages.former) WHERE \(images.isFormer(alias))")
-        return (
-            update + former, images.change(before: RowImages.former, after: alias, changed: changed)
-        )
+        return (update + former, change(RowImages.former, .all), change(RowImages.former, .compared))
     }
 }

@@ -163,7 +163,9 @@ extension TemplateBuilder {
         let alias = alias()
         let update = update(table, alias, assignments, images) { $0.rows(filter, requirement, table, $1) }
         let changed = self.changed(assignments)
-        return many(update.pieces, update.change, counting: images?.storingAll(isDelete: false, changed: changed))
+        return many(
+            update.pieces, update.change, images?.hasDetails == true ? update.common : nil,
+            counting: images?.storingAll(isDelete: false, changed: changed))
     }
 
     mutating func delete(
@@ -184,15 +186,21 @@ extension TemplateBuilder {
             [Piece].text("DELETE FROM \(SQLName.quoted(table.name)) \(alias)") + rows(filter, requirement, table, alias)
         return many(
             delete, images.map { $0.change(before: alias, after: nil, changed: nil) },
-            counting: images?.storingAll(isDelete: true, changed: nil))
+            images.flatMap {
+                $0.hasDetails ? $0.change(before: alias, after: nil, changed: nil, .compared) : nil
+            }, counting: images?.storingAll(isDelete: true, changed: nil))
     }
 
     /// Returns a statement that writes rows and counts them.
-    private func many(_ statement: [Piece], _ change: [Piece]?, counting columns: [Piece]?) -> [Piece] {
+    /// - Parameter common: the change as many rows are told alike.
+    private func many(
+        _ statement: [Piece], _ change: [Piece]?, _ common: [Piece]?, counting columns: [Piece]?
+    ) -> [Piece] {
         guard let change, let columns else {
             return .text("WITH w AS (") + statement + .text(" RETURNING 1" + Self.resultCount)
         }
-        return .text("WITH w AS (") + statement + .text(" RETURNING ") + change + .text(" AS c) SELECT ") + columns
+        return .text("WITH w AS (") + statement + .text(" RETURNING ") + change + .text(" AS c")
+            + (common.map { .text(", ") + $0 + .text(" AS k") } ?? []) + .text(") SELECT ") + columns
             + .text(" FROM w")
     }
 

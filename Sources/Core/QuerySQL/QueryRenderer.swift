@@ -80,8 +80,8 @@ extension TemplateBuilder {
                 .text("\(ColumnSQL.entityID(object.table, alias)) AS \(SQLName.quoted(EntityTree.memberName))"))
         }
         // Before the fields, so that the rest of an object need not be searched for them.
-        for (number, column) in object.boundColumns.enumerated() {
-            let name = SQLName.quoted(BindingTree.memberName(number))
+        for (number, column) in object.carriedColumns.enumerated() {
+            let name = SQLName.quoted(RowsTree.memberName(number))
             items.append(.text("\(ColumnSQL.wireForm(column, of: alias)) AS \(name)"))
         }
         for field in object.fields {

@@ -16,28 +16,34 @@ import SchemaModel
 /// Each change begins with a comma. A savepoint that is rolled back takes its changes with it.
 struct RowImages: Sendable {
     let table: Table
-    /// The columns whose values the images hold.
+    /// The columns whose values the images after hold.
     private let columns: [Column]
+    /// The columns whose values the images before hold, all of these where one image is both.
+    private let formerColumns: [Column]
+    /// The columns by which many rows are told alike.
+    private let comparedColumns: [Column]
 
     /// The rows before an update or a delete.
     static let former = "o"
 
-    /// - Returns: nil if no recorded field can be compared.
-    init?(_ table: Table, recorded: Set<String>) {
-        columns = table.columns.filter { recorded.contains($0.field) && $0.isComparable }
+    /// - Returns: nil if no recorded field can be told.
+    init?(_ table: Table, recorded: RecordedFields) {
+        func told(_ fields: Set<String>) -> [Column] {
+            table.columns.filter { fields.contains($0.field) && $0.isTold }
+        }
         self.table = table
+        (columns, formerColumns) = (told(recorded.all), told(recorded.former))
+        comparedColumns = told(recorded.compared)
         if columns.isEmpty { return nil }
-    }
-
-    private init(_ table: Table, _ columns: [Column]) {
-        self.table = table
-        self.columns = columns
     }
 
     /// Whether a field outside of these is recorded.
     func hasFields(outside fields: Set<String>) -> Bool { !columns.allSatisfy { fields.contains($0.field) } }
 
     func hasFields(among fields: Set<String>) -> Bool { columns.contains { fields.contains($0.field) } }
+
+    /// Whether one of these fields is told of rows before their change.
+    func hasFormerFields(among fields: Set<String>) -> Bool { formerColumns.contains { fields.contains($0.field) } }
 
     // MARK: SQL
 
@@ -49,15 +55,27 @@ struct RowImages: Sendable {
         .text("set_config('freshet.rows', \(stored) || ") + changes + .text(", true)")
     }
 
-    /// Returns the change of a row as an expression. An image is that of an alias; nil if there is none.
-    /// - Parameter changed: the JSON texts of the fields that are set, separated by commas; nil if all may differ.
-    func change(before: String?, after: String?, changed: [Piece]?) -> [Piece] {
-        change(beforeText: image(before), after: after, isSame: before == after, changed: changed)
+    /// The part of a change that is told.
+    enum Detail {
+        case all
+        /// What many rows have in common.
+        case compared
     }
 
-    /// - Parameter isSame: whether both images are the same.
-    private func change(beforeText: String, after: String?, isSame: Bool = false, changed: [Piece]?) -> [Piece] {
-        let images = isSame ? "\(beforeText) || ',true,'" : "\(beforeText) || ',' || \(image(after)) || ','"
+    /// Returns the change of a row as an expression. An image is that of an alias; nil if there is none.
+    /// - Parameters:
+    ///   - isKept: whether no told field is set, so that the row after is the one before.
+    ///   - changed: the JSON texts of the fields that are set, separated by commas; nil if all may differ.
+    func change(
+        before: String?, after: String?, isKept: Bool = false, changed: [Piece]?, _ detail: Detail = .all
+    ) -> [Piece] {
+        let columns = detail == .all ? columns : comparedColumns
+        if isKept { return change("\(image(before, columns)) || ',true,'", changed) }
+        let former = detail == .all ? formerColumns : comparedColumns
+        return change("\(image(before, former)) || ',' || \(image(after, columns)) || ','", changed)
+    }
+
+    private func change(_ images: String, _ changed: [Piece]?) -> [Piece] {
         // A null would take all stored changes with it.
         let anything = SQLName.literal(",\(RowChange.anything(in: table.name).text)")
         return .text("coalesce(\(head) || \(images) || '") + Self.list(changed) + .text("]', \(anything))")
@@ -74,27 +92,33 @@ struct RowImages: Sendable {
     /// found if its `xmax` is set, by the lock of the upsert, because another transaction inserted it meanwhile; then
     /// only its key is known.
     func upserted(after: String, changed: [Piece]) -> [Piece] {
-        let keys = RowImages(table, columns.filter { table.key.contains($0.field) })
+        let keys = formerColumns.filter { table.key.contains($0.field) }
         let before =
-            "coalesce((SELECT \(image(Self.former)) FROM \(Self.former)),"
-            + " CASE WHEN \(after).xmax = 0 THEN 'null' ELSE \(keys.image(after)) END)"
-        return change(beforeText: before, after: after, changed: changed)
+            "coalesce((SELECT \(image(Self.former, formerColumns)) FROM \(Self.former)),"
+            + " CASE WHEN \(after).xmax = 0 THEN 'null' ELSE \(image(after, keys)) END)"
+        return change("\(before) || ',' || \(image(after, columns)) || ','", changed)
     }
 
+    /// Whether rows are told alike by less than their images hold.
+    var hasDetails: Bool { columns.count > comparedColumns.count }
+
     /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
-    /// Equal ones are stored once; of more than an event lists it stores that any row may have changed.
+    /// Equal ones are stored once. Of more than an event lists it stores what they have in common, its column `k`, or
+    /// that any row may have changed.
     func storingAll(isDelete: Bool, changed: [Piece]?) -> [Piece] {
         let any = .text("\(head) || '{},\(isDelete ? "null" : "{}"),") + Self.list(changed) + .text("]'")
+        func few(_ column: String) -> String {
+            "WHEN count(DISTINCT \(column)) <= \(RowChanges.max) THEN string_agg(DISTINCT \(column), '')"
+        }
         let changes =
-            .text("coalesce(CASE WHEN count(DISTINCT c) > \(RowChanges.max) THEN ") + any
-            + .text(" ELSE string_agg(DISTINCT c, '') END, '')")
+            .text("coalesce(CASE \(few("c")) \(hasDetails ? few("k") + " " : "")ELSE ") + any + .text(" END, '')")
         return .text("count(*)::text, ") + Self.storing(changes)
     }
 
     /// Returns the columns that the rows before must have.
     func formerColumns(_ alias: String) -> String {
         let keys = table.keyColumns
-        let others = columns.filter { column in !keys.contains { $0.field == column.field } }
+        let others = formerColumns.filter { column in !keys.contains { $0.field == column.field } }
         return (keys + others).map { ColumnSQL.reference($0, of: alias) }.joined(separator: ", ")
     }
 
@@ -105,7 +129,7 @@ struct RowImages: Sendable {
         }.joined(separator: " AND ")
     }
 
-    private func image(_ alias: String?) -> String {
+    private func image(_ alias: String?, _ columns: [Column]) -> String {
         guard let alias else { return "'null'" }
         if columns.isEmpty { return "'{}'" }
         let members = columns.map { member($0, of: alias) }
@@ -129,7 +153,8 @@ struct RowImages: Sendable {
         case .int64, .uuid, .enumeration:
             guard isKey else { return "\(SQLName.literal(name)) || \(given("'\"' || \(value)::text || '\"'"))" }
             return "\(SQLName.literal(name + "\"")) || \(value)::text || '\"'"
-        case .float, .date, .timestamp, .any, .vector: preconditionFailure("\(column.field) cannot be compared")
+        case .date, .timestamp: return "\(SQLName.literal(name)) || \(given("to_json(\(value))::text"))"
+        case .float, .any, .vector: preconditionFailure("\(column.field) cannot be told")
         }
     }
 }

@@ -123,5 +123,5 @@ extension ServedCatalogs.Snapshot: PublishingRules {
 
     package func authReads(of mutation: OperationReference) -> AuthReads { set.authReadsOfConditions(on: mutation) }
 
-    package var recordedFields: [String: Set<String>]? { self.set.recordedFields }
+    package var recordedFields: [String: RecordedFields]? { self.set.recordedFields }
 }

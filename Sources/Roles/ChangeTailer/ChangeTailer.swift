@@ -83,6 +83,8 @@ package final class ChangeTailer: Sendable {
             try? await Task.sleep(for: .milliseconds(Self.tickMs))
         }
         change { machine, _ in machine.stop() }
+        // An opening may have been performed after that.
+        endIfUnread()
     }
 
     /// Ends a stream that was opened after the machine had closed it.

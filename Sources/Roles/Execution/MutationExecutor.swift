@@ -27,13 +27,13 @@ package final class MutationExecutor: Sendable {
         /// The part of `mutation.auth` that conditions may read.
         package let authReads: AuthReads
         /// The fields, by table, whose values the event tells of changed rows; nil if it tells no changes.
-        package let recordedFields: [String: Set<String>]?
+        package let recordedFields: [String: RecordedFields]?
         /// The deployment that was loaded when the shards were chosen.
         package let loadedDeployment: Int64
 
         package init(
             eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads,
-            recordedFields: [String: Set<String>]? = nil, loadedDeployment: Int64
+            recordedFields: [String: RecordedFields]? = nil, loadedDeployment: Int64
         ) {
             self.eventID = eventID
             self.traceID = traceID

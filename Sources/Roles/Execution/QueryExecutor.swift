@@ -13,13 +13,13 @@ package final class QueryExecutor: Sendable {
         /// The digest of the result as the database made it, entity ids included; of the visible result if checks or
         /// redaction removed a part.
         package let digest: Digest
-        /// The values of each binding of the operation's sites (`ReadSite.Binding`); nil without bindings.
-        package let boundValues: [Set<String>]?
+        /// The rows read at each of the operation's sites that tell them; nil without such sites.
+        package let rowsRead: [RowsRead]?
 
-        init(answer: OperationAnswer, digest: Digest, boundValues: [Set<String>]? = nil) {
+        init(answer: OperationAnswer, digest: Digest, rowsRead: [RowsRead]? = nil) {
             self.answer = answer
             self.digest = digest
-            self.boundValues = boundValues
+            self.rowsRead = rowsRead
         }
 
         /// A result as the database made it.
@@ -152,7 +152,7 @@ package final class QueryExecutor: Sendable {
         let finished = try operation.finish(result.answer.body, variables: variables, auth: auth, nowMs: nowMs)
         return Result(
             answer: finished.answer, digest: finished.isReduced ? finished.answer.digest : result.digest,
-            boundValues: finished.boundValues)
+            rowsRead: finished.rowsRead)
     }
 
     private static func finish(

@@ -41,8 +41,7 @@ extension FanoutWorker {
             switch outcome {
             case .unchanged: .unchanged
             case .result(let result):
-                .result(
-                    digest: result.digest, result.answer, bound: result.boundValues?.map { BoundValues($0) })
+                .result(digest: result.digest, result.answer, rows: result.rowsRead)
             case .cutShort: .cutShort
             case .failed(let error): .failed(error)
             }

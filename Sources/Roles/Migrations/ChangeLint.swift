@@ -150,7 +150,7 @@ enum ChangeLint {
                         "ALTER TABLE … ADD PRIMARY KEY, or REPLICA IDENTITY FULL"))
             }
             let keys = captured.tables.filter { $0.name == name }.map { Set($0.key) }
-            guard !table.tellsFormerRows, let guards = captured.recordedFields[name],
+            guard !table.tellsFormerRows, let guards = captured.formerFields[name],
                 let others = keys.first.map({ guards.subtracting($0) }), !others.isEmpty
             else { continue }
             found.append(

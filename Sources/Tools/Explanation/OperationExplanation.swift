@@ -126,7 +126,7 @@ package struct OperationExplanation: Sendable {
                     table: site.form.table, guards: site.guardTexts, fields: site.form.fields?.sorted(),
                     SiteClass(site.form),
                     identity: automatic.source == .mutations
-                        ? nil : Set(site.form.comparedFields).subtracting(key).sorted())
+                        ? nil : site.formerFields.subtracting(key).sorted())
             }
     }
 

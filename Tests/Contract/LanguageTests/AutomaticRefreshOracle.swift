@@ -327,7 +327,7 @@ struct AutomaticRefreshOracle {
     }
 
     /// Takes over what a run read, as a worker does.
-    private static func bind(_ slot: Int, _ bound: [BoundValues]??, _ index: inout RuleIndex, _ live: inout [Live]) {
+    private static func bind(_ slot: Int, _ bound: [RowsRead]??, _ index: inout RuleIndex, _ live: inout [Live]) {
         guard let bound else { return }
         _ = index.bind(Int32(slot), bound, countMax: 100)
         _ = live[slot].rules.automatic?.bind(bound, 100)
@@ -337,20 +337,20 @@ struct AutomaticRefreshOracle {
     /// remain.
     private static func digests(
         _ groups: [Group], _ live: [Live], _ executor: QueryExecutor
-    ) async -> [(slot: Int, digest: Digest?, bound: [BoundValues]??)] {
-        var digests: [(slot: Int, digest: Digest?, bound: [BoundValues]??)] = []
+    ) async -> [(slot: Int, digest: Digest?, bound: [RowsRead]??)] {
+        var digests: [(slot: Int, digest: Digest?, bound: [RowsRead]??)] = []
         for (operation, slots) in groups {
             let outcomes = await executor.run(
                 operation,
                 items: slots.map { slot in
-                    let awaitsBound = live[slot].rules.automatic?.awaitsBound == true
+                    let awaitsBound = live[slot].rules.automatic?.awaitsRows == true
                     return .init(
                         variables: live[slot].variables, auth: nil, knownDigest: awaitsBound ? nil : live[slot].digest)
                 })
             for (slot, outcome) in zip(slots, outcomes) {
                 switch outcome {
                 case .result(let result):
-                    digests.append((slot, result.digest, .some(result.boundValues?.map { BoundValues($0) })))
+                    digests.append((slot, result.digest, .some(result.rowsRead)))
                 case .unchanged: digests.append((slot, live[slot].digest, nil))
                 case .failed, .cutShort: digests.append((slot, nil, .some(nil)))
                 }

@@ -140,7 +140,7 @@ extension Language {
             let closed = Self.lot1.replacing("OPEN", with: "CLOSED")
             #expect(rows[0] == [#"["lot",null,\#(Self.lot1),["kind"]]"#])
             #expect(rows[1] == [#"["lot",\#(Self.lot1),\#(closed),["kind"]]"#])
-            #expect(rows[2] == [#"["bid",null,{"lotId":"\#(Self.one)"},["amount","lotId"]]"#])
+            #expect(rows[2] == [#"["bid",null,{"id":1,"lotId":"\#(Self.one)"},["amount","lotId"]]"#])
         }
 
         /// A row that another transaction changes meanwhile is the one before as that one left it.
@@ -191,17 +191,19 @@ extension Language {
                 #"{ _execute(sql: "INSERT INTO bid SELECT n, '\#(Self.one)', n FROM generate_series(1, 300) n", "#
                     + "params: []) }",
                 #"{ bid_updateMany(where: {id: {le: 200}}, data: {amount: 7}) }"#,
+                #"{ bid_updateMany(where: {id: {le: 300}}, data: {amount: 8}) }"#,
                 #"{ bid_deleteMany(where: {id: {le: 1}}) }"#,
                 #"{ lot_updateMany(all: true, data: {size: 1, title: "t"}) }"#,
                 #"{ bid_deleteMany(where: {id: {gt: 400}}) }"#,
             ])
             // Native SQL may have changed any row.
             #expect(rows[1] == nil)
-            // The recorded field, the lot, is the same in all 200 rows.
-            #expect(rows[2] == [#"["bid",{"lotId":"\#(Self.one)"},{"lotId":"\#(Self.one)"},["amount"]]"#])
-            #expect(rows[3] == [#"["bid",{"lotId":"\#(Self.one)"},null,null]"#])
-            #expect(rows[4]?.count == 2)
-            #expect(rows[5] == [])
+            #expect(rows[2]?.count == 200)
+            // The field that guards compare, the lot, is the same in all 300 rows.
+            #expect(rows[3] == [#"["bid",{"lotId":"\#(Self.one)"},{"lotId":"\#(Self.one)"},["amount"]]"#])
+            #expect(rows[4] == [#"["bid",{"id":1,"lotId":"\#(Self.one)"},null,null]"#])
+            #expect(rows[5]?.count == 2)
+            #expect(rows[6] == [])
         }
 
         @Test func moreRowsThanAnEventListsMayBeAny() async throws {

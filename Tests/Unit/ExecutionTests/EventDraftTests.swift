@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct EventDraftTests {
     private func draft(
-        _ shards: [ShardID], _ authReads: AuthReads = .nothing, recordedFields: [String: Set<String>]? = nil
+        _ shards: [ShardID], _ authReads: AuthReads = .nothing, recordedFields: [String: RecordedFields]? = nil
     ) -> EventDraft {
         EventDraft(
             .init(
@@ -44,8 +44,9 @@ import Testing
         let rows = RowChanges([RowChange(table: "lot", before: nil, after: ["id": 1, "title": "a"], changed: ["id"])])
         let some = RowChanges([RowChange(table: "lot", before: nil, after: ["id": 1], changed: ["id"])])
         let none = RowChanges([RowChange(table: "lot", before: nil, after: [:], changed: ["id"])])
-        for (fields, expected) in [(nil, nil), (["lot": ["id"]], some), (["bid": ["id"]], none), ([:], none)]
-            as [([String: Set<String>]?, RowChanges?)]
+        let recorded = RecordedFields(compared: ["id"])
+        for (fields, expected) in [(nil, nil), (["lot": recorded], some), (["bid": recorded], none), ([:], none)]
+            as [([String: RecordedFields]?, RowChanges?)]
         {
             let row = draft([ShardID(3)], recordedFields: fields).event(keysWritten: [], rows: rows).row(nil)
             #expect(try MutationEvent(encoded: row.event).rows == expected)

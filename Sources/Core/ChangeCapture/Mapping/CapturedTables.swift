@@ -1,3 +1,4 @@
+package import LiveModel
 package import SchemaModel
 
 /// The tables of the loaded schemas, as a reader of the write-ahead log needs them: which column holds which field, and
@@ -12,7 +13,9 @@ package struct CapturedTables: Sendable {
         ///
         /// Versions that give the field another type compare its values differently.
         var toldColumn: Column? {
-            guard let first = columns.first, first.isIdentifiedByText, first.dataType?.ignoresTrailingBlanks != true,
+            guard let first = columns.first,
+                first.isIdentifiedByText || first.dataType == nil && [.date, .timestamp].contains(first.type.scalar),
+                first.dataType?.ignoresTrailingBlanks != true,
                 columns.allSatisfy({ $0.name == first.name && $0.type == first.type && $0.dataType == first.dataType })
             else { return nil }
             return first
@@ -21,10 +24,15 @@ package struct CapturedTables: Sendable {
 
     struct CapturedTable: Sendable {
         var fields: [Field]
-        let recorded: Set<String>
+        let recorded: RecordedFields
         /// Whether its partitions hold the rows. Each tells former rows by its own replica identity, but under the
         /// table's, so nothing of them is certain.
         let isPartitioned: Bool
+
+        /// The names of the columns by field.
+        var columnNames: [String: Set<String>] {
+            Dictionary(uniqueKeysWithValues: fields.map { ($0.name, Set($0.columns.map(\.name))) })
+        }
     }
 
     /// The Postgres schema that holds the tables.
@@ -33,10 +41,10 @@ package struct CapturedTables: Sendable {
 
     /// - Parameters:
     ///   - tables: those that sites read, of all loaded versions; one that several versions have occurs several times.
-    ///   - recordedFields: the fields of images by table that a guard reads.
+    ///   - recordedFields: the fields of images, by table.
     ///   - partitioned: the names of the tables with partitions.
     package init(
-        namespace: String, tables: some Sequence<Table>, recordedFields: [String: Set<String>],
+        namespace: String, tables: some Sequence<Table>, recordedFields: [String: RecordedFields],
         partitioned: Set<String> = []
     ) {
         self.namespace = namespace
@@ -44,7 +52,7 @@ package struct CapturedTables: Sendable {
             var captured =
                 self.tables[table.name]
                 ?? CapturedTable(
-                    fields: [], recorded: recordedFields[table.name] ?? [],
+                    fields: [], recorded: recordedFields[table.name] ?? RecordedFields(),
                     isPartitioned: partitioned.contains(table.name))
             for column in table.columns {
                 if let index = captured.fields.firstIndex(where: { $0.name == column.field }) {
@@ -64,8 +72,8 @@ package struct CapturedTables: Sendable {
     package func tables(beyond former: CapturedTables) -> [String] {
         tables.filter { name, table in
             guard let known = former.tables[name], former.namespace == namespace else { return true }
-            return !known.recorded.isSuperset(of: table.recorded) || table.isPartitioned && !known.isPartitioned
-                || Set(known.fields.map(\.name)) != Set(table.fields.map(\.name))
+            return !known.recorded.all.isSuperset(of: table.recorded.all) || table.isPartitioned && !known.isPartitioned
+                || known.columnNames != table.columnNames
         }.keys.sorted()
     }
 

@@ -7,9 +7,8 @@ package enum CoveredChanges {
     /// if each site that it concerns is also concerned by one of the event's own.
     /// - Parameters:
     ///   - changes: those of the transaction, from the write-ahead log.
-    ///   - own: those that the event tells; nil stands for changes of any rows.
-    package static func uncovered(_ changes: RowChanges, by own: RowChanges?) -> RowChanges {
-        guard let own else { return RowChanges() }
+    ///   - own: those that the event tells.
+    package static func uncovered(_ changes: RowChanges, by own: RowChanges) -> RowChanges {
         var unused = Dictionary(grouping: own.all, by: \.table)
         let all = unused
         return RowChanges(

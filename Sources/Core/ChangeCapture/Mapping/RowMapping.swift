@@ -29,7 +29,7 @@ struct RowMapping: Sendable {
             let found = field.columns.compactMap { positions[$0.name] }
             let told = field.toldColumn.flatMap { column in
                 positions[column.name].flatMap { position in
-                    table.recorded.contains(field.name) && !column.type.isList
+                    table.recorded.all.contains(field.name) && !column.type.isList
                         ? (position, relation.columns[position].typeOID, column.type.scalar) : nil
                 }
             }
@@ -97,8 +97,8 @@ struct RowMapping: Sendable {
 
     /// Returns nil if the value is unknown.
     ///
-    /// Types whose texts depend on settings of the server's session, such as dates, are unknown, as is a column whose
-    /// type in the database is not the standard one of its scalar.
+    /// Unknown is a column whose type in the database is not the standard one of its scalar, and a time that the
+    /// session's settings (ISO, UTC) would not show so.
     private static func value(
         _ value: ReplicationMessage.Value, typeOID: UInt32, scalar: ScalarType
     ) -> JSONValue? {
@@ -115,10 +115,45 @@ struct RowMapping: Sendable {
                 return Int64(text).map { .int($0) }
             case (.string, TypeOID.text), (.string, TypeOID.varchar): return .string(text)
             case (.enumeration, let oid) where oid >= TypeOID.firstOther: return .string(text)
+            case (.date, TypeOID.date): return isDate(bytes) ? .string(text) : nil
+            case (.timestamp, TypeOID.timestamptz): return timestamp(bytes).map { .string($0) }
             default: return nil
             }
         }
     }
+
+    /// Whether it is a date from the year 1 to 9999.
+    private static func isDate(_ text: some Sequence<UInt8>) -> Bool { matches(text, "0000-00-00") }
+
+    /// Returns the wire form of `2026-01-31 12:00:00.5+00`.
+    private static func timestamp(_ text: some BidirectionalCollection<UInt8>) -> String? {
+        guard text.count >= 22, text.suffix(3).elementsEqual("+00".utf8) else { return nil }
+        let local = text.dropLast(3)
+        let fraction = local.dropFirst(19)
+        guard matches(local.prefix(19), "0000-00-00 00:00:00"), fraction.count <= 7,
+            fraction.isEmpty || fraction.count > 1 && fraction.first == UInt8(ascii: "."),
+            fraction.dropFirst().allSatisfy(isDigit)
+        else { return nil }
+        let digits = String(decoding: fraction.dropFirst(), as: UTF8.self)
+        let seconds = String(decoding: local.prefix(19), as: UTF8.self).replacing(" ", with: "T")
+        return seconds + "." + digits + String(repeating: "0", count: 6 - digits.utf8.count) + "Z"
+    }
+
+    /// Whether the text has a digit for each 0 of the form and is otherwise the same.
+    private static func matches(_ text: some Sequence<UInt8>, _ form: StaticString) -> Bool {
+        form.withUTF8Buffer { form in
+            var count = 0
+            for byte in text {
+                guard count < form.count,
+                    form[count] == UInt8(ascii: "0") ? isDigit(byte) : byte == form[count]
+                else { return false }
+                count += 1
+            }
+            return count == form.count
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// Numbers of built-in types, which are the same in every database.
     private enum TypeOID {
@@ -128,6 +163,8 @@ struct RowMapping: Sendable {
         static let int4: UInt32 = 23
         static let text: UInt32 = 25
         static let varchar: UInt32 = 1043
+        static let date: UInt32 = 1082
+        static let timestamptz: UInt32 = 1184
         static let uuid: UInt32 = 2950
         /// The first that is not built in.
         static let firstOther: UInt32 = 16384

@@ -76,7 +76,7 @@ package struct RowChanges: Sendable, Hashable {
     package init(_ changes: [RowChange]) { append(contentsOf: changes) }
 
     /// Returns the changes with these fields of their images only, by table. Those that are then equal are one.
-    package func telling(_ fields: [String: Set<String>]) -> RowChanges {
+    package func telling(_ fields: [String: RecordedFields]) -> RowChanges {
         func reduced(_ image: JSONObject?, _ wanted: Set<String>) -> JSONObject? {
             guard let image else { return nil }
             var reduced = JSONObject()
@@ -86,8 +86,9 @@ package struct RowChanges: Sendable, Hashable {
         var seen: Set<RowChange> = []
         var result = RowChanges()
         for var change in all {
-            let wanted = fields[change.table] ?? []
-            (change.before, change.after) = (reduced(change.before, wanted), reduced(change.after, wanted))
+            let wanted = fields[change.table] ?? RecordedFields()
+            change.before = reduced(change.before, wanted.former)
+            change.after = reduced(change.after, wanted.all)
             if seen.insert(change).inserted { result.append(change) }
         }
         return result

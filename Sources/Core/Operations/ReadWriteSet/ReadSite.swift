@@ -18,8 +18,39 @@ package struct ReadSite: Sendable {
     package let guards: [Guard]
     /// The field whose values are those of the rows above, as the last run read them; nil if these are not known.
     package let binding: Binding?
+    /// How the result shows the rows; nil unless it shows them one by one.
+    package let shown: Shown?
     /// The fields that the query uses of the table; nil if also the order in which its rows are stored counts.
     package let fields: Set<String>?
+
+    /// Rows of which the result shows each, up to a limit. A row that it does not show matters only once it enters.
+    package struct Shown: Sendable {
+        /// The response keys from the root to the objects; lists are traversed.
+        package let path: [String]
+        /// The fields of the table's primary key.
+        package let key: [String]
+        /// The fields that decide whether a row is shown: those of the filter, the order, the key and the join.
+        package let deciding: Set<String>
+        /// Nil if a row may enter wherever it comes in the order.
+        package let window: Window?
+        /// The number of rows that the list leaves out before the first one shown.
+        package let offset: Bound
+    }
+
+    /// The rows that a list shows at most. A row that comes after the last one shown is not among them.
+    package struct Window: Sendable {
+        /// The first fields by which the rows come; not those from which on the order cannot be told.
+        package let order: [Term]
+        package let limit: Bound
+
+        package struct Term: Sendable {
+            package let column: Column
+            package let direction: OrderTerm.Direction
+        }
+    }
+
+    /// Whether runs tell which rows they read.
+    package var readsRows: Bool { binding != nil || shown != nil }
 }
 
 /// All places where a query reads tables.
@@ -42,6 +73,22 @@ extension Column {
         case .float, .date, .timestamp, .any, .vector: false
         }
     }
+
+    /// Whether events can tell the value, in the same text whoever tells it.
+    package var isTold: Bool { isComparable || dataType == nil && !type.isList && type.scalar.isTime }
+
+    /// Whether `ORDER BY` puts values in an order that their texts determine, whatever the collation.
+    var isSortable: Bool {
+        guard dataType == nil, !type.isList else { return false }
+        return switch type.scalar {
+        case .uuid, .int, .int64, .boolean, .date, .timestamp: true
+        case .string, .enumeration, .float, .any, .vector: false
+        }
+    }
+}
+
+extension ScalarType {
+    var isTime: Bool { self == .date || self == .timestamp }
 }
 
 extension Operand {

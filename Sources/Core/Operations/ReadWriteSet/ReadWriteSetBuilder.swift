@@ -6,9 +6,22 @@ struct ReadWriteSetBuilder {
     /// Variables that always have a value.
     let requiredVariables: Set<String>
     var result = ReadWriteSet()
-    private var siteGuards: [(table: Table, guards: [ReadSite.Guard], binding: ReadSite.Binding?)] = []
+    private var siteDrafts: [SiteDraft] = []
     /// The tables of lists whose rows come in the order in which they are stored.
     private var storedOrderTables: Set<String> = []
+
+    private struct SiteDraft {
+        let table: Table
+        let guards: [ReadSite.Guard]
+        let binding: ReadSite.Binding?
+        let shown: ReadSite.Shown?
+
+        /// What rows must satisfy to be the site's.
+        var conditions: Set<String> {
+            let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
+            return Set(guards.map { "\($0.field)=\($0.operand.identity)" } + [bound].compactMap { $0 })
+        }
+    }
 
     /// The only value of a field in some rows.
     struct FixedValue {
@@ -51,7 +64,10 @@ struct ReadWriteSetBuilder {
             read(lookup.table, equal, [], .lookup)
         case .first(let filter, let order):
             equal = self.equal(filter)
-            read(lookup.table, equal, searched(filter), .single)
+            let window = window(order, limit: .constant(1), of: lookup.table)
+            read(
+                lookup.table, equal, searched(filter), .single,
+                shown: shown(lookup.table, deciding(filter, order, of: lookup.table), window, at: path))
             add(filter, of: lookup.table)
             add(order, of: lookup.table)
         case .variable:
@@ -71,27 +87,40 @@ struct ReadWriteSetBuilder {
         let equal = self.equal(filter).merging(enclosing) { _, given in given }
         var searched = searched(filter)
         var known: [String: FixedValue] = [:]
+        /// The rows that the list shows one by one.
+        func shown(_ others: [String] = [], _ window: ReadSite.Window? = nil) -> ReadSite.Shown? {
+            let deciding = deciding(filter, list.arguments.order, of: list.source.table).union(others)
+            return self.shown(
+                list.source.table, deciding, window, offset: list.arguments.offset,
+                at: list.carriesMembers ? path : nil)
+        }
         switch list.source {
         case .table(let table):
-            read(table, equal, searched, .list)
+            read(table, equal, searched, .list, shown: shown([], window(of: list, at: path)))
             known = equal
         case .inverse(let relation):
             searched = relation.reference.localFields
-            read(relation.child, equal, searched, .list, binding)
+            read(relation.child, equal, searched, .list, binding, shown: shown(searched))
             known = equal
         case .manyToMany(let relation):
             read(relation.join, equal, relation.near.localFields, .list, binding)
-            read(relation.target, [:], [], .single)
+            // The arguments are those of the join table.
+            let far = Set(relation.far.targetFields + relation.target.key)
+            read(
+                relation.target, [:], [], .single,
+                shown: self.shown(
+                    relation.target, far, nil, offset: list.arguments.offset, at: list.carriesMembers ? path : nil))
             note(relation.far, of: relation.join, to: relation.target)
         case .search(let table, let search):
             noteTime(search.query)
-            note(table.columns.filter { $0.searchLanguage != nil }.map(\.field), of: table)
-            read(table, equal, [], .list)
+            let searched = table.columns.filter { $0.searchLanguage != nil }.map(\.field)
+            note(searched, of: table)
+            read(table, equal, [], .list, shown: shown(searched))
             known = equal
         case .similarity(let table, let similarity):
             noteTime(similarity.vector)
             note([similarity.column.field], of: table)
-            read(table, equal, [], .list)
+            read(table, equal, [], .list, shown: shown([similarity.column.field]))
             known = equal
         }
         let table = list.source.argumentTable
@@ -148,7 +177,8 @@ struct ReadWriteSetBuilder {
             note(reference, of: relation.child, to: table)
             let equal = Self.carried(known, from: reference.targetFields, to: reference.localFields)
             let bound = binding(relation.child, reference.localFields, to: reference.targetFields)
-            read(relation.child, equal, [], .single, bound)
+            let deciding = Set(reference.localFields + relation.child.key)
+            read(relation.child, equal, [], .single, bound, shown: shown(relation.child, deciding, nil, at: inner))
             add(object, known: equal, at: inner)
         case .list(let list):
             let reference: Reference? =
@@ -174,7 +204,8 @@ struct ReadWriteSetBuilder {
 
     mutating func read(
         _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind,
-        _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil
+        _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil,
+        shown: ReadSite.Shown? = nil
     ) {
         if table.view != nil { mayReadAnything() }
         result.reads.append(
@@ -183,13 +214,13 @@ struct ReadWriteSetBuilder {
         let guards = (fixed ?? equal).filter { field, value in
             table.column(ofField: field)?.isComparable == true && value.operand.isFixedByRequest
         }
-        siteGuards.append(
-            (
-                table,
-                guards.map { ReadSite.Guard(field: $0.key, operand: $0.value.operand) }.sorted { $0.field < $1.field },
+        siteDrafts.append(
+            SiteDraft(
+                table: table,
+                guards: guards.map { ReadSite.Guard(field: $0.key, operand: $0.value.operand) }
+                    .sorted { $0.field < $1.field },
                 // A guard is as exact, and known before the first run.
-                binding.flatMap { guards[$0.field] == nil ? $0 : nil }
-            ))
+                binding: binding.flatMap { guards[$0.field] == nil ? $0 : nil }, shown: shown))
     }
 
     mutating func mayReadAnything() {
@@ -197,23 +228,25 @@ struct ReadWriteSetBuilder {
         result.sites.mayReadAnything = true
     }
 
-    /// Makes the sites of the reads. One that selects no other rows than another is left out.
+    /// Makes the sites of the reads. One that selects no other rows than another is left out, unless the other heeds
+    /// only rows that are shown.
     private mutating func noteSites() {
-        func identity(_ guards: [ReadSite.Guard], _ binding: ReadSite.Binding?) -> Set<String> {
-            let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
-            return Set(guards.map { "\($0.field)=\($0.operand.identity)" } + [bound].compactMap { $0 })
+        var kept: [(draft: SiteDraft, conditions: Set<String>)] = []
+        for draft in siteDrafts where draft.table.view == nil {
+            let conditions = draft.conditions
+            func covers(_ wide: (draft: SiteDraft, conditions: Set<String>), _ narrow: Set<String>) -> Bool {
+                wide.draft.table.name == draft.table.name && wide.draft.shown == nil
+                    && wide.conditions.isSubset(of: narrow)
+            }
+            if kept.contains(where: { covers($0, conditions) }) { continue }
+            kept.removeAll { $0.draft.table.name == draft.table.name && covers((draft, conditions), $0.conditions) }
+            kept.append((draft, conditions))
         }
-        var kept: [(table: Table, guards: [ReadSite.Guard], binding: ReadSite.Binding?, identity: Set<String>)] = []
-        for (table, guards, binding) in siteGuards where table.view == nil {
-            let identity = identity(guards, binding)
-            if kept.contains(where: { $0.table.name == table.name && $0.identity.isSubset(of: identity) }) { continue }
-            kept.removeAll { $0.table.name == table.name && $0.identity.isSuperset(of: identity) }
-            kept.append((table, guards, binding, identity))
-        }
-        result.sites.all = kept.map { table, guards, binding, _ in
-            ReadSite(
-                table: table.name, guards: guards, binding: binding,
-                fields: storedOrderTables.contains(table.name) ? nil : result.fieldsRead[table.name] ?? [])
+        result.sites.all = kept.map { draft, _ in
+            let table = draft.table.name
+            return ReadSite(
+                table: table, guards: draft.guards, binding: draft.binding, shown: draft.shown,
+                fields: storedOrderTables.contains(table) ? nil : result.fieldsRead[table] ?? [])
         }
     }
 

@@ -7,8 +7,8 @@ package struct ResultForm: Sendable {
     package let policy: ResponsePolicy?
     let order: RootFieldOrder
     let entities: EntityTree
-    private var bindings = BindingTree()
-    private var bindingCount = 0
+    private var rows = RowsTree()
+    private var sitesWithRows = 0
 
     init(
         policy: ResponsePolicy?, order: RootFieldOrder = RootFieldOrder([]), entities: EntityTree = EntityTree()
@@ -18,14 +18,15 @@ package struct ResultForm: Sendable {
         self.entities = entities
     }
 
-    /// Returns the form of results that also carry the values of these bindings.
-    package func carrying(_ bindings: [ReadSite.Binding]) -> ResultForm {
+    /// Returns the form of results that also tell the rows read at these sites.
+    /// - Parameter fields: those that carry what the sites need.
+    package func carrying(_ fields: [RootField], _ sites: [ReadSite]) -> ResultForm {
         var form = self
-        (form.bindings, form.bindingCount) = (BindingTree(bindings), bindings.count)
+        (form.rows, form.sitesWithRows) = (RowsTree(fields, sites), sites.count)
         return form
     }
 
-    package var hasBindings: Bool { bindingCount > 0 }
+    package var tellsRows: Bool { sitesWithRows > 0 }
     package var hasPolicy: Bool { policy != nil }
     package var hasEntityIDs: Bool { !entities.isEmpty }
 
@@ -36,14 +37,14 @@ package struct ResultForm: Sendable {
     ///   - request: called only if there is a policy.
     /// - Throws: `.permissionDenied` with the message of a failed check that withholds the whole result.
     package func finish(_ text: [UInt8], _ request: () -> Invocation) throws(RequestError) -> FinishedResult {
-        guard hasBindings else { return try finishUnbound(text, request) }
-        let (body, values) = bindings.separate(text, count: bindingCount)
-        var finished = try finishUnbound(body, request)
-        finished.boundValues = values
+        guard tellsRows else { return try finishSeparated(text, request) }
+        let (body, read) = rows.separate(text, count: sitesWithRows)
+        var finished = try finishSeparated(body, request)
+        finished.rowsRead = read
         return finished
     }
 
-    private func finishUnbound(_ text: [UInt8], _ request: () -> Invocation) throws(RequestError) -> FinishedResult {
+    private func finishSeparated(_ text: [UInt8], _ request: () -> Invocation) throws(RequestError) -> FinishedResult {
         var parts = entities.separate(text)
         guard let policy else {
             return FinishedResult(OperationAnswer(body: parts.body, entities: parts.entities), isReduced: false)
@@ -72,8 +73,8 @@ package struct FinishedResult: Sendable {
     package let answer: OperationAnswer
     /// Whether something was removed or withheld, so that the database's digest does not apply to this result.
     package let isReduced: Bool
-    /// The values of each binding, in order; nil without bindings.
-    package internal(set) var boundValues: [Set<String>]?
+    /// The rows read at each site that tells them, in order; nil without such sites.
+    package internal(set) var rowsRead: [RowsRead]?
 
     init(_ answer: OperationAnswer, isReduced: Bool) {
         self.answer = answer

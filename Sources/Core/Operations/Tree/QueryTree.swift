@@ -131,8 +131,8 @@ package struct ObjectSelection: Sendable {
     package let fields: [ObjectField]
     /// Whether each row includes its entity id (see `EntityIDs.swift`).
     package var hasEntityID = false
-    /// The columns whose values each row includes for rows below it (see `BoundValues.swift`).
-    package var boundColumns: [Column] = []
+    /// The columns whose values each row includes so that later changes can be compared (see `RowsTree.swift`).
+    package var carriedColumns: [Column] = []
 }
 
 package struct ObjectField: Sendable {

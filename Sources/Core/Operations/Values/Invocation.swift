@@ -17,12 +17,12 @@ package struct Invocation {
     /// The vectors of the texts that the operation embeds.
     let embeddings: Embeddings
     /// The fields, by table, whose values the steps of a mutation tell of changed rows; nil if they tell no changes.
-    package let recordedFields: [String: Set<String>]?
+    package let recordedFields: [String: RecordedFields]?
     package var recordsRows: Bool { recordedFields != nil }
 
     package init(
         variables: JSONObject, auth: Auth?, nowMs: Int64, operationName: String, embeddings: Embeddings = .none,
-        recordedFields: [String: Set<String>]? = nil, makeUUID: @escaping () -> String = { "" }
+        recordedFields: [String: RecordedFields]? = nil, makeUUID: @escaping () -> String = { "" }
     ) {
         self.variables = Variables(variables)
         self.auth = auth

@@ -64,8 +64,8 @@ package struct RunBatch: Sendable {
 package enum RunOutcome: Sendable {
     /// The result has the digest `Item.knownDigest`.
     case unchanged
-    /// `bound` are the values of bound fields, for each site with one (see `AutomaticRules.bind`).
-    case result(digest: Digest, OperationAnswer, bound: [BoundValues]? = nil)
+    /// `rows`: what was read at each site that reads rows (see `AutomaticRules.bind`).
+    case result(digest: Digest, OperationAnswer, rows: [RowsRead]? = nil)
     /// The statement took longer than its `Mode` permits, because of this or another live query of the batch.
     case cutShort
     case failed(RequestError)

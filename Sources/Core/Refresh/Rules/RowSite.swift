@@ -1,5 +1,5 @@
-import JSON
-import LiveModel
+package import JSON
+package import LiveModel
 
 /// A place where the queries of one stored operation read a table, for automatic refreshes. Shared by its live queries.
 package final class RowSite: Sendable {
@@ -13,45 +13,64 @@ package final class RowSite: Sendable {
     package let guardFields: [String]
     /// The field that has values which only a run of the query tells: the rows below those that it read.
     package let boundField: String?
+    /// How the result shows the rows; nil unless it shows them one by one.
+    package let shown: Shown?
     /// The fields whose changes count; nil for all.
     package let fields: Set<String>?
 
-    package init(id: ID, table: String, guardFields: [String], boundField: String? = nil, fields: Set<String>?) {
+    /// Rows of which the result shows each. One that it does not show matters only once it enters.
+    package struct Shown: Sendable {
+        /// The fields of the primary key.
+        package let key: [String]
+        /// The fields that decide whether a row is shown.
+        package let deciding: Set<String>
+
+        package init(key: [String], deciding: Set<String>) {
+            self.key = key
+            self.deciding = deciding
+        }
+
+        /// Returns the hash of the row's key before the change; nil if it is not known.
+        func key(of change: RowChange) -> UInt32? {
+            if let before = change.before, let hash = hash(before) { return hash }
+            guard let after = change.after, let changed = change.changed, !changed.contains(where: key.contains) else {
+                return nil
+            }
+            return hash(after)
+        }
+
+        private func hash(_ image: JSONObject) -> UInt32? {
+            var hasher = RowHasher()
+            for field in key {
+                guard let value = image[field] else { return nil }
+                hasher.combine(GuardValue.text(value))
+            }
+            return hasher.finish()
+        }
+    }
+
+    package init(
+        id: ID, table: String, guardFields: [String], boundField: String? = nil, shown: Shown? = nil,
+        fields: Set<String>?
+    ) {
         self.id = id
         self.table = table
         self.guardFields = guardFields
         self.boundField = boundField
+        self.shown = shown
         self.fields = fields
     }
 
-    /// The fields by whose values a change is compared.
+    /// The fields by whose values a change is compared with guards and bound values.
     package var comparedFields: [String] { guardFields + (boundField.map { [$0] } ?? []) }
-}
 
-/// The values of a bound field that the last run of a live query read. Different values may be equal here, which costs
-/// a run that was not needed.
-package struct BoundValues: Sendable, Hashable {
-    /// Hashes of the values, ascending.
-    let hashes: [Int]
+    /// Whether runs tell which rows they read.
+    package var readsRows: Bool { boundField != nil || shown != nil }
 
-    /// - Parameter values: in the form of `GuardValue`.
-    package init(_ values: some Sequence<String>) { hashes = Set(values.map(Self.hash)).sorted() }
-
-    package var count: Int { hashes.count }
-
-    static func hash(_ value: String) -> Int {
-        var hasher = Hasher()
-        hasher.combine(value)
-        return hasher.finalize()
-    }
-
-    func contains(hash: Int) -> Bool {
-        var (low, high) = (0, hashes.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if hashes[middle] < hash { low = middle + 1 } else { high = middle }
-        }
-        return low < hashes.count && hashes[low] == hash
+    /// Whether a row that was not shown may be shown after the change, as far as the fields tell that it sets.
+    func mayEnter(_ change: RowChange) -> Bool {
+        guard let shown, change.before != nil, let changed = change.changed else { return true }
+        return changed.contains(where: shown.deciding.contains)
     }
 }
 
@@ -62,14 +81,34 @@ package struct AutomaticRules: Sendable {
     package struct Site: Sendable {
         package let form: RowSite
         package let values: [String?]
-        /// The values of the bound field; nil if any may be among them.
-        package internal(set) var bound: BoundValues?
+        /// The rows that the list shows at most; nil if any row may enter.
+        package let window: ListWindow?
+        /// Whether rows that it does not show may matter: the first ones are left out, so others move when these do.
+        package let hasOffset: Bool
+        package internal(set) var rows: Rows
 
-        package init(form: RowSite, values: [String?], bound: BoundValues? = nil) {
+        /// The rows that the last run read.
+        package enum Rows: Sendable, Hashable {
+            /// The first run is due, and will be compared with the events that arrive until it ends.
+            case awaited
+            /// Any row may be among them.
+            case unknown
+            /// A part that is nil may be any. `edge`: see `ListWindow`.
+            case read(bound: RowHashes?, shown: RowHashes?, edge: [JSONValue]?)
+        }
+
+        package init(
+            form: RowSite, values: [String?], window: ListWindow? = nil, hasOffset: Bool = false, rows: Rows = .awaited
+        ) {
             self.form = form
             self.values = values
-            self.bound = bound
+            self.window = window
+            self.hasOffset = hasOffset
+            self.rows = rows
         }
+
+        var bound: RowHashes? { if case .read(let bound, _, _) = rows { bound } else { nil } }
+        var shown: RowHashes? { if case .read(_, let shown, _) = rows { shown } else { nil } }
 
         /// Whether a row with this image may be one of the site's.
         func mayHold(_ image: JSONObject) -> Bool {
@@ -77,7 +116,29 @@ package struct AutomaticRules: Sendable {
                 if let value, let known = image[field], GuardValue.text(known) != value { return false }
             }
             guard let field = form.boundField, let bound, let known = image[field] else { return true }
-            return bound.contains(hash: BoundValues.hash(GuardValue.text(known)))
+            return bound.contains(RowHasher.hash(CollectionOfOne(GuardValue.text(known))))
+        }
+
+        /// Whether a row that was not shown, with this image now, may be shown.
+        func mayEnter(_ image: JSONObject) -> Bool {
+            guard mayHold(image) else { return false }
+            guard let window, case .read(_, _, let edge?) = rows else { return true }
+            return !window.isBeyond(image, edge)
+        }
+
+        /// Whether the change may concern the site's rows.
+        func isConcerned(by change: RowChange) -> Bool {
+            guard change.concerns(fields: form.fields) else { return false }
+            guard let rows = form.shown else { return change.images.contains(where: mayHold) }
+            if let before = change.before {
+                if let key = rows.key(of: change), let shown {
+                    if shown.contains(key) { return true }
+                } else if mayHold(before) {
+                    return true
+                }
+            }
+            guard let after = change.after, form.mayEnter(change) else { return false }
+            return mayEnter(after)
         }
     }
 
@@ -90,8 +151,6 @@ package struct AutomaticRules: Sendable {
     package var heedsMutations = true
     /// Whether the result depends on nothing but rows: not on the time or other servers.
     package var isVerifiable = true
-    /// Whether a run has read the values of bound fields.
-    package private(set) var hasReadBound = false
 
     package init(
         sites: [Site], mayReadAnything: Bool, isObserved: Bool = false, heedsMutations: Bool = true,
@@ -110,32 +169,42 @@ package struct AutomaticRules: Sendable {
         guard let rows = event.rows else { return true }
         if mayReadAnything { return !rows.all.isEmpty }
         return rows.all.contains { change in
-            sites.contains { site in
-                guard site.form.table == change.table, change.concerns(fields: site.form.fields) else { return false }
-                return change.images.contains(where: site.mayHold)
-            }
+            sites.contains { $0.form.table == change.table && $0.isConcerned(by: change) }
         }
     }
 
     /// Whether a run would tell more about the rows of some site.
-    var awaitsBound: Bool { !hasReadBound && !mayReadAnything && sites.contains { $0.form.boundField != nil } }
+    var awaitsRows: Bool {
+        guard !mayReadAnything else { return false }
+        return sites.contains { site in
+            guard site.form.readsRows else { return false }
+            if case .read = site.rows { return false }
+            return true
+        }
+    }
 
     /// Takes over what a run read.
     /// - Parameters:
-    ///   - values: those of each site with a bound field, in the order of the sites; nil if they are not known.
-    ///   - countMax: a site with more may hold any row.
-    /// - Returns: the sites whose values changed.
-    mutating func bind(_ values: [BoundValues]?, _ countMax: Int) -> [(id: RowSite.ID, bound: BoundValues?)] {
+    ///   - read: the rows of each site that reads rows, in the order of the sites; nil if they are not known.
+    ///   - countMax: of a site with more, any row may be among them.
+    /// - Returns: the sites whose rows changed.
+    mutating func bind(_ read: [RowsRead]?, _ countMax: Int) -> [(id: RowSite.ID, rows: Site.Rows)] {
         if mayReadAnything { return [] }
-        hasReadBound = values != nil
-        var changed: [(id: RowSite.ID, bound: BoundValues?)] = []
+        func known(_ hashes: RowHashes?) -> RowHashes? { hashes.flatMap { $0.count <= countMax ? $0 : nil } }
+        var changed: [(id: RowSite.ID, rows: Site.Rows)] = []
         var next = 0
-        for number in sites.indices where sites[number].form.boundField != nil {
-            let bound = values.flatMap { $0.indices.contains(next) && $0[next].count <= countMax ? $0[next] : nil }
+        for number in sites.indices where sites[number].form.readsRows {
+            var rows = Site.Rows.unknown
+            if let read, read.indices.contains(next) {
+                rows = .read(
+                    bound: known(read[next].bound),
+                    shown: sites[number].hasOffset ? nil : known(read[next].shown),
+                    edge: sites[number].window?.edge(read[next]))
+            }
             next += 1
-            guard bound != sites[number].bound else { continue }
-            sites[number].bound = bound
-            changed.append((sites[number].form.id, bound))
+            guard rows != sites[number].rows else { continue }
+            sites[number].rows = rows
+            changed.append((sites[number].form.id, rows))
         }
         return changed
     }

@@ -16,6 +16,15 @@ package struct RuleIndex: Sendable {
         package static let automatic = Causes(rawValue: 4)
         /// A change of rows that is only counted, which is no reason to run.
         package static let observed = Causes(rawValue: 8)
+        /// A change of rows of which nothing but the rows that the live query reads could tell whether it concerns it,
+        /// and these are not known.
+        static let possible = Causes(rawValue: 16)
+
+        /// The causes of a run.
+        var ofRun: Causes {
+            let rows: Causes = contains(.possible) ? .automatic : []
+            return union(rows).subtracting([.observed, .possible])
+        }
     }
 
     package struct Matches: Sendable {
@@ -101,12 +110,12 @@ package struct RuleIndex: Sendable {
         if let automatic = rules.automatic { remove(slot, automatic) }
     }
 
-    /// Takes over the values of bound fields that a run of a live query read (see `AutomaticRules.bind`).
+    /// Takes over which rows a run of a live query read (see `AutomaticRules.bind`).
     /// - Returns: whether they changed, so that other events may concern the live query than before.
-    package mutating func bind(_ slot: Int32, _ values: [BoundValues]?, countMax: Int) -> Bool {
-        guard let place = rules.index(forKey: slot), let sites = rules.values[place].automatic?.bind(values, countMax)
+    package mutating func bind(_ slot: Int32, _ read: [RowsRead]?, countMax: Int) -> Bool {
+        guard let place = rules.index(forKey: slot), let sites = rules.values[place].automatic?.bind(read, countMax)
         else { return false }
-        for (id, bound) in sites { self.sites[id]?.rebind(slot, bound) }
+        for (id, rows) in sites { self.sites[id]?.rebind(slot, rows) }
         return !sites.isEmpty
     }
 
@@ -118,9 +127,11 @@ package struct RuleIndex: Sendable {
         }
         if !automatic.isEmpty {
             let heedless = event.isCaptured ? [] : heedlessOfMutations
-            matchRows(of: event) { slot in
+            matchRows(of: event) { slot, certainty in
                 if !heedless.isEmpty, heedless.contains(slot) { return }
-                causes[slot, default: []].insert(observed.contains(slot) ? .observed : .automatic)
+                let cause: Causes =
+                    observed.contains(slot) ? .observed : certainty == .possible ? .possible : .automatic
+                causes[slot, default: []].insert(cause)
             }
         }
         var conditionErrors: [Trigger.ID: Int] = [:]
@@ -141,9 +152,9 @@ package struct RuleIndex: Sendable {
         return Matches(live: live, conditionErrors: conditionErrors)
     }
 
-    private func matchRows(of event: MutationEvent, found: (Int32) -> Void) {
-        guard let rows = event.rows else { return automatic.forEach(found) }
-        if !rows.all.isEmpty { readersOfAnything.forEach(found) }
+    private func matchRows(of event: MutationEvent, found: (Int32, SiteIndex.Certainty) -> Void) {
+        guard let rows = event.rows else { return automatic.forEach { found($0, .probable) } }
+        if !rows.all.isEmpty { readersOfAnything.forEach { found($0, .probable) } }
         var finished: Set<RowSite.ID> = []
         for change in rows.all {
             for id in sitesOfTable[change.table] ?? [] where !finished.contains(id) {

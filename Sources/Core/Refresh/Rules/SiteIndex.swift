@@ -1,41 +1,55 @@
 import JSON
 import LiveModel
 
-/// The live queries of one site, indexed by the values of their guards and of the bound field.
+/// The live queries of one site, indexed by the values of their guards, and by the rows that their last runs read.
 ///
 /// A change looks each image up by the first field that the image tells, and compares the others of the live queries
-/// found there. An image that tells none of the fields selects all.
+/// found there. An image that tells none of the fields selects all. Where results show the rows, the row before is
+/// looked up by its key instead.
+///
+/// A live query whose first run is due is not found by what only the run tells: it is compared once the run ends.
 struct SiteIndex: Sendable {
-    /// The live queries by the value of one field.
-    private struct Indexed<Value: Hashable & Sendable>: Sendable {
-        var slots: [Value: SlotSet] = [:]
-        /// The live queries for which the field may have any value.
+    /// How certainly a change concerns a live query.
+    enum Certainty {
+        case probable
+        /// Nothing but the rows that the live query reads could tell, and these are not known.
+        case possible
+    }
+
+    /// The live queries by the value of a guard.
+    private struct Guarded: Sendable {
+        var slots: [String: SlotSet] = [:]
+        /// The live queries whose guard tests nothing.
         var others: Set<Int32> = []
 
-        mutating func insert(_ slot: Int32, _ values: some Sequence<Value>) {
-            for value in values { slots.insert(slot, under: value) }
+        mutating func insert(_ slot: Int32, _ value: String?) {
+            if let value { slots.insert(slot, under: value) } else { others.insert(slot) }
         }
 
-        mutating func remove(_ slot: Int32, _ values: some Sequence<Value>) {
-            for value in values { slots.remove(slot, under: value) }
+        mutating func remove(_ slot: Int32, _ value: String?) {
+            if let value { slots.remove(slot, under: value) } else { others.remove(slot) }
         }
 
-        func find(_ value: Value, _ found: (Int32) -> Void) {
-            slots[value]?.forEach(found)
-            others.forEach(found)
+        func forEach(_ value: String, _ body: (Int32) -> Void) {
+            slots[value]?.forEach(body)
+            others.forEach(body)
         }
     }
 
     let form: RowSite
     private var members: [Int32: AutomaticRules.Site] = [:]
     /// One for each guard of the form.
-    private var guarded: [Indexed<String>]
-    /// The live queries by the hashes of bound values.
-    private var bound = Indexed<Int>()
+    private var guarded: [Guarded]
+    /// The live queries by bound values, and those with any.
+    private var bound = HashedSlots()
+    private var unbound: Set<Int32> = []
+    /// The live queries by the keys of the rows that they show, and those that may show any.
+    private var shown = HashedSlots()
+    private var unshown: Set<Int32> = []
 
     init(_ form: RowSite) {
         self.form = form
-        guarded = Array(repeating: Indexed(), count: form.guardFields.count)
+        guarded = Array(repeating: Guarded(), count: form.guardFields.count)
     }
 
     var isEmpty: Bool { members.isEmpty }
@@ -45,73 +59,125 @@ struct SiteIndex: Sendable {
             site.values.count == guarded.count,
             "site \(form.id) has \(guarded.count) guards, not \(site.values.count)")
         members[slot] = site
-        for (number, value) in site.values.enumerated() {
-            if let value {
-                guarded[number].insert(slot, CollectionOfOne(value))
+        for (number, value) in site.values.enumerated() { guarded[number].insert(slot, value) }
+        insertRows(slot, site)
+    }
+
+    private mutating func insertRows(_ slot: Int32, _ site: AutomaticRules.Site) {
+        if case .awaited = site.rows { return }
+        if form.boundField != nil {
+            if let values = site.bound {
+                for hash in values.all { bound.insert(slot, hash) }
             } else {
-                guarded[number].others.insert(slot)
+                unbound.insert(slot)
             }
         }
-        insertBound(slot, site)
+        if form.shown != nil {
+            if let keys = site.shown {
+                for hash in keys.all { shown.insert(slot, hash) }
+            } else {
+                unshown.insert(slot)
+            }
+        }
     }
 
-    private mutating func insertBound(_ slot: Int32, _ site: AutomaticRules.Site) {
-        guard form.boundField != nil else { return }
-        if let values = site.bound { bound.insert(slot, values.hashes) } else { bound.others.insert(slot) }
+    private mutating func removeRows(_ slot: Int32, _ site: AutomaticRules.Site) {
+        for hash in site.bound?.all ?? [] { bound.remove(slot, hash) }
+        for hash in site.shown?.all ?? [] { shown.remove(slot, hash) }
+        unbound.remove(slot)
+        unshown.remove(slot)
     }
 
-    private mutating func removeBound(_ slot: Int32, _ site: AutomaticRules.Site) {
-        guard form.boundField != nil else { return }
-        if let values = site.bound { bound.remove(slot, values.hashes) } else { bound.others.remove(slot) }
-    }
-
-    /// Replaces the bound values of a member.
-    mutating func rebind(_ slot: Int32, _ values: BoundValues?) {
+    /// Replaces the rows that a member read.
+    mutating func rebind(_ slot: Int32, _ rows: AutomaticRules.Site.Rows) {
         guard var site = members[slot] else { preconditionFailure("slot \(slot) is no member of site \(form.id)") }
-        removeBound(slot, site)
-        site.bound = values
+        removeRows(slot, site)
+        site.rows = rows
         members[slot] = site
-        insertBound(slot, site)
+        insertRows(slot, site)
     }
 
     mutating func remove(_ slot: Int32) {
         guard let site = members.removeValue(forKey: slot) else { return }
-        for (number, value) in site.values.enumerated() {
-            if let value {
-                guarded[number].remove(slot, CollectionOfOne(value))
-            } else {
-                guarded[number].others.remove(slot)
-            }
-        }
-        removeBound(slot, site)
+        for (number, value) in site.values.enumerated() { guarded[number].remove(slot, value) }
+        removeRows(slot, site)
     }
+
+    // MARK: Matching
 
     /// - Parameter found: called for each live query that the change may concern, also more than once.
     /// - Returns: whether these are all live queries of the site, so that no other change finds more.
-    func match(_ change: RowChange, found: (Int32) -> Void) -> Bool {
+    func match(_ change: RowChange, found: (Int32, Certainty) -> Void) -> Bool {
         guard change.concerns(fields: form.fields) else { return false }
-        for image in change.images {
-            /// Whether no other field is compared.
-            func isLast(_ field: Int) -> Bool {
-                form.boundField.map { image[$0] == nil } ?? true
-                    && form.guardFields.dropFirst(field + 1).allSatisfy { image[$0] == nil }
-            }
-            func compare(_ slot: Int32) {
-                guard let site = members[slot] else {
-                    preconditionFailure("slot \(slot) is indexed in \(form.id) but is no member")
-                }
-                if site.mayHold(image) { found(slot) }
-            }
-            if let first = form.guardFields.firstIndex(where: { image[$0] != nil }),
-                let value = image[form.guardFields[first]].map(GuardValue.text)
-            {
-                if isLast(first) { guarded[first].find(value, found) } else { guarded[first].find(value, compare) }
-            } else if let value = form.boundField.flatMap({ image[$0] }) {
-                bound.find(BoundValues.hash(GuardValue.text(value)), found)
-            } else {
-                members.keys.forEach(found)
+        func foundProbably(_ slot: Int32) { found(slot, .probable) }
+        guard let rows = form.shown else {
+            return change.images.contains { lookUp($0, isSure: true, { $1.mayHold($0) }, foundProbably) }
+        }
+        if let before = change.before {
+            if let key = rows.key(of: change) {
+                shown.forEach(key, foundProbably)
+                matchUnshown(before, found)
+            } else if lookUp(before, isSure: true, { $1.mayHold($0) }, foundProbably) {
                 return true
             }
+        }
+        guard let after = change.after, form.mayEnter(change) else { return false }
+        return lookUp(after, isSure: false, { $1.mayEnter($0) }, foundProbably)
+    }
+
+    /// The most live queries that are asked one by one.
+    private static let askedMax = 64
+
+    /// Finds the live queries that may show any row.
+    private func matchUnshown(_ before: JSONObject, _ found: (Int32, Certainty) -> Void) {
+        if unshown.isEmpty { return }
+        let certainty: Certainty = form.comparedFields.contains { before[$0] != nil } ? .probable : .possible
+        if unshown.count <= Self.askedMax {
+            for slot in unshown where member(slot).mayHold(before) { found(slot, certainty) }
+        } else {
+            _ = lookUp(before, isSure: false, { $1.mayHold($0) }, { if unshown.contains($0) { found($0, certainty) } })
+        }
+    }
+
+    private func member(_ slot: Int32) -> AutomaticRules.Site {
+        guard let site = members[slot] else {
+            preconditionFailure("slot \(slot) is indexed in \(form.id) but is no member")
+        }
+        return site
+    }
+
+    /// Finds the live queries that accept an image.
+    /// - Parameters:
+    ///   - isSure: whether each live query accepts an image that satisfies its guards and bound values.
+    ///   - accepts: asked unless the lookup decided.
+    /// - Returns: whether all live queries were found.
+    private func lookUp(
+        _ image: JSONObject, isSure: Bool, _ accepts: (JSONObject, AutomaticRules.Site) -> Bool, _ found: (Int32) -> Void
+    ) -> Bool {
+        func ask(_ slot: Int32) { if accepts(image, member(slot)) { found(slot) } }
+        /// Whether no field after this guard is compared.
+        func isLast(_ field: Int) -> Bool {
+            form.boundField.map { image[$0] == nil } ?? true
+                && form.guardFields.dropFirst(field + 1).allSatisfy { image[$0] == nil }
+        }
+        if let first = form.guardFields.firstIndex(where: { image[$0] != nil }),
+            let value = image[form.guardFields[first]].map(GuardValue.text)
+        {
+            if isSure, isLast(first) { guarded[first].forEach(value, found) } else { guarded[first].forEach(value, ask) }
+        } else if let value = form.boundField.flatMap({ image[$0] }) {
+            let hash = RowHasher.hash(CollectionOfOne(GuardValue.text(value)))
+            if isSure {
+                bound.forEach(hash, found)
+                unbound.forEach(found)
+            } else {
+                bound.forEach(hash, ask)
+                unbound.forEach(ask)
+            }
+        } else if isSure {
+            members.keys.forEach(found)
+            return true
+        } else {
+            members.keys.forEach(ask)
         }
         return false
     }

@@ -41,7 +41,7 @@ struct LiveQueryTable: Sendable {
     }
 
     /// Whether a run would tell more about the rows that the live query reads than is known.
-    func awaitsBound(_ slot: Int32) -> Bool { rules(of: slot).automatic?.awaitsBound ?? false }
+    func awaitsRows(_ slot: Int32) -> Bool { rules(of: slot).automatic?.awaitsRows ?? false }
 
     /// Whether a run without a cause may compare the result.
     func isVerifiable(_ slot: Int32) -> Bool {
@@ -68,8 +68,8 @@ struct LiveQueryTable: Sendable {
     }
 
     /// - Returns: whether other events may concern the live query than before.
-    mutating func bind(_ slot: Int32, _ values: [BoundValues]?, countMax: Int) -> Bool {
-        index.bind(slot, values, countMax: countMax)
+    mutating func bind(_ slot: Int32, _ read: [RowsRead]?, countMax: Int) -> Bool {
+        index.bind(slot, read, countMax: countMax)
     }
 
     mutating func remove(_ slot: Int32) {

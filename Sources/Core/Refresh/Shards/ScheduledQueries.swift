@@ -53,8 +53,14 @@ struct ScheduledQueries: Sendable {
     }
 
     /// - Returns: whether other events may concern the live query than before.
-    mutating func bind(_ slot: Int32, _ values: [BoundValues]?, countMax: Int) -> Bool {
-        table.bind(slot, values, countMax: countMax)
+    mutating func bind(_ slot: Int32, _ read: [RowsRead]?, countMax: Int) -> Bool {
+        table.bind(slot, read, countMax: countMax)
+    }
+
+    /// Takes over a result that no run here read: which rows it is of is not known.
+    mutating func adopt(_ slot: Int32, _ digest: Digest, _ position: Position, _ schedule: inout RunSchedule) {
+        _ = table.bind(slot, nil, countMax: 0)
+        update(slot, &schedule) { $0.adopt(digest, position) }
     }
 
     mutating func refuse(_ key: LiveQueryKey, to gateway: NodeID) { table.refuse(key, to: gateway) }

@@ -7,14 +7,14 @@ extension ShardQueries {
     mutating func bind(
         _ item: RunBatch.Item, _ outcome: RunOutcome, _ schedule: inout RunSchedule, nowMs: Int64
     ) {
-        let values: [BoundValues]?
+        let read: [RowsRead]?
         switch outcome {
         // The result, and with it the rows, are those of before.
         case .unchanged, .cutShort: return
-        case .result(_, _, let bound): values = bound
-        case .failed: values = nil
+        case .result(_, _, let rows): read = rows
+        case .failed: read = nil
         }
-        guard queries.bind(item.slot, values, countMax: schedule.settings.boundValuesMax) else { return }
+        guard queries.bind(item.slot, read, countMax: schedule.settings.boundValuesMax) else { return }
         if positions.mayConcern(queries.table.rules(of: item.slot), after: item.position.id) {
             queries.trigger(item.slot, .none, [], &schedule, nowMs: nowMs)
         }

@@ -65,8 +65,9 @@ struct ShardQueries: Sendable {
             }
             matches += 1
             suspects[slot] = nil
-            queries.trigger(
-                slot, cause, causes.subtracting(.observed), isPaced: event.isDoubt, &schedule, nowMs: nowMs)
+            // After a take-over a change of one row may concern every live query of a table.
+            let isPaced = event.isDoubt || causes == .possible
+            queries.trigger(slot, cause, causes.ofRun, isPaced: isPaced, &schedule, nowMs: nowMs)
         }
     }
 
@@ -115,10 +116,10 @@ struct ShardQueries: Sendable {
             let freshness = positions.freshness(of: known, rules: queryRules)
             switch freshness {
             case .fresh(let position):
-                queries.update(slot, &schedule) { $0.adopt(known.digest, position) }
+                queries.adopt(slot, known.digest, position, &schedule)
                 return .answered(queries.confirm(slot, through: positions.lastEventID, &schedule, nowMs: nowMs))
             case .older(let position):
-                queries.update(slot, &schedule) { $0.adopt(known.digest, position) }
+                queries.adopt(slot, known.digest, position, &schedule)
                 queries.awaitReplay(slot, floor: positions.historyFloor, &schedule, nowMs: nowMs)
                 return .answered([])
             case .doubtful: break
@@ -218,7 +219,7 @@ struct ShardQueries: Sendable {
         else { return nil }
         return RunBatch.Item(
             slot: slot, query: run.query, shard: shard,
-            knownDigest: queries.table.awaitsBound(slot) ? nil : run.knownDigest, position: positions.next(),
+            knownDigest: queries.table.awaitsRows(slot) ? nil : run.knownDigest, position: positions.next(),
             traceID: run.traceID)
     }
 

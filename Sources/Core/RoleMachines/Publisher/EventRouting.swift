@@ -11,7 +11,7 @@ package protocol PublishingRules {
     func authReads(of mutation: OperationReference) -> AuthReads
     /// The fields, by table, whose values events tell of changed rows; nil if no query refreshes by them, so that
     /// events tell no changes.
-    var recordedFields: [String: Set<String>]? { get }
+    var recordedFields: [String: RecordedFields]? { get }
 }
 
 /// An event to append to the streams of some shards.

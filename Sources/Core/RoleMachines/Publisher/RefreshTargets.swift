@@ -8,7 +8,7 @@ package struct RefreshTargets: Sendable, Hashable {
     /// The parts of the writer's `auth` that conditions read.
     package let authReads: AuthReads
     /// The fields, by table, whose values events tell of changed rows; nil if they tell no changes.
-    package let recordedFields: [String: Set<String>]?
+    package let recordedFields: [String: RecordedFields]?
     /// Whether the catalogs tell which queries the mutation could refresh; otherwise every shard receives its events.
     package let isKnown: Bool
     /// The generation of the overrides by which the shards were chosen.

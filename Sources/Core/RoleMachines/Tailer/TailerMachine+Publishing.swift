@@ -30,7 +30,6 @@ extension TailerMachine {
         guard case .reading(var reading) = phase, var batch = reading.batch, let knowledge else { return [] }
         let call = newCall()
         batch.step = .checking(call)
-        batch.loadedDeployment = knowledge.loadedDeployment
         reading.batch = batch
         phase = .reading(reading)
         return [

@@ -34,7 +34,6 @@ extension TailerMachine {
         let beganMs: Int64
         var step = Step.pausing(0)
         var pauseMs: Int64 = 0
-        var loadedDeployment: Int64 = 0
         /// The generation of the overrides by which the shards were chosen.
         var generation: UInt64 = 0
         /// The shards of each event.

@@ -45,6 +45,10 @@ final class ReplicationConnection {
         guard PQstatus(connection) == CONNECTION_OK else {
             return PostgresError(.connectionFailed, error.message)
         }
+        // The texts of times, which follow the settings of the session.
+        guard let settings = PQexec(connection, "SET TimeZone = 'UTC'; SET DateStyle = 'ISO, MDY'") else { return error }
+        defer { PQclear(settings) }
+        guard PQresultStatus(settings) == PGRES_COMMAND_OK else { return PostgresError(result: settings) }
         guard let result = PQexec(connection, command) else { return error }
         defer { PQclear(result) }
         guard PQresultStatus(result) == PGRES_COPY_BOTH else { return PostgresError(result: result) }

@@ -15,7 +15,7 @@ struct SimulatedCatalogs: PublishingRules {
     func serves(_ version: Digest) -> Bool { numbers.contains { Workload.version($0) == version } }
 
     func authReads(of mutation: OperationReference) -> AuthReads { .nothing }
-    var recordedFields: [String: Set<String>]? { nil }
+    var recordedFields: [String: RecordedFields]? { nil }
 
     func queriesRefreshed(by mutation: OperationReference) -> [OperationReference]? {
         let isRare = mutation == Workload.rareMutation

@@ -99,7 +99,7 @@ final class SimulatedTailer: Process {
             Table(
                 typeName: "Outside", name: LogMessages.table, singular: "outside", plural: "outsides",
                 columns: [Column(field: "id", name: "id", type: ColumnType(.string), isNullable: false)], key: ["id"])
-        ], recordedFields: [LogMessages.table: ["id"]])
+        ], recordedFields: [LogMessages.table: RecordedFields(compared: ["id"])])
 
     /// Handles an answer, from time to time twice.
     private func answered(

@@ -90,7 +90,7 @@ extension SimulatedWorker {
             outcomes.map { outcome in
                 guard case .result(let digest, let answer, .some) = outcome else { return outcome }
                 return .result(
-                    digest: digest, answer, bound: [BoundValues([Workload.nestedChild(parentVersion: 0)])])
+                    digest: digest, answer, rows: [Workload.rowsRead(parentVersion: 0)])
             }
         default: outcomes
         }

@@ -227,7 +227,7 @@ final class SimulatedWorker: Process {
                 let digest = Digest(of: body)
                 if digest == item.knownDigest { return .unchanged }
                 return .result(
-                    digest: digest, OperationAnswer(body: body), bound: Workload.boundValues(of: read, body))
+                    digest: digest, OperationAnswer(body: body), rows: Workload.rowsRead(of: read, body))
             }
         } then: { [self] answer in
             running.subtract(batch.items.map(\.slot))

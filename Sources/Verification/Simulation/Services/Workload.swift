@@ -157,9 +157,13 @@ struct Workload: Sendable {
 
 extension Workload {
     /// Returns what a run tells of the rows below those that it read; nil for a query without such rows.
-    static func boundValues(of query: LiveQuery, _ body: [UInt8]) -> [BoundValues]? {
+    static func rowsRead(of query: LiveQuery, _ body: [UInt8]) -> [RowsRead]? {
         guard query.operation.operation == nested else { return nil }
-        return [BoundValues([nestedChild(parentVersion: SimulatedPostgres.versions(in: body)[nestedParent] ?? 0)])]
+        return [rowsRead(parentVersion: SimulatedPostgres.versions(in: body)[nestedParent] ?? 0)]
+    }
+
+    static func rowsRead(parentVersion: Int) -> RowsRead {
+        RowsRead(bound: RowHashes(values: [nestedChild(parentVersion: parentVersion)]))
     }
 }
 

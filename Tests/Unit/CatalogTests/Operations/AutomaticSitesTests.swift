@@ -86,10 +86,15 @@ import Testing
             "($k: Kind!) { lots(where: {_or: [{kind: {eq: $k}}, {title: {eq: \"a\"}}]}, orderBy: [{id: ASC}]) { id } }",
             ["lot: ; id kind title"]
         ),
-        // A place that selects no others than another one needs no site of its own.
+        // A place that selects no others than another one needs no site of its own, unless that one heeds only the
+        // rows that it shows.
+        (
+            "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots { _count title_max } }",
+            ["lot: ; id kind title"]
+        ),
         (
             "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots(limit: 2) { title } }",
-            ["lot: ; id kind title"]
+            ["lot: ; id kind title", "lot: kind = $k; id kind title"]
         ),
         ("($f: Lot_Filter) { lots(where: $f) { id } }", ["anything"]),
         (#"{ _select(sql: "SELECT 1", params: []) }"#, ["anything"]),

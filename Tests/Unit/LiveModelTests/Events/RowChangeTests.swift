@@ -38,7 +38,7 @@ import Testing
         let rows = RowChanges(
             (0..<9).map { RowChange(table: "bid", before: nil, after: ["n": .int($0), "lotId": .int($0 % 2)]) })
         #expect(
-            rows.telling(["bid": ["lotId"]]).all == [
+            rows.telling(["bid": RecordedFields(compared: ["lotId"])]).all == [
                 RowChange(table: "bid", before: nil, after: ["lotId": 0]),
                 RowChange(table: "bid", before: nil, after: ["lotId": 1]),
             ])

@@ -8,24 +8,42 @@ import Testing
 
 /// Live queries found by the row changes of events, against the naive way: each live query is asked about every change.
 @Suite struct SiteIndexPropertyTests {
-    private static let fields = ["a", "b", "c"]
+    private static let fields = ["a", "b", "c", "k", "o"]
 
-    private static func site(_ operation: String, _ number: Int, _ table: String, _ guards: [String]) -> RowSite {
+    private static func site(
+        _ operation: String, _ number: Int, _ table: String, _ guards: [String], bound: String? = nil,
+        isShown: Bool = false
+    ) -> RowSite {
         RowSite(
             id: .init(operation: RefreshFixture.operation(operation), version: RefreshFixture.version, number: number),
-            table: table, guardFields: guards, boundField: number == 1 ? "c" : nil,
-            fields: number == 2 ? nil : ["a", "b"])
+            table: table, guardFields: guards, boundField: bound,
+            shown: isShown ? RowSite.Shown(key: ["k"], deciding: ["a", "k", "o"]) : nil,
+            fields: number == 2 ? nil : ["a", "b", "k", "o"])
     }
 
-    /// Values of bound fields; nil for those that are not known.
-    private static func bound(_ random: inout SeededRandom) -> [BoundValues]? {
+    private static let values = ["u", "v", "1"]
+
+    private static func hashes(_ random: inout SeededRandom) -> RowHashes {
+        RowHashes(values: values.filter { _ in Bool.random(using: &random) })
+    }
+
+    /// What a run of a live query reads; nil if that is not known.
+    private static func read(_ rules: QueryRules, _ random: inout SeededRandom) -> [RowsRead]? {
         if Int.random(in: 0..<4, using: &random) == 0 { return nil }
-        return [BoundValues(["u", "v", "1"].filter { _ in Bool.random(using: &random) })]
+        return rules.automatic?.sites.filter(\.form.readsRows).map { site in
+            let last: [JSONValue] = site.form.shown == nil ? [] : [value(&random)]
+            return RowsRead(
+                bound: site.form.boundField == nil ? nil : hashes(&random),
+                shown: site.form.shown == nil ? nil : hashes(&random), count: Int.random(in: 0..<3, using: &random),
+                last: last)
+        }
     }
 
     private static let sites = [
-        site("P", 0, "x", ["a"]), site("P", 1, "y", ["a", "b"]), site("Q", 0, "x", []), site("Q", 1, "y", ["b"]),
-        site("Q", 2, "y", ["a", "b", "c"]),
+        site("P", 0, "x", ["a"]), site("P", 1, "y", ["a", "b"], bound: "c"), site("Q", 0, "x", []),
+        site("Q", 1, "y", ["b"], bound: "c"), site("Q", 2, "y", ["a", "b", "c"]),
+        site("R", 0, "x", ["a"], isShown: true), site("R", 1, "y", [], bound: "c", isShown: true),
+        site("S", 0, "x", [], isShown: true), site("S", 2, "y", ["a", "b"], isShown: true),
     ]
 
     private static func value(_ random: inout SeededRandom) -> JSONValue {
@@ -33,7 +51,7 @@ import Testing
     }
 
     private static func rules(_ random: inout SeededRandom) -> QueryRules {
-        let operation = Bool.random(using: &random) ? "P" : "Q"
+        let operation = ["P", "Q", "R", "S"].randomElement(using: &random) ?? "P"
         let chosen = sites.filter { $0.id.operation.operation == operation }
         let automatic = AutomaticRules(
             sites: chosen.map { site in
@@ -42,7 +60,13 @@ import Testing
                     values: site.guardFields.map { _ in
                         let value = value(&random)
                         return value.isNull ? nil : GuardValue.text(value)
-                    })
+                    },
+                    window: site.shown == nil || Bool.random(using: &random)
+                        ? nil
+                        : ListWindow(
+                            terms: [.init(field: "o", kind: .number, isDescending: Bool.random(using: &random))],
+                            limit: 1),
+                    hasOffset: Int.random(in: 0..<6, using: &random) == 0)
             }, mayReadAnything: Int.random(in: 0..<12, using: &random) == 0)
         return QueryRules(triggers: [], lookupKeys: [], everyMs: nil, automatic: automatic, request: .null)
     }
@@ -51,6 +75,7 @@ import Testing
         if Int.random(in: 0..<3, using: &random) == 0 { return nil }
         var image = JSONObject()
         for field in fields where Bool.random(using: &random) { image[field] = value(&random) }
+        if image["o"] != nil { image["o"] = .int(Int64.random(in: 0..<3, using: &random)) }
         return image
     }
 
@@ -67,8 +92,9 @@ import Testing
         return event
     }
 
+    /// A live query whose first run is due is compared when that ends, so it need not be found by what the run tells.
     @Test func findsWhatAskingEachLiveQueryFinds() {
-        for seed in 0..<200 as Range<UInt64> {
+        for seed in 0..<400 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var index = RuleIndex()
             var present: [Int32: QueryRules] = [:]
@@ -77,21 +103,27 @@ import Testing
                     let rules = Self.rules(&random)
                     index.insert(step, rules: rules)
                     present[step] = rules
-                } else if let slot = present.keys.sorted().randomElement(using: &random) {
-                    if Bool.random(using: &random) {
-                        let values = Self.bound(&random)
-                        let former = present[slot]?.automatic?.sites.map(\.bound)
-                        let hasChanged = index.bind(slot, values, countMax: 2)
-                        _ = present[slot]?.automatic?.bind(values, 2)
-                        #expect(hasChanged == (former != present[slot]?.automatic?.sites.map(\.bound)))
-                        continue
+                } else if let slot = present.keys.sorted().randomElement(using: &random), let rules = present[slot] {
+                    if Int.random(in: 0..<4, using: &random) > 0 {
+                        let read = Self.read(rules, &random)
+                        let former = rules.automatic?.sites.map(\.rows)
+                        let hasChanged = index.bind(slot, read, countMax: 2)
+                        _ = present[slot]?.automatic?.bind(read, 2)
+                        #expect(hasChanged == (former != present[slot]?.automatic?.sites.map(\.rows)))
+                    } else {
+                        index.remove(slot)
+                        present[slot] = nil
                     }
-                    index.remove(slot)
-                    present[slot] = nil
                 }
                 let event = Self.event(&random)
-                let expected = present.filter { RuleIndex.concerns(event, rules: $0.value) }.keys.sorted()
-                #expect(index.match(event).live.map(\.slot) == expected, "seed \(seed), step \(step)")
+                let found = Set(index.match(event).live.map(\.slot))
+                for (slot, rules) in present {
+                    let isConcerned = RuleIndex.concerns(event, rules: rules)
+                    let isAwaited = rules.automatic?.sites.contains { $0.form.readsRows && $0.rows == .awaited } == true
+                    #expect(
+                        found.contains(slot) == isConcerned || isAwaited && isConcerned, "seed \(seed), step \(step)")
+                }
+                #expect(found.isSubset(of: present.keys))
             }
             for slot in present.keys { index.remove(slot) }
             #expect(leftovers(in: index).isEmpty, "seed \(seed)")
@@ -161,21 +193,24 @@ import Testing
             #expect(found == index.rules(of: 7).map { RuleIndex.concerns(event, rules: $0) })
             return found
         }
-        func bind(_ values: [BoundValues], countMax: Int) -> Bool { index.bind(7, values, countMax: countMax) }
-        // Unknown before the first run.
+        func bind(_ values: [String]?, countMax: Int) -> Bool {
+            index.bind(7, values.map { [RowsRead(bound: RowHashes(values: $0))] }, countMax: countMax)
+        }
+        // A result that no run here read.
+        #expect(bind(nil, countMax: 10))
         #expect(concerns(nil, ["lotId": 3]))
-        #expect(bind([BoundValues(["1", "2"])], countMax: 10))
+        #expect(bind(["1", "2"], countMax: 10))
         #expect(concerns(nil, ["lotId": 1]))
         #expect(!concerns(nil, ["lotId": 3]))
         #expect(concerns(["lotId": "2"], ["lotId": 3]))
         #expect(concerns(nil, [:]))
         #expect(!concerns(nil, ["lotId": .null]))
-        #expect(!bind([BoundValues(["2", "1"])], countMax: 10))
-        #expect(bind([BoundValues(["3"])], countMax: 10))
+        #expect(!bind(["2", "1"], countMax: 10))
+        #expect(bind(["3"], countMax: 10))
         #expect(concerns(nil, ["lotId": 3]))
         #expect(!concerns(nil, ["lotId": 1]))
         // Too many to remember.
-        #expect(bind([BoundValues(["1", "2"])], countMax: 1))
+        #expect(bind(["1", "2"], countMax: 1))
         #expect(concerns(nil, ["lotId": 9]))
         index.remove(7)
         #expect(leftovers(in: index).isEmpty)

@@ -14,7 +14,7 @@ enum PublisherFixture {
 
     struct Rules: PublishingRules {
         var loadedDeployment: Int64 = 1
-        var recordedFields: [String: Set<String>]?
+        var recordedFields: [String: RecordedFields]?
 
         /// A claim of the mutation's name.
         func authReads(of mutation: OperationReference) -> AuthReads {

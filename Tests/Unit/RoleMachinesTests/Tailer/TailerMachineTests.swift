@@ -40,7 +40,7 @@ private final class Tailer {
         number += 1
         let captured = CapturedTables(
             namespace: "public", tables: tables.map(Self.table),
-            recordedFields: Dictionary(uniqueKeysWithValues: tables.map { ($0, ["id"]) }))
+            recordedFields: Dictionary(uniqueKeysWithValues: tables.map { ($0, RecordedFields(compared: ["id"])) }))
         _ = machine.follow(
             .init(
                 number: number, loadedDeployment: deployment, tables: captured, heedsMutations: heedsMutations),

@@ -1,0 +1,139 @@
+import JSON
+import LiveModel
+
+/// Extracts what a result's text tells of the rows read, and removes the members that the operation did not select.
+extension RowsTree {
+    /// - Parameter count: the number of sites that read rows.
+    /// - Returns: the text without the extra members, and the rows read at each of these sites.
+    func separate(_ text: [UInt8], count: Int) -> (body: [UInt8], rows: [RowsRead]) {
+        if isEmpty { return (text, Array(repeating: RowsRead(), count: count)) }
+        return text.withUnsafeBufferPointer { text in
+            var separation = Separation(text, count: count)
+            separation.value(self)
+            return separation.finish()
+        }
+    }
+
+    private struct Separation {
+        /// What objects told of a site so far.
+        private struct Site {
+            var bound: Set<UInt32>?
+            var shown: Set<UInt32>?
+            var count = 0
+            var last: [Range<Int>] = []
+        }
+
+        private var scanner: JSONTextScanner
+        /// The text up to `copied`, without the extra members.
+        private var body: [UInt8] = []
+        private var copied = 0
+        private var sites: [Site]
+        /// The places of the values of members, for each object around this one and for this one; empty if it has none.
+        private var values: [Range<Int>] = []
+
+        init(_ text: UnsafeBufferPointer<UInt8>, count: Int) {
+            scanner = JSONTextScanner(text)
+            body.reserveCapacity(text.count)
+            sites = Array(repeating: Site(), count: count)
+        }
+
+        mutating func finish() -> (body: [UInt8], rows: [RowsRead]) {
+            body.append(contentsOf: scanner.text(copied..<scanner.bytes.count))
+            let rows = sites.map { site in
+                RowsRead(
+                    bound: site.bound.map(RowHashes.init), shown: site.shown.map(RowHashes.init), count: site.count,
+                    last: site.last.map { (try? JSONParser.parse(Array(scanner.text($0)))) ?? .null })
+            }
+            return (body, rows)
+        }
+
+        mutating func value(_ tree: RowsTree) {
+            mark(tree)
+            contents(tree)
+        }
+
+        /// A site without any object read no rows, which is known as well.
+        private mutating func mark(_ tree: RowsTree) {
+            for (site, use) in tree.uses {
+                switch use {
+                case .bound: if sites[site].bound == nil { sites[site].bound = [] }
+                case .shown: if sites[site].shown == nil { sites[site].shown = [] }
+                }
+            }
+            for (_, below) in tree.below { mark(below) }
+        }
+
+        private mutating func contents(_ tree: RowsTree) {
+            switch scanner.byte {
+            case UInt8(ascii: "["):
+                _ = scanner.take()
+                while !scanner.isAtEnd, scanner.byte != UInt8(ascii: "]") {
+                    contents(tree)
+                    if scanner.byte == UInt8(ascii: ",") { _ = scanner.take() }
+                }
+                _ = scanner.take()
+            case UInt8(ascii: "{"): object(tree)
+            default: scanner.skipValue()
+            }
+        }
+
+        private mutating func object(_ tree: RowsTree) {
+            let first = values.count
+            values.append(contentsOf: repeatElement(0..<0, count: tree.members.count))
+            var membersLeft = tree.members.count
+            _ = scanner.take()
+            while !scanner.isAtEnd, scanner.byte != UInt8(ascii: "}") {
+                if membersLeft == 0, tree.below.isEmpty { break }
+                let keyStart = scanner.index
+                scanner.skipValue()
+                let key = scanner.text(keyStart..<scanner.index)
+                _ = scanner.take()
+                if membersLeft > 0, let member = tree.member(key: key) {
+                    let start = scanner.index
+                    scanner.skipValue()
+                    values[first + member] = start..<scanner.index
+                    membersLeft -= 1
+                    if scanner.byte == UInt8(ascii: ",") { _ = scanner.take() }
+                    if tree.members[member].isExtra {
+                        body.append(contentsOf: scanner.text(copied..<keyStart))
+                        copied = scanner.index
+                    }
+                    continue
+                }
+                if let below = tree.below(key: key) { contents(below) } else { scanner.skipValue() }
+                if scanner.byte == UInt8(ascii: ",") { _ = scanner.take() }
+            }
+            if scanner.byte == UInt8(ascii: "}") { _ = scanner.take() } else { scanner.skipRest() }
+            for (site, use) in tree.uses { add(use, first, to: site) }
+            values.removeSubrange(first...)
+        }
+
+        private mutating func add(_ use: Use, _ first: Int, to site: Int) {
+            var hasher = RowHasher()
+            switch use {
+            case .bound(let member):
+                let value = values[first + member]
+                // Null binds no rows.
+                if value.isEmpty || scanner.bytes[value.lowerBound] == UInt8(ascii: "n") { return }
+                combine(value, &hasher)
+                sites[site].bound?.insert(hasher.finish())
+            case .shown(let key, let order):
+                for member in key { combine(values[first + member], &hasher) }
+                sites[site].shown?.insert(hasher.finish())
+                sites[site].count += 1
+                sites[site].last = order.map { values[first + $0] }
+            }
+        }
+
+        /// Combines a value in the form of `GuardValue`.
+        private func combine(_ value: Range<Int>, _ hasher: inout RowHasher) {
+            let text = scanner.text(value)
+            guard text.first == UInt8(ascii: "\"") else { return hasher.combine(text) }
+            if text.contains(UInt8(ascii: "\\")) {
+                hasher.combine((try? JSONParser.parse(Array(text))).map(GuardValue.text) ?? "")
+            } else {
+                hasher.combine(UnsafeBufferPointer(rebasing: text.dropFirst().dropLast()))
+            }
+        }
+    }
+}
