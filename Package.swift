@@ -360,8 +360,8 @@ let package = Package(
         tests(
             .contract, "LanguageTests",
             [
-                "Catalog", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL", "Execution",
-                "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations", "Postgres",
+                "Catalog", "ChangeCapture", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
+                "Execution", "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations", "Postgres",
                 "ProjectFolder", "Refresh", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden", "Projects", "VectorProjects"]),

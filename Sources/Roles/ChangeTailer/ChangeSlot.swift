@@ -72,7 +72,13 @@ package final class ChangeSlot: Sendable {
                 JOIN pg_replication_slots o ON o.slot_name = other.slot
                 WHERE other.slot <> $1::text AND NOT o.active AND o.database = current_database()),
             (SELECT string_agg(name, ',') FROM unnest($2::text[]) AS name
-                WHERE (SELECT relkind FROM pg_class WHERE oid = to_regclass(quote_ident(name))) = 'p')
+                WHERE (SELECT relkind FROM pg_class WHERE oid = to_regclass(quote_ident(name))) = 'p'),
+            (SELECT string_agg(name, ',') FROM unnest($2::text[]) AS name WHERE EXISTS (
+                -- BEFORE UPDATE
+                SELECT FROM pg_trigger WHERE tgrelid = to_regclass(quote_ident(name)) AND NOT tgisinternal
+                    AND tgtype & 18 = 18
+                UNION ALL SELECT FROM pg_attribute
+                WHERE attrelid = to_regclass(quote_ident(name)) AND attgenerated <> ''))
         FROM (SELECT) AS one LEFT JOIN pg_replication_slots s ON s.slot_name = $1::text
         LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid
         LEFT JOIN freshet.change_slots c ON c.slot = $1::text
@@ -84,6 +90,8 @@ package final class ChangeSlot: Sendable {
         var namespace = "public"
         /// The tables with partitions.
         var partitioned: Set<String> = []
+        /// The tables of whose rows an update may change more fields than it sets, by triggers or generated columns.
+        var derived: Set<String> = []
     }
 
     /// - Parameter tables: those that must be published.
@@ -116,7 +124,9 @@ package final class ChangeSlot: Sendable {
             obstacle: obstacle(row), slot: slot, record: record, published: Set(tables).subtracting(list(4)),
             unpublished: list(4), publications: row.string(18) ?? "",
             oldestOpen: row.string(19).flatMap(UInt64.init) ?? 0, strays: list(20))
-        return (inspection, Layout(namespace: row.string(2) ?? "public", partitioned: Set(list(21))))
+        let layout = Layout(
+            namespace: row.string(2) ?? "public", partitioned: Set(list(21)), derived: Set(list(22)))
+        return (inspection, layout)
     }
 
     private func obstacle(_ row: Row) -> String? {

@@ -256,7 +256,7 @@ extension ChangeTailer.Known {
                 number: number, loadedDeployment: snapshot.loadedDeployment,
                 tables: CapturedTables(
                     namespace: layout.namespace, tables: captured.tables, recordedFields: captured.recordedFields,
-                    partitioned: layout.partitioned),
+                    partitioned: layout.partitioned, derived: layout.derived),
                 heedsMutations: captured.heedsMutations)
         }
     }

@@ -1,4 +1,5 @@
 import Catalog
+import ChangeCapture
 import Execution
 import Foundation
 import JSON
@@ -20,9 +21,9 @@ struct AutomaticRefreshOracle {
         enum Kind { OPEN CLOSED }
         type Team @table(key: "id") { id: Int! name: String! }
         type Player @table(key: "id") {
-          id: Int! name: String! team: Team rank: Int! active: Boolean! tag: String
+          id: Int! name: String! team: Team rank: Int! active: Boolean! tag: String seen: Timestamp level: Int64
         }
-        type Game @table(key: "id") { id: Int! title: String! kind: Kind! host: Player! }
+        type Game @table(key: "id") { id: Int! title: String! kind: Kind! host: Player! day: Date uid: UUID }
         type Entry @table(key: ["game", "player"]) { game: Game! player: Player! points: Int! }
         type Note @table(key: "id") { id: Int! text: String! parent: Note player: Player }
         """
@@ -74,6 +75,20 @@ struct AutomaticRefreshOracle {
         query Filtered($filter: Player_Filter) @auth(level: PUBLIC) {
           players(where: $filter, orderBy: [{id: ASC}]) { id }
         }
+        query Top($l: Int, $o: Int) @auth(level: PUBLIC) {
+          players(orderBy: [{rank: DESC}, {active: ASC}], limit: $l, offset: $o) { name active }
+        }
+        query Latest($d: OrderDirection, $r: Int!) @auth(level: PUBLIC) {
+          players(where: {rank: {le: $r}}, orderBy: [{seen: $d}], limit: 3) { id seen }
+        }
+        query Levels($a: Boolean!) @auth(level: PUBLIC) {
+          players(where: {active: {eq: $a}}, orderBy: [{level: DESC}, {name: ASC}], limit: 2) { level name }
+        }
+        query Days($k: Kind!) @auth(level: PUBLIC) {
+          games(where: {kind: {eq: $k}}, orderBy: [{day: ASC}, {uid: DESC}], limit: 3) {
+            title entries_on_game(orderBy: [{points: DESC}], limit: 1) { points }
+          }
+        }
         query Counted @auth(level: PUBLIC) { _select(sql: "SELECT count(*) AS n FROM entry", params: []) }
         """
 
@@ -91,6 +106,16 @@ struct AutomaticRefreshOracle {
         mutation PutPlayers($rows: [Player_Data!]!) @auth(level: PUBLIC) { player_upsertMany(data: $rows) }
         mutation Move($id: Int!, $t: Int) @auth(level: PUBLIC) { player_update(id: $id, data: {teamId: $t}) }
         mutation Tag($id: Int!, $n: String) @auth(level: PUBLIC) { player_update(id: $id, data: {tag: $n}) }
+        mutation See($id: Int!, $at: Timestamp) @auth(level: PUBLIC) { player_update(id: $id, data: {seen: $at}) }
+        mutation SeeNow($id: Int!, $l: Int) @auth(level: PUBLIC) {
+          player_update(id: $id, data: {seen_expr: "request.time", level_update: {inc: 1}})
+        }
+        mutation SetDay($id: Int!, $day: Date, $u: UUID) @auth(level: PUBLIC) {
+          game_update(id: $id, data: {day: $day, uid: $u})
+        }
+        mutation AddSeen($id: Int!, $n: String!, $r: Int!, $at: Timestamp, $a: Boolean!) @auth(level: PUBLIC) {
+          player_insert(data: {id: $id, name: $n, rank: $r, active: $a, seen: $at, level: 3})
+        }
         mutation Raise($id: Int!) @auth(level: PUBLIC) { player_update(id: $id, data: {rank_update: {inc: 1}}) }
         mutation Edit($id: Int!, $data: Player_Data!) @auth(level: PUBLIC) { player_update(id: $id, data: $data) }
         mutation Rename($from: Int!, $to: Int!) @auth(level: PUBLIC) { player_update(id: $from, data: {id: $to}) }
@@ -156,12 +181,21 @@ struct AutomaticRefreshOracle {
     private typealias Group = (operation: StoredOperation, slots: [Int])
 
     private var random: SeededRandom
+    private let seed: UInt64
+    /// Where changes are told: by events of mutations, by the database's log, or by both together.
+    let source: AutomaticRefresh.Source
     /// Changes what events tell, to see that the oracle notices it.
     let tamper: (RowChanges) -> RowChanges
+    /// Changes what runs tell.
+    let tamperRead: ([RowsRead]) -> [RowsRead]
 
-    init(seed: UInt64, tamper: @escaping (RowChanges) -> RowChanges = { $0 }) {
+    init(
+        seed: UInt64, source: AutomaticRefresh.Source = .mutations,
+        tamper: @escaping (RowChanges) -> RowChanges = { $0 },
+        tamperRead: @escaping ([RowsRead]) -> [RowsRead] = { $0 }
+    ) {
         random = SeededRandom(seed: seed)
-        self.tamper = tamper
+        (self.seed, self.source, self.tamper, self.tamperRead) = (seed, source, tamper, tamperRead)
     }
 
     // MARK: Values
@@ -176,6 +210,12 @@ struct AutomaticRefreshOracle {
         case "g", "h": return .int(Int64(number(12)))
         case "r", "p": return .int(Int64(number(8)))
         case "n": return isLikely(5) ? nil : .string(["ann", "bob", "cy", "Ann"][number(4)])
+        case "l": return isLikely(20) ? .null : .int(Int64(number(6)))
+        case "o": return isLikely(60) ? nil : .int(Int64(number(3)))
+        case "d": return isLikely(20) ? nil : .string(isLikely(50) ? "ASC" : "DESC")
+        case "at": return isLikely(10) ? .null : .string("202\(number(4))-01-0\(1 + number(3))T00:00:00.\(number(3))Z")
+        case "day": return isLikely(10) ? .null : .string("2026-0\(1 + number(9))-11")
+        case "u": return isLikely(10) ? .null : .string("0000000\(number(8))-0000-4000-8000-00000000000\(number(8))")
         case "k": return .string(isLikely(50) ? "OPEN" : "CLOSED")
         case "a": return .bool(isLikely(50))
         case "data": return .object(row(isWhole: false))
@@ -199,6 +239,7 @@ struct AutomaticRefreshOracle {
         if isWhole || isLikely(50) { row["rank"] = .int(Int64(number(8))) }
         if isLikely(50) { row["teamId"] = isLikely(20) ? .null : .int(Int64(number(4))) }
         if isLikely(30) { row["tag"] = isLikely(30) ? .null : "bob" }
+        if isLikely(30) { row["seen"] = value("at") }
         return row
     }
 
@@ -220,14 +261,14 @@ struct AutomaticRefreshOracle {
             ("AddNote", #"{"id":\#($0),"n":"cy","parent":\#($0 == 0 ? "null" : "\($0 / 2)"),"player":\#($0)}"#)
         }
 
-    static func catalog() throws -> Catalog {
+    static func catalog(_ source: AutomaticRefresh.Source = .mutations) throws -> Catalog {
         try Catalog.compile(
             Project(
                 serviceID: "oracle", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
                 connectors: [
                     ConnectorSource(
                         id: "main", files: [SourceFile(path: "main.gql", text: queries + "\n" + mutations)])
-                ], automaticRefresh: AutomaticRefresh(mode: .all)))
+                ], automaticRefresh: AutomaticRefresh(mode: .all, source: source)))
     }
 
     /// Foreign keys that follow a changed target, as a database may have them that was there before.
@@ -251,8 +292,65 @@ struct AutomaticRefreshOracle {
         }
     }
 
+    /// What others do than mutations: a statement, or several in one transaction.
+    private mutating func statements() -> [String] {
+        func one(_ oracle: inout Self) -> String {
+            let (id, other) = (oracle.number(12), oracle.number(12))
+            let (team, rank) = (oracle.number(4), oracle.number(8))
+            return switch oracle.number(14) {
+            case 0: "UPDATE player SET team_id = \(team) WHERE id = \(id)"
+            case 1: "UPDATE player SET rank = rank + 1 WHERE team_id = \(team)"
+            case 2: "UPDATE player SET id = \(other) WHERE id = \(id)"
+            case 3: "UPDATE team SET id = 3 - id WHERE id = \(team)"
+            case 4: "DELETE FROM team WHERE id = \(team)"
+            case 5: "DELETE FROM player WHERE rank = \(rank)"
+            case 6: "INSERT INTO player (id, name, rank, active) VALUES (\(id), 'bob', \(rank), true)"
+            case 7: "UPDATE player SET seen = now() - interval '\(rank) days', level = \(team) WHERE id = \(id)"
+            case 8: "UPDATE game SET day = '2026-0\(1 + rank)-01', host_id = \(other) WHERE id = \(id)"
+            case 9: "TRUNCATE entry"
+            case 10: "INSERT INTO entry (game_id, player_id, points) SELECT g.id, p.id, 5 FROM game g, player p LIMIT 9"
+            case 11: "UPDATE note SET parent_id = \(other), text = 'dot' WHERE id = \(id)"
+            case 12: "DELETE FROM game WHERE id = \(id)"
+            default: "INSERT INTO team (id, name) VALUES (\(team), 'ann') ON CONFLICT DO NOTHING"
+            }
+        }
+        return (0...(isLikely(80) ? 0 : 2)).map { _ in one(&self) }
+    }
+
+    /// Makes one transition.
+    /// - Returns: what was done, the event that tells it if a mutation did it, and the queries that the event goes to,
+    ///   nil for all; nil if nothing was committed.
+    private mutating func transition(
+        _ catalog: Catalog, _ mutations: [StoredOperation], _ executor: MutationExecutor, _ pool: PostgresPool
+    ) async throws -> (name: String, detail: String, event: MutationEvent?, targets: Set<OperationReference>?)? {
+        if source != .mutations, isLikely(40) {
+            let statements = statements().joined(separator: "; ")
+            guard (try? await pool.script("BEGIN; \(statements); COMMIT")) != nil else {
+                try? await pool.script("ROLLBACK")
+                return nil
+            }
+            return ("psql", statements, nil, nil)
+        }
+        let mutation = mutations[number(mutations.count)]
+        guard let sent = variables(of: mutation) else { return nil }
+        let outcome = try? await executor.run(
+            mutation, variables: sent, auth: nil,
+            envelope: .init(
+                eventID: RandomUUID.next(), traceID: "t", shards: [ShardID(0)], authReads: .nothing,
+                recordedFields: catalog.recordedFields, loadedDeployment: 0))
+        guard let row = outcome?.event else { return nil }
+        var event = try MutationEvent(encoded: row.event)
+        event.rows = event.rows.map(tamper)
+        // Implicit refreshes are not what is tested.
+        event.keysWritten = []
+        return (
+            mutation.reference.operation, JSONValue.object(sent).text, event,
+            Set(catalog.queriesRefreshed(by: mutation.reference))
+        )
+    }
+
     mutating func run(transitions: Int, on pool: PostgresPool) async throws -> Summary {
-        let catalog = try Self.catalog()
+        let catalog = try Self.catalog(source)
         let operations = try #require(catalog.connectors["main"]).operations.values
             .sorted { $0.reference < $1.reference }
         let mutations = operations.filter { $0.kind == .mutation }
@@ -279,73 +377,85 @@ struct AutomaticRefreshOracle {
                 envelope: .init(
                     eventID: RandomUUID.next(), traceID: "t", shards: [], authReads: .nothing, loadedDeployment: 0))
         }
+        var log: LogReader?
+        var tables = CapturedTables(namespace: "public", tables: [], recordedFields: [:])
+        if let captured = catalog.captured {
+            tables = CapturedTables(
+                namespace: "public", tables: captured.tables, recordedFields: captured.recordedFields,
+                derived: ["player"])
+            log = try await LogReader(pool, name: "oracle_\(seed)_\(source.rawValue)", tables)
+        }
         let groups: [Group] = Dictionary(grouping: live.indices) { live[$0].operation.reference }.values
             .map { (live[$0[0]].operation, $0) }
-        for (slot, digest, bound) in await Self.digests(groups, live, queries) {
+        for (slot, digest, read) in await Self.digests(groups, live, queries) {
             live[slot].digest = digest
-            Self.bind(slot, bound, &index, &live)
+            bind(slot, read, &index, &live)
         }
         while summary.transitions < transitions {
-            let mutation = mutations[number(mutations.count)]
-            guard let sent = variables(of: mutation) else { continue }
-            let outcome = try? await executor.run(
-                mutation, variables: sent, auth: nil,
-                envelope: .init(
-                    eventID: RandomUUID.next(), traceID: "t", shards: [ShardID(0)], authReads: .nothing,
-                    recordedFields: catalog.recordedFields, loadedDeployment: 0))
-            guard let row = outcome?.event else { continue }
+            guard let done = try await transition(catalog, mutations, executor, pool) else { continue }
             summary.transitions += 1
-            var event = try MutationEvent(encoded: row.event)
-            event.rows = event.rows.map(tamper)
-            // Implicit refreshes are not what is tested.
-            event.keysWritten = []
-            let matched = Set(index.match(event).live.map(\.slot))
-            let targets = Set(catalog.queriesRefreshed(by: mutation.reference))
-            for (slot, digest, bound) in await Self.digests(groups, live, queries) {
+            var events: [(event: MutationEvent, targets: Set<OperationReference>?)] = []
+            if let event = done.event, source != .wal { events.append((event, done.targets)) }
+            if let read = try await log?.changes() {
+                var rows = tamper(read)
+                if source == .both, let told = done.event?.rows { rows = CoveredChanges.uncovered(rows, by: told, tables) }
+                events.append((MutationEvent(captured: rows, id: "log", committedAtMs: 0), nil))
+            }
+            var matched: Set<Int32> = []
+            for (event, targets) in events {
+                let found = Set(index.match(event).live.map(\.slot))
+                for (slot, query) in live.enumerated() {
+                    #expect(RuleIndex.concerns(event, rules: query.rules) == found.contains(Int32(slot)))
+                }
+                matched.formUnion(
+                    found.filter { targets?.contains(live[Int($0)].operation.reference) ?? true })
+            }
+            for (slot, digest, read) in await Self.digests(groups, live, queries) {
                 let query = live[slot]
                 let name = query.operation.reference.operation
-                let isMatched = matched.contains(Int32(slot)) && targets.contains(query.operation.reference)
-                #expect(RuleIndex.concerns(event, rules: query.rules) == matched.contains(Int32(slot)))
+                let isMatched = matched.contains(Int32(slot))
                 if isMatched {
                     summary.matched[name, default: 0] += 1
-                    summary.matchedBy["\(name) after \(mutation.reference.operation)", default: 0] += 1
+                    summary.matchedBy["\(name) after \(done.name)", default: 0] += 1
+                    bind(slot, read, &index, &live)
                 }
-                if isMatched { Self.bind(slot, bound, &index, &live) }
                 guard digest != query.digest else { continue }
                 live[slot].digest = digest
                 summary.changed[name, default: 0] += 1
-                summary.changedBy["\(name) after \(mutation.reference.operation)", default: 0] += 1
+                summary.changedBy["\(name) after \(done.name)", default: 0] += 1
                 if !isMatched {
                     summary.misses.append(
-                        "\(mutation.reference.operation)\(JSONValue.object(sent).text) changed \(name)"
-                            + "\(JSONValue.object(query.variables).text), told \(event.rows.map { "\($0.all)" } ?? "-")"
-                    )
+                        "\(done.name) \(done.detail) changed \(name)\(JSONValue.object(query.variables).text), told "
+                            + events.map { "\($0.event.rows?.all.map(\.text).description ?? "-")" }.joined()
+                            + " sites \(query.rules.automatic?.sites.map { "\($0.rows)" } ?? [])")
                 }
             }
         }
+        try await log?.end()
         return summary
     }
 
     /// Takes over what a run read, as a worker does.
-    private static func bind(_ slot: Int, _ bound: [RowsRead]??, _ index: inout RuleIndex, _ live: inout [Live]) {
-        guard let bound else { return }
-        _ = index.bind(Int32(slot), bound, countMax: 100)
-        _ = live[slot].rules.automatic?.bind(bound, 100)
+    private func bind(_ slot: Int, _ read: [RowsRead]??, _ index: inout RuleIndex, _ live: inout [Live]) {
+        guard let read else { return }
+        let told = read.map(tamperRead)
+        _ = index.bind(Int32(slot), told, countMax: 100)
+        _ = live[slot].rules.automatic?.bind(told, 100)
     }
 
-    /// The results as they are now; the digest is nil for one that fails. The bound values are nil if those of before
+    /// The results as they are now; the digest is nil for one that fails. The rows read are nil if those of before
     /// remain.
     private static func digests(
         _ groups: [Group], _ live: [Live], _ executor: QueryExecutor
-    ) async -> [(slot: Int, digest: Digest?, bound: [RowsRead]??)] {
-        var digests: [(slot: Int, digest: Digest?, bound: [RowsRead]??)] = []
+    ) async -> [(slot: Int, digest: Digest?, read: [RowsRead]??)] {
+        var digests: [(slot: Int, digest: Digest?, read: [RowsRead]??)] = []
         for (operation, slots) in groups {
             let outcomes = await executor.run(
                 operation,
                 items: slots.map { slot in
-                    let awaitsBound = live[slot].rules.automatic?.awaitsRows == true
+                    let awaitsRows = live[slot].rules.automatic?.awaitsRows == true
                     return .init(
-                        variables: live[slot].variables, auth: nil, knownDigest: awaitsBound ? nil : live[slot].digest)
+                        variables: live[slot].variables, auth: nil, knownDigest: awaitsRows ? nil : live[slot].digest)
                 })
             for (slot, outcome) in zip(slots, outcomes) {
                 switch outcome {
@@ -369,82 +479,3 @@ private enum RandomUUID {
     }
 }
 
-extension Language {
-    @Suite struct AutomaticRefreshes {
-        private func run(
-            seed: UInt64, transitions: Int, tamper: @escaping (RowChanges) -> RowChanges = { $0 }
-        ) async throws -> AutomaticRefreshOracle.Summary {
-            let schema = try AutomaticRefreshOracle.catalog().schema
-            let statements = Migration.create(schema).map(\.sql) + AutomaticRefreshOracle.followingKeys(schema)
-            return try await LanguageServer.withOwnDatabase(fill: { pool in
-                try await pool.script(ServiceSchema.sql)
-                try await pool.script(statements.joined(separator: ";\n"))
-            }) { pool in
-                var oracle = AutomaticRefreshOracle(seed: seed, tamper: tamper)
-                return try await oracle.run(transitions: transitions, on: pool)
-            }
-        }
-
-        @Test func everyResultThatChangesIsMatched() async throws {
-            let environment = ProcessInfo.processInfo.environment
-            let seed = environment["FRESHET_ORACLE_SEED"].flatMap(UInt64.init) ?? .random(in: 0..<1_000_000)
-            let transitions = environment["FRESHET_ORACLE_TRANSITIONS"].flatMap(Int.init) ?? 400
-            print("automatic refreshes: seed \(seed), \(transitions) transitions")
-            let summary = try await run(seed: seed, transitions: transitions)
-            #expect(summary.misses.isEmpty, "seed \(seed): \(summary.misses.prefix(3))")
-            // A query that never changes proves nothing.
-            let (changed, matched) = (summary.changed.values.reduce(0, +), summary.matched.values.reduce(0, +))
-            #expect(changed > transitions && summary.changed.count >= 15, "\(summary.changed)")
-            // Neither does one that every change matches.
-            let all = transitions * summary.liveQueries
-            #expect(matched * 5 < all * 4, "\(matched) of \(all)")
-            for (matched, changed) in [
-                (summary.matched, summary.changed), (summary.matchedBy, summary.changedBy),
-            ] {
-                for (name, count) in matched.sorted(by: { $0.key < $1.key }) {
-                    print("  \(name): \(changed[name] ?? 0) of \(count) matches changed the result")
-                }
-            }
-        }
-
-        /// Mistakes in what events tell.
-        enum Mistake: CaseIterable {
-            case rowsBefore, rowsAfter, otherTables, unknownIsNull, changedFields
-
-            func apply(_ rows: RowChanges) -> RowChanges {
-                switch self {
-                case .rowsBefore:
-                    RowChanges(
-                        rows.all.map { RowChange(table: $0.table, before: nil, after: $0.after, changed: $0.changed) })
-                case .rowsAfter:
-                    RowChanges(
-                        rows.all.map { RowChange(table: $0.table, before: $0.before, after: nil, changed: $0.changed) })
-                case .otherTables: RowChanges(Array(rows.all.prefix(1)))
-                case .unknownIsNull:
-                    RowChanges(
-                        rows.all.map { change in
-                            var change = change
-                            for field in ["teamId", "name", "kind", "id", "playerId", "active"] {
-                                if change.before?[field] == nil { change.before?[field] = .null }
-                                if change.after?[field] == nil { change.after?[field] = .null }
-                            }
-                            return change
-                        })
-                case .changedFields:
-                    RowChanges(
-                        rows.all.map { change in
-                            var change = change
-                            change.changed = change.changed.map { Array($0.dropFirst()) }
-                            return change
-                        })
-                }
-            }
-        }
-
-        @Test(arguments: Mistake.allCases)
-        func aForgottenPartIsNoticed(mistake: Mistake) async throws {
-            let summary = try await run(seed: 1, transitions: 150, tamper: mistake.apply)
-            #expect(!summary.misses.isEmpty)
-        }
-    }
-}

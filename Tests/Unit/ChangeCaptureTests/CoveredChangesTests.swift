@@ -1,6 +1,7 @@
 import ChangeCapture
 import JSON
 import LiveModel
+import SchemaModel
 import Testing
 
 @Suite struct CoveredChangesTests {
@@ -8,8 +9,14 @@ import Testing
         RowChange(table: "bid", before: before, after: after, changed: changed)
     }
 
-    private func uncovered(_ changes: [RowChange], by own: [RowChange]) -> [RowChange] {
-        CoveredChanges.uncovered(RowChanges(changes), by: RowChanges(own)).all
+    private func uncovered(_ changes: [RowChange], by own: [RowChange], derived: Set<String> = []) -> [RowChange] {
+        let tables = ["bid", "note"].map { name in
+            Table(
+                typeName: name, name: name, singular: name, plural: name + "s",
+                columns: [Column(field: "id", name: "id", type: ColumnType(.int), isNullable: false)], key: ["id"])
+        }
+        let captured = CapturedTables(namespace: "public", tables: tables, recordedFields: [:], derived: derived)
+        return CoveredChanges.uncovered(RowChanges(changes), by: RowChanges(own), captured).all
     }
 
     private let fromLog = change(["id": 1], ["id": 1, "lot": "b"])
@@ -50,6 +57,15 @@ import Testing
     @Test func changedFieldsThatTheEventLacksAreForwarded() {
         let both = Self.change(["id": 1, "lot": "a"], ["id": 1, "lot": "b"], ["lot", "amount"])
         #expect(uncovered([both], by: [own]) == [both])
+    }
+
+    /// A trigger may set another field before the row is stored.
+    @Test func anUpdateOfATableWithTriggersMayHaveChangedMoreFields() {
+        #expect(uncovered([fromLog], by: [own], derived: ["bid"]) == [fromLog])
+        let told = Self.change(["id": 1, "lot": "a"], ["id": 1, "lot": "b"], ["lot"])
+        #expect(uncovered([told], by: [own], derived: ["bid"]) == [])
+        let inserted = Self.change(nil, ["id": 1])
+        #expect(uncovered([inserted], by: [inserted], derived: ["bid"]) == [])
     }
 
     @Test func aTableOfWhichAnyRowMayHaveChangedIsForwarded() {

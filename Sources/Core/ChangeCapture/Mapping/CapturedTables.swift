@@ -28,6 +28,8 @@ package struct CapturedTables: Sendable {
         /// Whether its partitions hold the rows. Each tells former rows by its own replica identity, but under the
         /// table's, so nothing of them is certain.
         let isPartitioned: Bool
+        /// Whether an update may change more fields of a row than it sets: by a trigger or a generated column.
+        let isDerived: Bool
 
         /// The names of the columns by field.
         var columnNames: [String: Set<String>] {
@@ -43,9 +45,10 @@ package struct CapturedTables: Sendable {
     ///   - tables: those that sites read, of all loaded versions; one that several versions have occurs several times.
     ///   - recordedFields: the fields of images, by table.
     ///   - partitioned: the names of the tables with partitions.
+    ///   - derived: the names of the tables of whose rows an update may change more fields than it sets.
     package init(
         namespace: String, tables: some Sequence<Table>, recordedFields: [String: RecordedFields],
-        partitioned: Set<String> = []
+        partitioned: Set<String> = [], derived: Set<String> = []
     ) {
         self.namespace = namespace
         for table in tables where table.view == nil {
@@ -53,7 +56,7 @@ package struct CapturedTables: Sendable {
                 self.tables[table.name]
                 ?? CapturedTable(
                     fields: [], recorded: recordedFields[table.name] ?? RecordedFields(),
-                    isPartitioned: partitioned.contains(table.name))
+                    isPartitioned: partitioned.contains(table.name), isDerived: derived.contains(table.name))
             for column in table.columns {
                 if let index = captured.fields.firstIndex(where: { $0.name == column.field }) {
                     captured.fields[index].columns.append(column)
@@ -68,11 +71,15 @@ package struct CapturedTables: Sendable {
     /// The names of the tables, sorted.
     package var names: [String] { tables.keys.sorted() }
 
+    /// Whether an update of the table may change more fields of a row than it sets, by triggers or generated columns.
+    func isDerived(_ table: String) -> Bool { tables[table].map { $0.isDerived || $0.isPartitioned } ?? true }
+
     /// Returns the tables, sorted, of which `former` does not tell all that this one does.
     package func tables(beyond former: CapturedTables) -> [String] {
         tables.filter { name, table in
             guard let known = former.tables[name], former.namespace == namespace else { return true }
             return !known.recorded.all.isSuperset(of: table.recorded.all) || table.isPartitioned && !known.isPartitioned
+                || table.isDerived && !known.isDerived
                 || known.columnNames != table.columnNames
         }.keys.sorted()
     }

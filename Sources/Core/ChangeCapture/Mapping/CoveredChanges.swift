@@ -8,7 +8,10 @@ package enum CoveredChanges {
     /// - Parameters:
     ///   - changes: those of the transaction, from the write-ahead log.
     ///   - own: those that the event tells.
-    package static func uncovered(_ changes: RowChanges, by own: RowChanges) -> RowChanges {
+    ///   - tables: says of which tables rows may change in more fields than the event tells.
+    package static func uncovered(
+        _ changes: RowChanges, by own: RowChanges, _ tables: CapturedTables
+    ) -> RowChanges {
         var unused = Dictionary(grouping: own.all, by: \.table)
         let all = unused
         return RowChanges(
@@ -16,9 +19,9 @@ package enum CoveredChanges {
                 if all[change.table]?.contains(where: { isImplied(change, by: $0) }) == true { return false }
                 // Without the whole former row, the log and the event may tell of one change differently. Each of the
                 // event's own then accounts for one change: a second of the same row comes from a trigger.
-                guard let index = unused[change.table]?.firstIndex(where: { mayBeSame(change, as: $0) }) else {
-                    return true
-                }
+                guard let index = unused[change.table]?.firstIndex(where: {
+                    mayBeSame(change, as: $0, isDerived: tables.isDerived(change.table))
+                }) else { return true }
                 unused[change.table]?.remove(at: index)
                 return false
             })
@@ -32,10 +35,11 @@ package enum CoveredChanges {
     }
 
     /// Whether the event knows all that the log knows of the change, and of an update's fields the log knows less.
-    private static func mayBeSame(_ change: RowChange, as own: RowChange) -> Bool {
+    private static func mayBeSame(_ change: RowChange, as own: RowChange, isDerived: Bool) -> Bool {
         guard !change.isAnything, !own.isOfFollowers else { return false }
         guard tells(own.before, allOf: change.before), tells(own.after, allOf: change.after) else { return false }
-        guard let changed = change.changed, let ownChanged = own.changed else { return true }
+        guard let ownChanged = own.changed else { return true }
+        guard let changed = change.changed else { return !isDerived }
         return Set(ownChanged).isSuperset(of: changed)
     }
 

@@ -126,7 +126,7 @@ struct ReadWriteSetBuilder {
         let table = list.source.argumentTable
         // Pages come by key unless the list says otherwise.
         note(table.key, of: table)
-        if list.arguments.order.isEmpty, !list.arguments.isPaged { storedOrderTables.insert(table.name) }
+        if list.mayComeInStoredOrder { storedOrderTables.insert(table.name) }
         add(filter, of: table)
         add(list.arguments.having, of: table)
         add(list.arguments.order, of: table)
@@ -284,6 +284,16 @@ struct ReadWriteSetBuilder {
 }
 
 extension RowList {
+    /// Whether the rows may come in the order in which they are stored (`ListRenderer`).
+    fileprivate var mayComeInStoredOrder: Bool {
+        guard arguments.order.isEmpty, !arguments.isPaged, case .rows = content else { return false }
+        if case .constant(true) = arguments.isDistinct { return false }
+        return switch source {
+        case .table, .inverse, .manyToMany: true
+        case .search, .similarity: false
+        }
+    }
+
     /// Whether its objects can have members that the operation does not select: they would change what is distinct, and
     /// groups have no rows.
     fileprivate var carriesMembers: Bool {

@@ -13,7 +13,7 @@ extension TailerMachine {
         for encoded in transaction.outboxEvents {
             // An event that tells no rows went to the shards of the tables in which its mutation itself may write.
             guard let told = (try? MutationEvent(encoded: encoded))?.rows else { continue }
-            rows = CoveredChanges.uncovered(rows, by: told)
+            rows = CoveredChanges.uncovered(rows, by: told, knowledge.tables)
         }
         return (rows, rows.all.isEmpty)
     }

@@ -89,8 +89,8 @@ import Testing
         // A place that selects no others than another one needs no site of its own, unless that one heeds only the
         // rows that it shows.
         (
-            "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots { _count title_max } }",
-            ["lot: ; id kind title"]
+            "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots { _count size_max } }",
+            ["lot: ; id kind size"]
         ),
         (
             "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots(limit: 2) { title } }",
