@@ -361,7 +361,8 @@ let package = Package(
             .contract, "LanguageTests",
             [
                 "Catalog", "ChangeCapture", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
-                "Execution", "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations", "Postgres",
+                "Execution", "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations",
+                "Postgres",
                 "ProjectFolder", "Refresh", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden", "Projects", "VectorProjects"]),

@@ -1,17 +1,32 @@
 import JSON
 import LiveModel
-import Operations
+package import Operations
 package import Refresh
 package import SchemaModel
+
+/// How exactly a site tells which changes of its table concern a live query.
+package enum SiteClass: String, Sendable {
+    /// The value of a guard tells it.
+    case exact
+    /// The rows above tell it, as the last run read them.
+    case keys
+    /// The rows shown and the end of the list tell it, as the last run read them.
+    case window
+    /// Every new row counts, and every change of the fields.
+    case table
+}
 
 /// The places where a stored query reads rows whose changes refresh it by themselves.
 package struct AutomaticSites: Sendable {
     package struct Site: Sendable {
         package let form: RowSite
-        /// The operands of the guards, in the order of `form.guardFields`.
-        let operands: [Operand]
+        package let read: ReadSite
 
-        let read: ReadSite
+        package var siteClass: SiteClass {
+            if !form.guardFields.isEmpty { return .exact }
+            if form.boundField != nil { return .keys }
+            return read.shown?.window == nil ? .table : .window
+        }
 
         /// The fields of a row before its change that decide whether the change concerns the site. Where results show
         /// the rows, the key tells whether it was one of them.
@@ -22,7 +37,7 @@ package struct AutomaticSites: Sendable {
 
         /// The conditions that a row must satisfy before or after its change: `lotId = $lotId`, `lotId of lots.id`.
         package var guardTexts: [String] {
-            zip(form.guardFields, operands).map { "\($0) = \($1.nameInExplanations)" }
+            read.guards.map { "\($0.field) \($0.isMember ? "in" : "=") \($0.operand.nameInExplanations)" }
                 + (read.binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
         }
     }
@@ -62,7 +77,7 @@ package struct AutomaticSites: Sendable {
                     id: .init(operation: operation, version: version, number: number), table: site.table,
                     guardFields: site.guards.map(\.field), boundField: site.binding?.field,
                     shown: site.shown.map { RowSite.Shown(key: $0.key, deciding: $0.deciding) }, fields: site.fields),
-                operands: site.guards.map(\.operand), read: site)
+                read: site)
         }
     }
 
@@ -79,15 +94,42 @@ package struct AutomaticSites: Sendable {
         }
         return AutomaticRules(
             sites: sites.map { site in
-                let values = site.operands.map { operand -> String? in
-                    guard let value = try? operand.value(in: invocation), !value.isNull else { return nil }
-                    return GuardValue.text(value)
-                }
                 let hasOffset = site.read.shown.map { $0.offset.value(in: invocation) != 0 } ?? false
                 return AutomaticRules.Site(
-                    form: site.form, values: values, window: site.read.shown?.window?.rules(invocation),
+                    form: site.form, values: site.read.guards.map { $0.values(invocation) },
+                    tests: site.read.shown?.tests.compactMap { $0.rule(invocation) } ?? [],
+                    window: site.read.shown?.window?.rules(invocation),
                     hasOffset: hasOffset)
             }, mayReadAnything: false, isObserved: isObserved, heedsMutations: heedsMutations)
+    }
+}
+
+extension ReadSite.Guard {
+    /// Returns the values for a live query.
+    fileprivate func values(_ invocation: Invocation) -> AutomaticRules.Values {
+        guard let value = try? operand.value(in: invocation), !value.isNull else { return .any }
+        guard isMember else { return .one(GuardValue.text(value)) }
+        guard case .array(let elements) = value else { return .any }
+        // Nothing is equal to a null element.
+        return AutomaticRules.Values(elements.filter { !$0.isNull }.map(GuardValue.text))
+    }
+}
+
+extension ReadSite.Test {
+    /// Returns the test for a live query; nil if it tests nothing.
+    fileprivate func rule(_ invocation: Invocation) -> RowTest? {
+        guard let kind = SortKind(column.type.scalar), let value = try? operand.value(in: invocation), !value.isNull
+        else { return nil }
+        let comparison: RowTest.Comparison
+        switch self.comparison {
+        case .equal: comparison = .equal
+        case .notEqual: return nil
+        case .less: comparison = .less
+        case .lessOrEqual: comparison = .lessOrEqual
+        case .greater: comparison = .greater
+        case .greaterOrEqual: comparison = .greaterOrEqual
+        }
+        return RowTest(field: column.field, kind: kind, comparison, value)
     }
 }
 
@@ -138,11 +180,11 @@ extension SortKind {
 
 extension RowSite {
     /// The fields whose values events must tell for the site.
-    /// - Parameter window: the site's.
-    fileprivate func recorded(_ window: ReadSite.Window?) -> RecordedFields {
-        RecordedFields(
+    fileprivate func recorded(_ shown: ReadSite.Shown?) -> RecordedFields {
+        let order = shown?.window?.order.map(\.column.field) ?? []
+        return RecordedFields(
             compared: Set(comparedFields), key: Set(shown?.key ?? []),
-            ordered: Set(window?.order.map(\.column.field) ?? []))
+            latter: Set(order + (shown?.tests.map(\.column.field) ?? [])))
     }
 }
 
@@ -151,7 +193,7 @@ extension [AutomaticSites.Site] {
     var recordedFields: [String: RecordedFields] {
         var fields: [String: RecordedFields] = [:]
         for site in self {
-            let recorded = site.form.recorded(site.read.shown?.window)
+            let recorded = site.form.recorded(site.read.shown)
             if !recorded.isEmpty { fields[site.form.table, default: RecordedFields()].formUnion(recorded) }
         }
         return fields

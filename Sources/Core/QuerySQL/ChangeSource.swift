@@ -150,9 +150,9 @@ struct ChangeSource: Sendable {
         return parts
     }
 
-    /// Returns the parts whose values events can tell, in order of field.
+    /// Returns the parts whose values events can record, in order of field.
     private static func image(_ parts: [String: Part], _ table: Table) -> [Field] {
-        parts.filter { table.column(ofField: $0.key)?.isTold == true }
+        parts.filter { table.column(ofField: $0.key)?.isRecordable == true }
             .sorted { $0.key < $1.key }.map { Field(field: $0.key, value: $0.value) }
     }
 }

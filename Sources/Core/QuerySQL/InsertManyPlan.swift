@@ -154,7 +154,7 @@ struct InsertManyPlan: Sendable {
         var (key, row) = (JSONObject(), JSONObject())
         for value in values {
             let column = table.columns[value.column]
-            guard column.isTold, RowChange.tells(value.value) else { continue }
+            guard column.isRecordable, RowChange.tells(value.value) else { continue }
             let isKey = table.key.contains(column.field)
             if isKey { key[column.field] = value.value }
             // An upsert leaves what is not given as it was.

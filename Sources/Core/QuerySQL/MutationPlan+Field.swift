@@ -144,7 +144,9 @@ extension MutationField {
                 return !always || given.required.isEmpty
             }
             guard insert.isUpsert else {
-                let fields = images.table.columns.filter(\.isTold).map(\.field).filter { isGiven($0, always: true) }
+                let fields = images.table.columns.filter(\.isRecordable).map(\.field).filter {
+                    isGiven($0, always: true)
+                }
                 return !images.hasFields(outside: Set(fields))
             }
             // Without its key, the row before cannot be looked up.

@@ -30,9 +30,8 @@ extension TemplateBuilder {
         return [.joined(names, separator: ",", empty: [])]
     }
 
-    /// Returns `UPDATE … WHERE …` and the change of each row, in all detail and as many rows are told alike. Where a
-    /// field is set that is told of rows before, these are read and locked first; otherwise the row after has their
-    /// values.
+    /// Returns `UPDATE … WHERE …` and the change of each row, in full and in common with other rows. Where a field is
+    /// set that is recorded of rows before, these are read and locked first; otherwise the row after has their values.
     /// - Parameter condition: renders ` WHERE …` for an alias.
     mutating func update(
         _ table: Table, _ alias: String, _ assignments: [Assignment], _ images: RowImages?,

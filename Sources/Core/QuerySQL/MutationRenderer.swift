@@ -192,7 +192,7 @@ extension TemplateBuilder {
     }
 
     /// Returns a statement that writes rows and counts them.
-    /// - Parameter common: the change as many rows are told alike.
+    /// - Parameter common: the part of the change that many rows have in common.
     private func many(
         _ statement: [Piece], _ change: [Piece]?, _ common: [Piece]?, counting columns: [Piece]?
     ) -> [Piece] {

@@ -20,20 +20,20 @@ struct RowImages: Sendable {
     private let columns: [Column]
     /// The columns whose values the images before hold, all of these where one image is both.
     private let formerColumns: [Column]
-    /// The columns by which many rows are told alike.
+    /// The columns that images of many rows hold, so that rows of one group have the same.
     private let comparedColumns: [Column]
 
     /// The rows before an update or a delete.
     static let former = "o"
 
-    /// - Returns: nil if no recorded field can be told.
+    /// - Returns: nil if no field is recorded.
     init?(_ table: Table, recorded: RecordedFields) {
-        func told(_ fields: Set<String>) -> [Column] {
-            table.columns.filter { fields.contains($0.field) && $0.isTold }
+        func recordable(_ fields: Set<String>) -> [Column] {
+            table.columns.filter { fields.contains($0.field) && $0.isRecordable }
         }
         self.table = table
-        (columns, formerColumns) = (told(recorded.all), told(recorded.former))
-        comparedColumns = told(recorded.compared)
+        (columns, formerColumns) = (recordable(recorded.all), recordable(recorded.former))
+        comparedColumns = recordable(recorded.compared)
         if columns.isEmpty { return nil }
     }
 
@@ -42,7 +42,7 @@ struct RowImages: Sendable {
 
     func hasFields(among fields: Set<String>) -> Bool { columns.contains { fields.contains($0.field) } }
 
-    /// Whether one of these fields is told of rows before their change.
+    /// Whether one of these fields is recorded of rows before their change.
     func hasFormerFields(among fields: Set<String>) -> Bool { formerColumns.contains { fields.contains($0.field) } }
 
     // MARK: SQL
@@ -55,16 +55,16 @@ struct RowImages: Sendable {
         .text("set_config('freshet.rows', \(stored) || ") + changes + .text(", true)")
     }
 
-    /// The part of a change that is told.
+    /// The part of a change that is recorded.
     enum Detail {
         case all
-        /// What many rows have in common.
+        /// The fields that many rows have in common.
         case compared
     }
 
     /// Returns the change of a row as an expression. An image is that of an alias; nil if there is none.
     /// - Parameters:
-    ///   - isKept: whether no told field is set, so that the row after is the one before.
+    ///   - isKept: whether no recorded field is set, so that the row after is the one before.
     ///   - changed: the JSON texts of the fields that are set, separated by commas; nil if all may differ.
     func change(
         before: String?, after: String?, isKept: Bool = false, changed: [Piece]?, _ detail: Detail = .all
@@ -99,7 +99,7 @@ struct RowImages: Sendable {
         return change("\(before) || ',' || \(image(after, columns)) || ','", changed)
     }
 
-    /// Whether rows are told alike by less than their images hold.
+    /// Whether images of many rows hold less than those of one.
     var hasDetails: Bool { columns.count > comparedColumns.count }
 
     /// Returns the columns of a result that count the changed rows and store their changes, which are its column `c`.
@@ -154,7 +154,7 @@ struct RowImages: Sendable {
             guard isKey else { return "\(SQLName.literal(name)) || \(given("'\"' || \(value)::text || '\"'"))" }
             return "\(SQLName.literal(name + "\"")) || \(value)::text || '\"'"
         case .date, .timestamp: return "\(SQLName.literal(name)) || \(given("to_json(\(value))::text"))"
-        case .float, .any, .vector: preconditionFailure("\(column.field) cannot be told")
+        case .float, .any, .vector: preconditionFailure("\(column.field) cannot be recorded")
         }
     }
 }

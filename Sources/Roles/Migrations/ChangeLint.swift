@@ -24,7 +24,7 @@ enum ChangeLint {
         for query in queries {
             guard let automatic = query.automaticSites, !automatic.mayReadAnything else { continue }
             let sites = automatic.sites.map(\.form)
-            if sites.allSatisfy(\.comparedFields.isEmpty),
+            if automatic.sites.allSatisfy({ $0.siteClass == .table }),
                 let busy = sites.first(where: { found[$0.table]?.perSecond ?? 0 >= busyPerSecond })
             {
                 let rate = Int(found[busy.table]?.perSecond ?? 0)

@@ -77,7 +77,7 @@ extension OperationExplanation {
                 "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
                 "    index: one timer for each live query, those due together run together",
             ]
-        case .site(let table, let guards, let fields, let siteClass, let identity):
+        case .site(let table, let guards, let fields, let siteClass, let shown, let identity):
             var lines = [
                 "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
                 guards.isEmpty
@@ -86,6 +86,16 @@ extension OperationExplanation {
                 "    class: \(siteClass.rawValue), \(siteClass.reason)",
             ]
             if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
+            if let shown {
+                lines.append(
+                    "    a row that is not shown counts if it is new or one of these is set: "
+                        + shown.fields.joined(separator: ", "))
+                if !shown.order.isEmpty {
+                    lines.append(
+                        "    and, of a full list, if it comes before the last row shown, by "
+                            + shown.order.joined(separator: ", "))
+                }
+            }
             if let identity {
                 lines.append(
                     "    replica identity: "
@@ -133,6 +143,7 @@ extension SiteClass {
         switch self {
         case .exact: "only rows of the group count"
         case .keys: "only rows below those that the last run read count"
+        case .window: "only rows before the end of the list count"
         case .table: "no equality and no row above tells which rows count, so all do"
         }
     }

@@ -21,11 +21,26 @@ package struct OperationExplanation: Sendable {
         /// - Parameters:
         ///   - guards: the conditions that the row must satisfy before or after: `lotId = $lotId`.
         ///   - fields: those of which an update must change one; nil if any change counts.
+        ///   - shown: how rows enter the result; nil if it does not show the rows one by one.
         ///   - identity: the fields, beside the key, that the replica identity needs for changes by others to be as
         ///     exact as mutations; nil if the query does not refresh by the database's log.
-        case site(table: String, guards: [String], fields: [String]?, SiteClass, identity: [String]?)
+        case site(
+            table: String, guards: [String], fields: [String]?, SiteClass, shown: Entering?, identity: [String]?)
         /// Changes of any rows, because the query may read any table.
         case anyRow
+    }
+
+    /// When a row that a result does not show may enter it.
+    package struct Entering: Sendable {
+        /// The fields of which an update must set one.
+        package let fields: [String]
+        /// The fields by which rows come that are compared with those of the last one shown.
+        package let order: [String]
+
+        init(_ shown: ReadSite.Shown) {
+            fields = shown.deciding.sorted()
+            order = shown.window?.order.map(\.column.field) ?? []
+        }
     }
 
     /// The relation of this operation to one of the other kind.
@@ -124,7 +139,7 @@ package struct OperationExplanation: Sendable {
                 let key = schema.tables.first { $0.name == site.form.table }?.key ?? []
                 return .site(
                     table: site.form.table, guards: site.guardTexts, fields: site.form.fields?.sorted(),
-                    SiteClass(site.form),
+                    site.siteClass, shown: site.read.shown.map(Entering.init),
                     identity: automatic.source == .mutations
                         ? nil : site.formerFields.subtracting(key).sorted())
             }
@@ -167,19 +182,5 @@ package struct OperationExplanation: Sendable {
                     + (trigger.conditionText.map { ", when \($0)" } ?? ", at every execution"))
         }
         return reasons
-    }
-}
-
-/// How exactly a site tells which changes of its table concern a live query.
-package enum SiteClass: String, Sendable {
-    /// The value of a guard tells it.
-    case exact
-    /// The rows above tell it, as the last run read them.
-    case keys
-    /// Every change of the fields counts.
-    case table
-
-    init(_ site: RowSite) {
-        self = !site.guardFields.isEmpty ? .exact : site.boundField != nil ? .keys : .table
     }
 }

@@ -89,6 +89,15 @@ struct AutomaticRefreshOracle {
             title entries_on_game(orderBy: [{points: DESC}], limit: 1) { points }
           }
         }
+        query OfTeams($ts: [Int!], $r: Int!) @auth(level: PUBLIC) {
+          players(where: {teamId: {in: $ts}, rank: {ge: $r}}, orderBy: [{id: ASC}]) { id rank }
+        }
+        query Between($at: Timestamp!, $until: Timestamp!) @auth(level: PUBLIC) {
+          players(where: {seen: {ge: $at, lt: $until}}, orderBy: [{id: DESC}]) { id }
+        }
+        query OnDay($day: Date, $u: UUID) @auth(level: PUBLIC) {
+          games(where: {day: {le: $day}, uid: {ne: $u}, hostId: {in: [1, 2, 5]}}, orderBy: [{id: ASC}]) { title }
+        }
         query Counted @auth(level: PUBLIC) { _select(sql: "SELECT count(*) AS n FROM entry", params: []) }
         """
 
@@ -107,7 +116,7 @@ struct AutomaticRefreshOracle {
         mutation Move($id: Int!, $t: Int) @auth(level: PUBLIC) { player_update(id: $id, data: {teamId: $t}) }
         mutation Tag($id: Int!, $n: String) @auth(level: PUBLIC) { player_update(id: $id, data: {tag: $n}) }
         mutation See($id: Int!, $at: Timestamp) @auth(level: PUBLIC) { player_update(id: $id, data: {seen: $at}) }
-        mutation SeeNow($id: Int!, $l: Int) @auth(level: PUBLIC) {
+        mutation SeeNow($id: Int!) @auth(level: PUBLIC) {
           player_update(id: $id, data: {seen_expr: "request.time", level_update: {inc: 1}})
         }
         mutation SetDay($id: Int!, $day: Date, $u: UUID) @auth(level: PUBLIC) {
@@ -182,7 +191,7 @@ struct AutomaticRefreshOracle {
 
     private var random: SeededRandom
     private let seed: UInt64
-    /// Where changes are told: by events of mutations, by the database's log, or by both together.
+    /// The source of row changes: events of mutations, the database's log, or both together.
     let source: AutomaticRefresh.Source
     /// Changes what events tell, to see that the oracle notices it.
     let tamper: (RowChanges) -> RowChanges
@@ -210,10 +219,14 @@ struct AutomaticRefreshOracle {
         case "g", "h": return .int(Int64(number(12)))
         case "r", "p": return .int(Int64(number(8)))
         case "n": return isLikely(5) ? nil : .string(["ann", "bob", "cy", "Ann"][number(4)])
+        case "ts":
+            if isLikely(10) { return isLikely(50) ? nil : .array([]) }
+            return .array((0..<number(3)).map { _ in .int(Int64(number(4))) })
         case "l": return isLikely(20) ? .null : .int(Int64(number(6)))
         case "o": return isLikely(60) ? nil : .int(Int64(number(3)))
         case "d": return isLikely(20) ? nil : .string(isLikely(50) ? "ASC" : "DESC")
-        case "at": return isLikely(10) ? .null : .string("202\(number(4))-01-0\(1 + number(3))T00:00:00.\(number(3))Z")
+        case "at", "until":
+            return isLikely(10) ? .null : .string("202\(number(4))-01-0\(1 + number(3))T00:00:00.\(number(3))Z")
         case "day": return isLikely(10) ? .null : .string("2026-0\(1 + number(9))-11")
         case "u": return isLikely(10) ? .null : .string("0000000\(number(8))-0000-4000-8000-00000000000\(number(8))")
         case "k": return .string(isLikely(50) ? "OPEN" : "CLOSED")
@@ -292,7 +305,7 @@ struct AutomaticRefreshOracle {
         }
     }
 
-    /// What others do than mutations: a statement, or several in one transaction.
+    /// Makes a statement of another program, or several for one transaction.
     private mutating func statements() -> [String] {
         func one(_ oracle: inout Self) -> String {
             let (id, other) = (oracle.number(12), oracle.number(12))
@@ -398,7 +411,9 @@ struct AutomaticRefreshOracle {
             if let event = done.event, source != .wal { events.append((event, done.targets)) }
             if let read = try await log?.changes() {
                 var rows = tamper(read)
-                if source == .both, let told = done.event?.rows { rows = CoveredChanges.uncovered(rows, by: told, tables) }
+                if source == .both, let told = done.event?.rows {
+                    rows = CoveredChanges.uncovered(rows, by: told, tables)
+                }
                 events.append((MutationEvent(captured: rows, id: "log", committedAtMs: 0), nil))
             }
             var matched: Set<Int32> = []
@@ -478,4 +493,3 @@ private enum RandomUUID {
         return String(text)
     }
 }
-

@@ -21,7 +21,7 @@ import Testing
     private static let felt = table("felt", [("id", .int64), ("m", .enumeration("Mood"))])
     private static let recorded = [
         "bid": RecordedFields(compared: ["id", "lot", "big", "ok"]),
-        "full_bid": RecordedFields(compared: ["id", "note"], ordered: ["at"]),
+        "full_bid": RecordedFields(compared: ["id", "note"], latter: ["at"]),
         "felt": RecordedFields(compared: ["id", "m"]),
     ]
 

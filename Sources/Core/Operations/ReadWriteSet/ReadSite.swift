@@ -5,10 +5,19 @@ package import SchemaModel
 /// Source: the result is a function of the rows that each site selects, so a change that no site selects before or
 /// after leaves it as it is.
 package struct ReadSite: Sendable {
-    /// A field that has the same value in all rows of the site: `lotId = $lot`. Without a value, because the variable
-    /// was not sent or is null, it tests nothing.
+    /// A field that has the same value in all rows of the site, `lotId = $lot`, or one of a list. Without a value,
+    /// because the variable was not sent or is null, it tests nothing.
     package struct Guard: Sendable {
         package let field: String
+        package let operand: Operand
+        /// Whether the operand is a list of values.
+        package let isMember: Bool
+    }
+
+    /// A comparison that all rows of the site satisfy: `closesAt > $after`.
+    package struct Test: Sendable {
+        package let column: Column
+        package let comparison: ColumnTest.Comparison
         package let operand: Operand
     }
 
@@ -31,6 +40,8 @@ package struct ReadSite: Sendable {
         package let key: [String]
         /// The fields that decide whether a row is shown: those of the filter, the order, the key and the join.
         package let deciding: Set<String>
+        /// Comparisons that a row must satisfy to enter, beside the guards.
+        package let tests: [Test]
         /// Nil if a row may enter wherever it comes in the order.
         package let window: Window?
         /// The number of rows that the list leaves out before the first one shown.
@@ -39,7 +50,7 @@ package struct ReadSite: Sendable {
 
     /// The rows that a list shows at most. A row that comes after the last one shown is not among them.
     package struct Window: Sendable {
-        /// The first fields by which the rows come; not those from which on the order cannot be told.
+        /// The leading fields of the order, up to the first whose values cannot be compared.
         package let order: [Term]
         package let limit: Bound
 
@@ -74,8 +85,8 @@ extension Column {
         }
     }
 
-    /// Whether events can tell the value, in the same text whoever tells it.
-    package var isTold: Bool { isComparable || dataType == nil && !type.isList && type.scalar.isTime }
+    /// Whether events can record the value, in the same text from mutations and from the database's log.
+    package var isRecordable: Bool { isComparable || dataType == nil && !type.isList && type.scalar.isTime }
 
     /// Whether `ORDER BY` puts values in an order that their texts determine, whatever the collation.
     var isSortable: Bool {
@@ -108,10 +119,21 @@ extension Operand {
         guard pattern == nil else { return false }
         switch source {
         case .constant, .variable, .firstGiven: return true
+        case .list(let elements): return elements.allSatisfy(\.isGiven)
         case .expression(let program):
             let text = program.text.filter { !$0.isWhitespace }
             return text == "auth.uid" || text == "request.auth.uid"
-        case .freshUUID, .relative, .relativeVariable, .list, .object, .embedding: return false
+        case .freshUUID, .relative, .relativeVariable, .object, .embedding: return false
+        }
+    }
+}
+
+extension Operand.Source {
+    /// Whether it is a constant or a variable.
+    fileprivate var isGiven: Bool {
+        switch self {
+        case .constant, .variable, .firstGiven: true
+        case .expression, .freshUUID, .relative, .relativeVariable, .list, .object, .embedding: false
         }
     }
 }

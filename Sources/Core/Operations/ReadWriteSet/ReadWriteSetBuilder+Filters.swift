@@ -14,6 +14,28 @@ extension ReadWriteSetBuilder {
         }
     }
 
+    /// Returns the fields that a filter fixes to one of several values.
+    func members(_ filter: Filter) -> [ReadSite.Guard] {
+        switch filter {
+        case .all(let filters): filters.flatMap(members)
+        case .column(let column, .member(let operand, isNegated: false)) where column.isComparable:
+            operand.isFixedByRequest ? [ReadSite.Guard(field: column.field, operand: operand, isMember: true)] : []
+        case .column, .referenced, .any, .not, .exists, .count, .aggregate, .variable: []
+        }
+    }
+
+    /// Returns the comparisons of a filter that events can tell to fail.
+    func tests(_ filter: Filter) -> [ReadSite.Test] {
+        switch filter {
+        case .all(let filters): filters.flatMap(tests)
+        case .column(let column, .compare(let comparison, let operand)) where column.isSortable:
+            comparison != .notEqual && operand.isFixedByRequest
+                && !(comparison == .equal && column.isComparable)
+                ? [ReadSite.Test(column: column, comparison: comparison, operand: operand)] : []
+        case .column, .referenced, .any, .not, .exists, .count, .aggregate, .variable: []
+        }
+    }
+
     /// Returns the fields by which a B-tree index could find the rows.
     func searched(_ filter: Filter) -> [String] {
         switch filter {
@@ -49,14 +71,14 @@ extension ReadWriteSetBuilder {
             note(aggregate, of: table)
             noteTime(test)
         case .referenced(let reference, let target, let inner):
-            read(target, [:], [], .filter, guardedBy: fixed(inner))
+            read(target, [:], [], .filter, guardedBy: fixed(inner), members: isNegated ? [] : members(inner))
             note(reference, of: table, to: target)
             add(inner, of: target, isNegated: isNegated)
         case .exists(let rows, let inner):
-            readFiltered(rows, fixed(inner), of: table)
+            readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), of: table)
             add(inner, of: rows.table, isNegated: isNegated)
         case .count(let rows, let inner, let tests):
-            readFiltered(rows, fixed(inner), of: table)
+            readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), of: table)
             add(inner, of: rows.table, isNegated: isNegated)
             tests.forEach { noteTime($0) }
         // The content of a variable is unknown until the request.
@@ -64,14 +86,16 @@ extension ReadWriteSetBuilder {
         }
     }
 
-    private mutating func readFiltered(_ rows: RelatedRows, _ equal: [String: FixedValue], of table: Table) {
+    private mutating func readFiltered(
+        _ rows: RelatedRows, _ equal: [String: FixedValue], _ members: [ReadSite.Guard], of table: Table
+    ) {
         switch rows {
         case .inverse(let relation):
-            read(relation.child, [:], relation.reference.localFields, .filter, guardedBy: equal)
+            read(relation.child, [:], relation.reference.localFields, .filter, guardedBy: equal, members: members)
             note(relation.reference, of: relation.child, to: table)
         case .manyToMany(let relation):
             read(relation.join, [:], relation.near.localFields, .filter)
-            read(relation.target, [:], [], .filter, guardedBy: equal)
+            read(relation.target, [:], [], .filter, guardedBy: equal, members: members)
             note(relation.near, of: relation.join, to: table)
             note(relation.far, of: relation.join, to: relation.target)
         }

@@ -6,22 +6,9 @@ struct ReadWriteSetBuilder {
     /// Variables that always have a value.
     let requiredVariables: Set<String>
     var result = ReadWriteSet()
-    private var siteDrafts: [SiteDraft] = []
+    var siteDrafts: [SiteDraft] = []
     /// The tables of lists whose rows come in the order in which they are stored.
-    private var storedOrderTables: Set<String> = []
-
-    private struct SiteDraft {
-        let table: Table
-        let guards: [ReadSite.Guard]
-        let binding: ReadSite.Binding?
-        let shown: ReadSite.Shown?
-
-        /// What rows must satisfy to be the site's.
-        var conditions: Set<String> {
-            let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
-            return Set(guards.map { "\($0.field)=\($0.operand.identity)" } + [bound].compactMap { $0 })
-        }
-    }
+    var storedOrderTables: Set<String> = []
 
     /// The only value of a field in some rows.
     struct FixedValue {
@@ -66,8 +53,9 @@ struct ReadWriteSetBuilder {
             equal = self.equal(filter)
             let window = window(order, limit: .constant(1), of: lookup.table)
             read(
-                lookup.table, equal, searched(filter), .single,
-                shown: shown(lookup.table, deciding(filter, order, of: lookup.table), window, at: path))
+                lookup.table, equal, searched(filter), .single, members: members(filter),
+                shown: shown(
+                    lookup.table, deciding(filter, order, of: lookup.table), window, tests: tests(filter), at: path))
             add(filter, of: lookup.table)
             add(order, of: lookup.table)
         case .variable:
@@ -85,25 +73,26 @@ struct ReadWriteSetBuilder {
     ) {
         let filter = list.arguments.filter
         let equal = self.equal(filter).merging(enclosing) { _, given in given }
+        let members = members(filter)
         var searched = searched(filter)
         var known: [String: FixedValue] = [:]
         /// The rows that the list shows one by one.
         func shown(_ others: [String] = [], _ window: ReadSite.Window? = nil) -> ReadSite.Shown? {
             let deciding = deciding(filter, list.arguments.order, of: list.source.table).union(others)
             return self.shown(
-                list.source.table, deciding, window, offset: list.arguments.offset,
+                list.source.table, deciding, window, tests: tests(filter), offset: list.arguments.offset,
                 at: list.carriesMembers ? path : nil)
         }
         switch list.source {
         case .table(let table):
-            read(table, equal, searched, .list, shown: shown([], window(of: list, at: path)))
+            read(table, equal, searched, .list, members: members, shown: shown([], window(of: list, at: path)))
             known = equal
         case .inverse(let relation):
             searched = relation.reference.localFields
-            read(relation.child, equal, searched, .list, binding, shown: shown(searched))
+            read(relation.child, equal, searched, .list, binding, members: members, shown: shown(searched))
             known = equal
         case .manyToMany(let relation):
-            read(relation.join, equal, relation.near.localFields, .list, binding)
+            read(relation.join, equal, relation.near.localFields, .list, binding, members: members)
             // The arguments are those of the join table.
             let far = Set(relation.far.targetFields + relation.target.key)
             read(
@@ -115,12 +104,12 @@ struct ReadWriteSetBuilder {
             noteTime(search.query)
             let searched = table.columns.filter { $0.searchLanguage != nil }.map(\.field)
             note(searched, of: table)
-            read(table, equal, [], .list, shown: shown(searched))
+            read(table, equal, [], .list, members: members, shown: shown(searched))
             known = equal
         case .similarity(let table, let similarity):
             noteTime(similarity.vector)
             note([similarity.column.field], of: table)
-            read(table, equal, [], .list, shown: shown([similarity.column.field]))
+            read(table, equal, [], .list, members: members, shown: shown([similarity.column.field]))
             known = equal
         }
         let table = list.source.argumentTable
@@ -205,20 +194,21 @@ struct ReadWriteSetBuilder {
     mutating func read(
         _ table: Table, _ equal: [String: FixedValue], _ searchedBy: [String], _ kind: ReadWriteSet.Read.Kind,
         _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil,
-        shown: ReadSite.Shown? = nil
+        members: [ReadSite.Guard] = [], shown: ReadSite.Shown? = nil
     ) {
         if table.view != nil { mayReadAnything() }
         result.reads.append(
             ReadWriteSet.Read(
                 table: table.name, equal: equal.compactMapValues(\.name), searchedBy: searchedBy, kind: kind))
-        let guards = (fixed ?? equal).filter { field, value in
-            table.column(ofField: field)?.isComparable == true && value.operand.isFixedByRequest
+        var guards: [String: ReadSite.Guard] = [:]
+        for member in members { guards[member.field] = member }
+        for (field, value) in fixed ?? equal
+        where table.column(ofField: field)?.isComparable == true && value.operand.isFixedByRequest {
+            guards[field] = ReadSite.Guard(field: field, operand: value.operand, isMember: false)
         }
         siteDrafts.append(
             SiteDraft(
-                table: table,
-                guards: guards.map { ReadSite.Guard(field: $0.key, operand: $0.value.operand) }
-                    .sorted { $0.field < $1.field },
+                table: table, guards: guards.values.sorted { $0.field < $1.field },
                 // A guard is as exact, and known before the first run.
                 binding: binding.flatMap { guards[$0.field] == nil ? $0 : nil }, shown: shown))
     }
@@ -226,28 +216,6 @@ struct ReadWriteSetBuilder {
     mutating func mayReadAnything() {
         result.isPartial = true
         result.sites.mayReadAnything = true
-    }
-
-    /// Makes the sites of the reads. One that selects no other rows than another is left out, unless the other heeds
-    /// only rows that are shown.
-    private mutating func noteSites() {
-        var kept: [(draft: SiteDraft, conditions: Set<String>)] = []
-        for draft in siteDrafts where draft.table.view == nil {
-            let conditions = draft.conditions
-            func covers(_ wide: (draft: SiteDraft, conditions: Set<String>), _ narrow: Set<String>) -> Bool {
-                wide.draft.table.name == draft.table.name && wide.draft.shown == nil
-                    && wide.conditions.isSubset(of: narrow)
-            }
-            if kept.contains(where: { covers($0, conditions) }) { continue }
-            kept.removeAll { $0.draft.table.name == draft.table.name && covers((draft, conditions), $0.conditions) }
-            kept.append((draft, conditions))
-        }
-        result.sites.all = kept.map { draft, _ in
-            let table = draft.table.name
-            return ReadSite(
-                table: table, guards: draft.guards, binding: draft.binding, shown: draft.shown,
-                fields: storedOrderTables.contains(table) ? nil : result.fieldsRead[table] ?? [])
-        }
     }
 
     // MARK: Fields

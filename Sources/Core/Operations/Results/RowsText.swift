@@ -15,7 +15,7 @@ extension RowsTree {
     }
 
     private struct Separation {
-        /// What objects told of a site so far.
+        /// The rows of a site in the objects so far.
         private struct Site {
             var bound: Set<UInt32>?
             var shown: Set<UInt32>?

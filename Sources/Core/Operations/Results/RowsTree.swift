@@ -121,7 +121,7 @@ package struct RowsTree: Sendable {
         let isExtra: Bool
     }
 
-    /// What the objects tell of a site, by the indices of members.
+    /// The part of a site's rows that the objects show, by the indices of members.
     enum Use: Sendable {
         case bound(Int)
         case shown(key: [Int], order: [Int])
@@ -187,7 +187,8 @@ package struct RowsTree: Sendable {
 
     private init(_ object: ObjectSelection, _ sites: [NumberedSite]) {
         for site in sites {
-            if let binding = site.binding, binding.path.count == site.depth, let member = add(binding.source, of: object)
+            if let binding = site.binding, binding.path.count == site.depth,
+                let member = add(binding.source, of: object)
             {
                 uses.append((site.number, .bound(member)))
             }

@@ -1,5 +1,5 @@
-/// Live-query slots by hash, several for one hash: an open hash table, because there is an entry for each row that a live
-/// query shows.
+/// Live-query slots by hash, several for one hash. An open hash table, because there is an entry for each row that a
+/// live query shows.
 struct HashedSlots: Sendable {
     private struct Entry {
         var hash: UInt32

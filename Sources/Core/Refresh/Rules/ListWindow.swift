@@ -45,6 +45,40 @@ package struct ListWindow: Sendable {
     }
 }
 
+/// A comparison that a row must satisfy to be shown: `closesAt > '2026-01-31'`.
+package struct RowTest: Sendable {
+    package enum Comparison: Sendable {
+        case equal, less, lessOrEqual, greater, greaterOrEqual
+    }
+
+    package let field: String
+    package let kind: SortKind
+    package let comparison: Comparison
+    package let value: JSONValue
+
+    package init(field: String, kind: SortKind, _ comparison: Comparison, _ value: JSONValue) {
+        self.field = field
+        self.kind = kind
+        self.comparison = comparison
+        self.value = value
+    }
+
+    /// Whether a row with this image may satisfy it.
+    func mayHold(_ image: JSONObject) -> Bool {
+        guard let known = image[field] else { return true }
+        // Comparing with null is not true.
+        if known.isNull { return false }
+        guard let order = kind.compare(known, value) else { return true }
+        return switch comparison {
+        case .equal: order == .same
+        case .less: order == .before
+        case .lessOrEqual: order != .after
+        case .greater: order == .after
+        case .greaterOrEqual: order != .before
+        }
+    }
+}
+
 /// How Postgres orders the values of a field, as far as their texts tell.
 package enum SortKind: Sendable {
     /// Int, Int64
@@ -62,7 +96,7 @@ package enum SortKind: Sendable {
         case before, same, after
     }
 
-    /// Returns how the left value comes to the right one in ascending order; nil if that cannot be told.
+    /// Returns how the left value comes to the right one in ascending order; nil if they cannot be compared.
     func compare(_ left: JSONValue, _ right: JSONValue) -> Comparison? {
         switch (left.isNull, right.isNull) {
         case (true, true): return .same

@@ -76,11 +76,41 @@ package final class RowSite: Sendable {
 
 /// The changes of rows that refresh a live query without a rule.
 package struct AutomaticRules: Sendable {
-    /// A site with the values of this live query's guards, in the form of `GuardValue`, in the order of
-    /// `RowSite.guardFields`; nil for a guard that tests nothing.
+    /// The values that a guard admits, in the form of `GuardValue`.
+    package enum Values: Sendable, Hashable {
+        /// The guard tests nothing.
+        case any
+        case one(String)
+        /// Sorted.
+        case several([String])
+
+        /// The most values of one guard; with more it tests nothing.
+        static let max = 256
+
+        package init(_ values: some Collection<String>) {
+            let values = Set(values)
+            if values.count == 1, let only = values.first {
+                self = .one(only)
+            } else {
+                self = values.count > Self.max ? .any : .several(values.sorted())
+            }
+        }
+
+        func contains(_ value: String) -> Bool {
+            switch self {
+            case .any: true
+            case .one(let only): only == value
+            case .several(let values): values.contains(value)
+            }
+        }
+    }
+
+    /// A site with the values of this live query's guards, in the order of `RowSite.guardFields`.
     package struct Site: Sendable {
         package let form: RowSite
-        package let values: [String?]
+        package let values: [Values]
+        /// Comparisons that a row must satisfy to enter, beside the guards.
+        package let tests: [RowTest]
         /// The rows that the list shows at most; nil if any row may enter.
         package let window: ListWindow?
         /// Whether rows that it does not show may matter: the first ones are left out, so others move when these do.
@@ -98,10 +128,12 @@ package struct AutomaticRules: Sendable {
         }
 
         package init(
-            form: RowSite, values: [String?], window: ListWindow? = nil, hasOffset: Bool = false, rows: Rows = .awaited
+            form: RowSite, values: [Values], tests: [RowTest] = [], window: ListWindow? = nil,
+            hasOffset: Bool = false, rows: Rows = .awaited
         ) {
             self.form = form
             self.values = values
+            self.tests = tests
             self.window = window
             self.hasOffset = hasOffset
             self.rows = rows
@@ -113,7 +145,7 @@ package struct AutomaticRules: Sendable {
         /// Whether a row with this image may be one of the site's.
         func mayHold(_ image: JSONObject) -> Bool {
             for (field, value) in zip(form.guardFields, values) {
-                if let value, let known = image[field], GuardValue.text(known) != value { return false }
+                if let known = image[field], !value.contains(GuardValue.text(known)) { return false }
             }
             guard let field = form.boundField, let bound, let known = image[field] else { return true }
             return bound.contains(RowHasher.hash(CollectionOfOne(GuardValue.text(known))))
@@ -121,7 +153,7 @@ package struct AutomaticRules: Sendable {
 
         /// Whether a row that was not shown, with this image now, may be shown.
         func mayEnter(_ image: JSONObject) -> Bool {
-            guard mayHold(image) else { return false }
+            guard mayHold(image), tests.allSatisfy({ $0.mayHold(image) }) else { return false }
             guard let window, case .read(_, _, let edge?) = rows else { return true }
             return !window.isBeyond(image, edge)
         }

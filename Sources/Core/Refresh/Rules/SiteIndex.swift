@@ -22,12 +22,20 @@ struct SiteIndex: Sendable {
         /// The live queries whose guard tests nothing.
         var others: Set<Int32> = []
 
-        mutating func insert(_ slot: Int32, _ value: String?) {
-            if let value { slots.insert(slot, under: value) } else { others.insert(slot) }
+        mutating func insert(_ slot: Int32, _ values: AutomaticRules.Values) {
+            switch values {
+            case .any: others.insert(slot)
+            case .one(let value): slots.insert(slot, under: value)
+            case .several(let values): for value in values { slots.insert(slot, under: value) }
+            }
         }
 
-        mutating func remove(_ slot: Int32, _ value: String?) {
-            if let value { slots.remove(slot, under: value) } else { others.remove(slot) }
+        mutating func remove(_ slot: Int32, _ values: AutomaticRules.Values) {
+            switch values {
+            case .any: others.remove(slot)
+            case .one(let value): slots.remove(slot, under: value)
+            case .several(let values): for value in values { slots.remove(slot, under: value) }
+            }
         }
 
         func forEach(_ value: String, _ body: (Int32) -> Void) {
@@ -152,7 +160,8 @@ struct SiteIndex: Sendable {
     ///   - accepts: asked unless the lookup decided.
     /// - Returns: whether all live queries were found.
     private func lookUp(
-        _ image: JSONObject, isSure: Bool, _ accepts: (JSONObject, AutomaticRules.Site) -> Bool, _ found: (Int32) -> Void
+        _ image: JSONObject, isSure: Bool, _ accepts: (JSONObject, AutomaticRules.Site) -> Bool,
+        _ found: (Int32) -> Void
     ) -> Bool {
         func ask(_ slot: Int32) { if accepts(image, member(slot)) { found(slot) } }
         /// Whether no field after this guard is compared.
@@ -163,7 +172,11 @@ struct SiteIndex: Sendable {
         if let first = form.guardFields.firstIndex(where: { image[$0] != nil }),
             let value = image[form.guardFields[first]].map(GuardValue.text)
         {
-            if isSure, isLast(first) { guarded[first].forEach(value, found) } else { guarded[first].forEach(value, ask) }
+            if isSure, isLast(first) {
+                guarded[first].forEach(value, found)
+            } else {
+                guarded[first].forEach(value, ask)
+            }
         } else if let value = form.boundField.flatMap({ image[$0] }) {
             let hash = RowHasher.hash(CollectionOfOne(GuardValue.text(value)))
             if isSure {

@@ -46,7 +46,9 @@ final class ReplicationConnection {
             return PostgresError(.connectionFailed, error.message)
         }
         // The texts of times, which follow the settings of the session.
-        guard let settings = PQexec(connection, "SET TimeZone = 'UTC'; SET DateStyle = 'ISO, MDY'") else { return error }
+        guard let settings = PQexec(connection, "SET TimeZone = 'UTC'; SET DateStyle = 'ISO, MDY'") else {
+            return error
+        }
         defer { PQclear(settings) }
         guard PQresultStatus(settings) == PGRES_COMMAND_OK else { return PostgresError(result: settings) }
         guard let result = PQexec(connection, command) else { return error }

@@ -68,7 +68,8 @@ enum RowMatching {
                     rules: QueryRules(
                         triggers: [], lookupKeys: [], everyMs: nil,
                         automatic: AutomaticRules(
-                            sites: [.init(form: site, values: ["category-\(slot % groups)"])], mayReadAnything: false),
+                            sites: [.init(form: site, values: [.one("category-\(slot % groups)")])],
+                            mayReadAnything: false),
                         request: .null))
             }
             self.index = index

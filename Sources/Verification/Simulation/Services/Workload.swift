@@ -128,7 +128,7 @@ struct Workload: Sendable {
             }
             rules.automatic = AutomaticRules(
                 sites: [
-                    .init(form: site(0, guards: ["id"], bound: nil), values: [Self.nestedParent]),
+                    .init(form: site(0, guards: ["id"], bound: nil), values: [.one(Self.nestedParent)]),
                     .init(form: site(1, guards: [], bound: "id"), values: []),
                 ], mayReadAnything: false)
         case Self.outside:

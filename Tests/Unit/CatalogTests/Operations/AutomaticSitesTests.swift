@@ -109,14 +109,14 @@ import Testing
     @Test func aVariableThatIsNotSentGuardsNothing() throws {
         let operation = try Self.operation(
             "query Q($k: Kind) @auth(level: PUBLIC) { lots(where: {kind: {eq: $k}}) { id } }")
-        func values(_ variables: JSONObject) throws -> [[String?]] {
+        func values(_ variables: JSONObject) throws -> [[AutomaticRules.Values]] {
             let query = LiveQuery(
                 operation: operation.reference, version: operation.version, variables: variables, auth: nil)
             return try #require(try operation.queryRules(of: query).automatic).sites.map(\.values)
         }
-        #expect(try values(["k": "OPEN"]) == [["OPEN"]])
-        #expect(try values(["k": .null]) == [[nil]])
-        #expect(try values([:]) == [[nil]])
+        #expect(try values(["k": "OPEN"]) == [[.one("OPEN")]])
+        #expect(try values(["k": .null]) == [[.any]])
+        #expect(try values([:]) == [[.any]])
     }
 
     @Test func aCommentAboveAnOperationSetsItsMode() throws {

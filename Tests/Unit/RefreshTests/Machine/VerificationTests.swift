@@ -13,7 +13,7 @@ import Testing
     private static func rules(isObserved: Bool = false, isVerifiable: Bool = true) throws -> QueryRules {
         var rules = RefreshFixture.rules([try RefreshFixture.trigger(nil, on: "Ruled")])
         rules.automatic = AutomaticRules(
-            sites: [.init(form: site, values: ["1"])], mayReadAnything: false, isObserved: isObserved,
+            sites: [.init(form: site, values: [.one("1")])], mayReadAnything: false, isObserved: isObserved,
             isVerifiable: isVerifiable)
         return rules
     }

@@ -27,7 +27,7 @@ import Testing
         RowHashes(values: values.filter { _ in Bool.random(using: &random) })
     }
 
-    /// What a run of a live query reads; nil if that is not known.
+    /// The rows that a run of a live query reads; nil if they are not known.
     private static func read(_ rules: QueryRules, _ random: inout SeededRandom) -> [RowsRead]? {
         if Int.random(in: 0..<4, using: &random) == 0 { return nil }
         return rules.automatic?.sites.filter(\.form.readsRows).map { site in
@@ -58,9 +58,12 @@ import Testing
                 AutomaticRules.Site(
                     form: site,
                     values: site.guardFields.map { _ in
-                        let value = value(&random)
-                        return value.isNull ? nil : GuardValue.text(value)
+                        let count = Int.random(in: 0..<4, using: &random)
+                        let values = (0..<count).map { _ in GuardValue.text(value(&random)) }
+                        return count == 0 ? .any : AutomaticRules.Values(values)
                     },
+                    tests: site.shown == nil || Bool.random(using: &random)
+                        ? [] : [RowTest(field: "o", kind: .number, .greater, .int(0))],
                     window: site.shown == nil || Bool.random(using: &random)
                         ? nil
                         : ListWindow(
@@ -137,7 +140,9 @@ import Testing
         id: .init(operation: RefreshFixture.operation("Q"), version: RefreshFixture.version, number: 0), table: "bid",
         guardFields: ["lotId", "open"], fields: ["lotId", "open", "amount"])
 
-    private static func concerns(_ rows: [RowChange]?, _ values: [String?] = ["1", "true"]) -> Bool {
+    private static func concerns(_ rows: [RowChange]?, _ values: [AutomaticRules.Values] = [.one("1"), .one("true")])
+        -> Bool
+    {
         var event = RefreshFixture.event("M")
         event.rows = rows.map { RowChanges($0) }
         let rules = QueryRules(
@@ -168,7 +173,8 @@ import Testing
         #expect(!Self.concerns([RowChange(table: "bid", before: nil, after: ["open": false])]))
         #expect(Self.concerns([.anything(in: "bid")]))
         #expect(
-            Self.concerns([RowChange(table: "bid", before: nil, after: ["lotId": 2, "open": true])], [nil, "true"]))
+            Self.concerns(
+                [RowChange(table: "bid", before: nil, after: ["lotId": 2, "open": true])], [.any, .one("true")]))
         // Nothing was recorded.
         #expect(Self.concerns(nil))
         #expect(!Self.concerns([]))
