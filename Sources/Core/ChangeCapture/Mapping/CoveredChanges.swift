@@ -19,9 +19,11 @@ package enum CoveredChanges {
                 if all[change.table]?.contains(where: { isImplied(change, by: $0) }) == true { return false }
                 // Without the whole former row, the log and the event may tell of one change differently. Each of the
                 // event's own then accounts for one change: a second of the same row comes from a trigger.
-                guard let index = unused[change.table]?.firstIndex(where: {
-                    mayBeSame(change, as: $0, isDerived: tables.isDerived(change.table))
-                }) else { return true }
+                guard
+                    let index = unused[change.table]?.firstIndex(where: {
+                        mayBeSame(change, as: $0, isDerived: tables.isDerived(change.table))
+                    })
+                else { return true }
                 unused[change.table]?.remove(at: index)
                 return false
             })
