@@ -21,6 +21,8 @@ package struct AutomaticSites: Sendable {
     package struct Site: Sendable {
         package let form: RowSite
         package let read: ReadSite
+        /// The conditions under which rows enter, if they are the same for all live queries.
+        let fixedEntry: AutomaticRules.Site.Entry?
 
         package var siteClass: SiteClass {
             if !form.guardFields.isEmpty { return .exact }
@@ -76,8 +78,15 @@ package struct AutomaticSites: Sendable {
                 form: RowSite(
                     id: .init(operation: operation, version: version, number: number), table: site.table,
                     guardFields: site.guards.map(\.field), boundField: site.binding?.field,
-                    shown: site.shown.map { RowSite.Shown(key: $0.key, deciding: $0.deciding) }, fields: site.fields),
-                read: site)
+                    shown: site.shown.map { shown in
+                        RowSite.Shown(key: shown.key, deciding: shown.deciding, order: shown.window?.terms ?? [])
+                    }, fields: site.fields),
+                read: site,
+                fixedEntry: site.shown.flatMap { shown in
+                    shown.hasFixedEntry
+                        ? shown.entry(Invocation(variables: JSONObject(), auth: nil, nowMs: 0, operationName: ""))
+                        : nil
+                })
         }
     }
 
@@ -94,12 +103,9 @@ package struct AutomaticSites: Sendable {
         }
         return AutomaticRules(
             sites: sites.map { site in
-                let hasOffset = site.read.shown.map { $0.offset.value(in: invocation) != 0 } ?? false
-                return AutomaticRules.Site(
+                AutomaticRules.Site(
                     form: site.form, values: site.read.guards.map { $0.values(invocation) },
-                    tests: site.read.shown?.tests.compactMap { $0.rule(invocation) } ?? [],
-                    window: site.read.shown?.window?.rules(invocation),
-                    hasOffset: hasOffset)
+                    entry: site.read.shown.flatMap { site.fixedEntry ?? $0.entry(invocation) })
             }, mayReadAnything: false, isObserved: isObserved, heedsMutations: heedsMutations)
     }
 }
@@ -133,26 +139,46 @@ extension ReadSite.Test {
     }
 }
 
-extension ReadSite.Window {
-    /// Returns the window of a live query; nil if its limit cannot be computed.
-    fileprivate func rules(_ invocation: Invocation) -> ListWindow? {
-        guard let limit = limit.value(in: invocation) else { return nil }
-        var terms: [ListWindow.Term] = []
-        for term in order {
-            guard let kind = SortKind(term.column.type.scalar) else { return nil }
-            let isDescending =
-                switch term.direction {
-                case .constant(let order): order == .descending
-                case .variable(let name):
-                    invocation.variables.satisfies(.equals(name, SortOrder.descending.rawValue))
-                }
-            terms.append(ListWindow.Term(field: term.column.field, kind: kind, isDescending: isDescending))
+extension ReadSite.Shown {
+    /// Whether it is the same for all live queries.
+    fileprivate var hasFixedEntry: Bool {
+        guard tests.isEmpty, offset.isConstant else { return false }
+        guard let window else { return true }
+        return window.limit.isConstant
+            && window.order.allSatisfy { if case .constant = $0.direction { true } else { false } }
+    }
+
+    /// Returns the conditions under which rows enter the result of a live query.
+    fileprivate func entry(_ invocation: Invocation) -> AutomaticRules.Site.Entry {
+        var list: ListWindow?
+        if let window, let limit = window.limit.value(in: invocation) {
+            list = ListWindow(limit: limit, isDescending: window.order.map { $0.direction.isDescending(invocation) })
         }
-        return ListWindow(terms: terms, limit: limit)
+        return AutomaticRules.Site.Entry(
+            tests: tests.compactMap { $0.rule(invocation) }, window: list, hasOffset: offset.value(in: invocation) != 0)
+    }
+}
+
+extension ReadSite.Window {
+    fileprivate var terms: [RowSite.SortTerm] {
+        order.prefix(ListWindow.termsMax).compactMap { term in
+            SortKind(term.column.type.scalar).map { RowSite.SortTerm(field: term.column.field, kind: $0) }
+        }
+    }
+}
+
+extension OrderTerm.Direction {
+    fileprivate func isDescending(_ invocation: Invocation) -> Bool {
+        switch self {
+        case .constant(let order): order == .descending
+        case .variable(let name): invocation.variables.satisfies(.equals(name, SortOrder.descending.rawValue))
+        }
     }
 }
 
 extension Bound {
+    fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
+
     /// The number of rows; nil if it cannot be computed.
     fileprivate func value(in invocation: Invocation) -> Int? {
         switch self {

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "control.h"
 
+#include <malloc.h>
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -97,6 +98,11 @@ uint64_t cb_own_resident_bytes(void) {
     int fields = fscanf(file, "%lu %lu", &size, &resident);
     fclose(file);
     return fields == 2 ? (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+uint64_t cb_own_allocated_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
 }
 
 int cb_raise_descriptor_limit(void) {

@@ -3,43 +3,34 @@ import LiveModel
 
 /// The rows that a list shows at most: those that come first in its order. A row after the last one shown does not
 /// change a full list.
-package struct ListWindow: Sendable {
-    /// A field by which the rows come. Nulls come last, or first if the order is descending.
-    package struct Term: Sendable {
-        package let field: String
-        package let kind: SortKind
-        package let isDescending: Bool
+package struct ListWindow: Sendable, Hashable {
+    private let limit: Int32
+    /// The terms of the order that are descending, one bit each.
+    private let descending: UInt32
 
-        package init(field: String, kind: SortKind, isDescending: Bool) {
-            self.field = field
-            self.kind = kind
-            self.isDescending = isDescending
+    /// The most terms of an order that are compared.
+    package static let termsMax = 32
+
+    /// - Parameter isDescending: for each term of `RowSite.Shown.order`.
+    package init(limit: Int, isDescending: [Bool]) {
+        self.limit = Int32(clamping: limit)
+        descending = isDescending.prefix(Self.termsMax).enumerated().reduce(0) { bits, term in
+            term.element ? bits | 1 << UInt32(term.offset) : bits
         }
     }
 
-    let terms: [Term]
-    let limit: Int
-
-    package init(terms: [Term], limit: Int) {
-        self.terms = terms
-        self.limit = limit
-    }
-
     /// Returns the place after which no row is shown; nil if every row may be.
-    func edge(_ read: RowsRead) -> [JSONValue]? {
-        read.count > 0 && read.count >= limit && read.last.count == terms.count ? read.last : nil
+    func edge(_ read: RowsRead, _ order: [RowSite.SortTerm]) -> [SortValue]? {
+        guard read.count > 0, read.count >= limit, read.last.count == order.count else { return nil }
+        return zip(order, read.last).map { SortValue($1, $0.kind) }
     }
 
-    /// Whether a row with this image comes after the edge. What is not known, or cannot be compared, may come before.
-    func isBeyond(_ image: JSONObject, _ edge: [JSONValue]) -> Bool {
-        for (term, last) in zip(terms, edge) {
-            guard let value = image[term.field] else { return false }
-            switch term.kind.compare(value, last) {
-            case nil: return false
-            case .same: continue
-            case .after: return !term.isDescending
-            case .before: return term.isDescending
-            }
+    /// Whether a row with these values of the order comes after the edge. What is not known, or cannot be compared, may
+    /// come before. Nulls come last, or first if the order is descending.
+    func isBeyond(_ row: [SortValue], _ edge: [SortValue]) -> Bool {
+        for (number, (value, last)) in zip(row, edge).enumerated() {
+            guard let order = value.compare(last) else { return false }
+            if order != .same { return (order == .after) != (descending & 1 << UInt32(number) != 0) }
         }
         return false
     }
@@ -51,24 +42,24 @@ package struct RowTest: Sendable {
         case equal, less, lessOrEqual, greater, greaterOrEqual
     }
 
-    package let field: String
-    package let kind: SortKind
-    package let comparison: Comparison
-    package let value: JSONValue
+    private let field: String
+    private let kind: SortKind
+    private let comparison: Comparison
+    private let value: SortValue
 
     package init(field: String, kind: SortKind, _ comparison: Comparison, _ value: JSONValue) {
         self.field = field
         self.kind = kind
         self.comparison = comparison
-        self.value = value
+        self.value = SortValue(value, kind)
     }
 
     /// Whether a row with this image may satisfy it.
     func mayHold(_ image: JSONObject) -> Bool {
-        guard let known = image[field] else { return true }
+        let known = SortValue(image[field], kind)
         // Comparing with null is not true.
-        if known.isNull { return false }
-        guard let order = kind.compare(known, value) else { return true }
+        if known == .null { return false }
+        guard let order = known.compare(value) else { return true }
         return switch comparison {
         case .equal: order == .same
         case .less: order == .before
@@ -79,7 +70,7 @@ package struct RowTest: Sendable {
     }
 }
 
-/// How Postgres orders the values of a field, as far as their texts tell.
+/// The type of a field that rows are ordered by.
 package enum SortKind: Sendable {
     /// Int, Int64
     case number
@@ -91,55 +82,88 @@ package enum SortKind: Sendable {
     case date
     /// Timestamp, `2026-01-31T12:00:00.500000Z`
     case timestamp
+}
+
+/// A value in a form that is ordered as Postgres orders it.
+enum SortValue: Sendable, Hashable {
+    case null
+    case number(Int64)
+    case text(String)
+    /// A value that is not known, or whose text does not tell its place: years beyond 9999 or before 1, `infinity`.
+    case unknown
 
     enum Comparison {
         case before, same, after
     }
 
-    /// Returns how the left value comes to the right one in ascending order; nil if they cannot be compared.
-    func compare(_ left: JSONValue, _ right: JSONValue) -> Comparison? {
-        switch (left.isNull, right.isNull) {
-        case (true, true): return .same
-        case (true, false): return .after
-        case (false, true): return .before
-        case (false, false): break
+    init(_ value: JSONValue?, _ kind: SortKind) {
+        guard let value else {
+            self = .unknown
+            return
         }
-        switch self {
-        case .number:
-            guard let left = Int64(GuardValue.text(left)), let right = Int64(GuardValue.text(right)) else { return nil }
-            return left == right ? .same : left < right ? .before : .after
-        case .boolean:
-            guard case .bool(let left) = left, case .bool(let right) = right else { return nil }
-            return left == right ? .same : right ? .before : .after
-        case .uuid, .date, .timestamp:
-            guard let left = left.stringValue, let right = right.stringValue, hasForm(left), hasForm(right) else {
-                return nil
-            }
-            return left == right ? .same : left < right ? .before : .after
+        if value.isNull {
+            self = .null
+            return
+        }
+        switch kind {
+        case .number: self = Int64(GuardValue.text(value)).map(Self.number) ?? .unknown
+        case .boolean: self = value.boolValue.map { .number($0 ? 1 : 0) } ?? .unknown
+        case .uuid: self = value.stringValue.flatMap { Self.isUUID($0) ? .text($0) : nil } ?? .unknown
+        case .date: self = value.stringValue.flatMap { Self.digits($0, "0000-00-00") }.map(Self.number) ?? .unknown
+        case .timestamp:
+            self =
+                value.stringValue.flatMap { Self.digits($0, "0000-00-00T00:00:00.000000Z") }.map(Self.number)
+                ?? .unknown
         }
     }
 
-    /// Whether texts of this form are ordered as their values are. Not of it are years beyond 9999 or before 1, and
-    /// `infinity`.
-    private func hasForm(_ text: String) -> Bool {
-        let form: StaticString
-        switch self {
-        case .number, .boolean: return false
-        case .uuid:
-            return text.utf8.count == 32
-                && text.utf8.allSatisfy {
-                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                        || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-                }
-        case .date: form = "0000-00-00"
-        case .timestamp: form = "0000-00-00T00:00:00.000000Z"
+    /// Returns how it comes to another one in ascending order; nil if that is not known.
+    func compare(_ other: SortValue) -> Comparison? {
+        switch (self, other) {
+        case (.unknown, _), (_, .unknown): nil
+        case (.null, .null): .same
+        case (.null, _): .after
+        case (_, .null): .before
+        case (.number(let left), .number(let right)): left == right ? .same : left < right ? .before : .after
+        case (.text(let left), .text(let right)): left == right ? .same : left < right ? .before : .after
+        case (.number, .text), (.text, .number): nil
         }
-        guard text.utf8.count == form.utf8CodeUnitCount else { return false }
-        return form.withUTF8Buffer { form in
-            zip(text.utf8, form).allSatisfy { byte, wanted in
-                wanted == UInt8(ascii: "0")
-                    ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : byte == wanted
+    }
+
+    private static func isUUID(_ text: String) -> Bool {
+        text.utf8.count == 32
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
             }
+    }
+
+    /// Returns a number that grows with the time, from the digits of a text that has one for each 0 of the form and is
+    /// otherwise the same; nil for others, and for years that do not fit.
+    private static func digits(_ text: String, _ form: StaticString) -> Int64? {
+        guard text.utf8.count == form.utf8CodeUnitCount else { return nil }
+        var (number, part): (Int64, Int64) = (0, 0)
+        var digits = 0
+        /// Appends a part of two, four or six digits.
+        func append() -> Bool {
+            let factor: Int64 = digits == 6 ? 1_000_000 : 64
+            let shifted = number.multipliedReportingOverflow(by: factor)
+            let sum = shifted.partialValue.addingReportingOverflow(part)
+            (number, part, digits) = (sum.partialValue, 0, 0)
+            return !shifted.overflow && !sum.overflow
         }
+        let isValid = form.withUTF8Buffer { form in
+            for (byte, wanted) in zip(text.utf8, form) {
+                guard wanted == UInt8(ascii: "0") else {
+                    guard byte == wanted, digits != 2 || part < 64, append() else { return false }
+                    continue
+                }
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
+                part = part * 10 + Int64(byte - UInt8(ascii: "0"))
+                digits += 1
+            }
+            return digits == 0 || part < 64 && append()
+        }
+        return isValid ? number : nil
     }
 }

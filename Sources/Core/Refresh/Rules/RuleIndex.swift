@@ -115,7 +115,7 @@ package struct RuleIndex: Sendable {
     package mutating func bind(_ slot: Int32, _ read: [RowsRead]?, countMax: Int) -> Bool {
         guard let place = rules.index(forKey: slot), let sites = rules.values[place].automatic?.bind(read, countMax)
         else { return false }
-        for (id, rows) in sites { self.sites[id]?.rebind(slot, rows) }
+        for site in sites { self.sites[site.form.id]?.rebind(slot, site) }
         return !sites.isEmpty
     }
 

@@ -96,12 +96,12 @@ struct SiteIndex: Sendable {
         unshown.remove(slot)
     }
 
-    /// Replaces the rows that a member read.
-    mutating func rebind(_ slot: Int32, _ rows: AutomaticRules.Site.Rows) {
-        guard var site = members[slot] else { preconditionFailure("slot \(slot) is no member of site \(form.id)") }
-        removeRows(slot, site)
-        site.rows = rows
-        members[slot] = site
+    /// Replaces a member after a run.
+    mutating func rebind(_ slot: Int32, _ site: AutomaticRules.Site) {
+        guard let former = members.updateValue(site, forKey: slot) else {
+            preconditionFailure("slot \(slot) is no member of site \(form.id)")
+        }
+        removeRows(slot, former)
         insertRows(slot, site)
     }
 
@@ -119,18 +119,21 @@ struct SiteIndex: Sendable {
         guard change.concerns(fields: form.fields) else { return false }
         func foundProbably(_ slot: Int32) { found(slot, .probable) }
         guard let rows = form.shown else {
-            return change.images.contains { lookUp($0, isSure: true, { $1.mayHold($0) }, foundProbably) }
+            return change.images.contains { image in
+                lookUp(image, isSure: true, { $0.mayHold(image) }, foundProbably)
+            }
         }
         if let before = change.before {
             if let key = rows.key(of: change) {
                 shown.forEach(key, foundProbably)
                 matchUnshown(before, found)
-            } else if lookUp(before, isSure: true, { $1.mayHold($0) }, foundProbably) {
+            } else if lookUp(before, isSure: true, { $0.mayHold(before) }, foundProbably) {
                 return true
             }
         }
         guard let after = change.after, form.mayEnter(change) else { return false }
-        return lookUp(after, isSure: false, { $1.mayEnter($0) }, foundProbably)
+        let row = AutomaticRules.Arrival(after, form)
+        return lookUp(after, isSure: false, { $0.admits(row) }, foundProbably)
     }
 
     /// The most live queries that are asked one by one.
@@ -143,7 +146,8 @@ struct SiteIndex: Sendable {
         if unshown.count <= Self.askedMax {
             for slot in unshown where member(slot).mayHold(before) { found(slot, certainty) }
         } else {
-            _ = lookUp(before, isSure: false, { $1.mayHold($0) }, { if unshown.contains($0) { found($0, certainty) } })
+            _ = lookUp(
+                before, isSure: false, { $0.mayHold(before) }, { if unshown.contains($0) { found($0, certainty) } })
         }
     }
 
@@ -160,10 +164,10 @@ struct SiteIndex: Sendable {
     ///   - accepts: asked unless the lookup decided.
     /// - Returns: whether all live queries were found.
     private func lookUp(
-        _ image: JSONObject, isSure: Bool, _ accepts: (JSONObject, AutomaticRules.Site) -> Bool,
+        _ image: JSONObject, isSure: Bool, _ accepts: (AutomaticRules.Site) -> Bool,
         _ found: (Int32) -> Void
     ) -> Bool {
-        func ask(_ slot: Int32) { if accepts(image, member(slot)) { found(slot) } }
+        func ask(_ slot: Int32) { if accepts(member(slot)) { found(slot) } }
         /// Whether no field after this guard is compared.
         func isLast(_ field: Int) -> Bool {
             form.boundField.map { image[$0] == nil } ?? true

@@ -6,6 +6,9 @@ package enum BenchmarkLimits {
     /// Row changes per CPU second, from the bytes of their events: with one match, and without any.
     package static let rowsMatchedMin = 30_000.0
     package static let rowsIgnoredMin = 200_000.0
+    /// Memory of a live query for a site with a guard, and for each row that it shows there.
+    package static let siteBytesMax = 120.0
+    package static let shownRowBytesMax = 24.0
     /// Mutations per second with automatic refresh, against those without.
     package static let automaticMutationsMin = 0.9
     /// Evaluations of the reference condition per CPU second.

@@ -1,3 +1,4 @@
+import CBroadcaster
 import CEL
 import JSON
 import LiveModel
@@ -25,12 +26,18 @@ enum RowMatching {
             rates.ignored = max(
                 rates.ignored, 1 / (try single.secondsPerEvent(count: events, seed: seed, isWatched: false)))
         }
+        let shown = try showing(events: events)
         print(
             Text.table([
                 ["changes of rows, CPU per event with \(matchesPerEvent) matches, decoding included", "us"],
                 ["among 1,000 live queries", Text.fixed(fastest.small * 1e6)],
                 ["among 1,000,000 live queries", Text.fixed(fastest.large * 1e6)],
+                ["of a row that 10 of 100,000 lists of 10 rows show", Text.fixed(shown.seconds * 1e6)],
+                ["of a row that none of them shows, in the groups of 10", Text.fixed(shown.otherSeconds * 1e6)],
             ]))
+        print(
+            "memory of a site: \(Int(shown.siteBytes)) B a live query, \(Int(shown.rowBytes)) B a row that it shows;"
+                + " of the rules of a live query beside it \(Int(shown.rulesBytes)) B")
         return [
             BenchmarkResult(
                 name: "changes of rows: 1,000,000 / 1,000 live queries",
@@ -44,7 +51,98 @@ enum RowMatching {
                 name: "ignored changes per CPU second / \(Text.grouped(Int(BenchmarkLimits.rowsIgnoredMin)))",
                 measured: Text.rate(rates.ignored), ratio: rates.ignored / BenchmarkLimits.rowsIgnoredMin,
                 limit: .atLeast(1)),
+            BenchmarkResult(
+                name: "memory of a site per live query / \(Int(BenchmarkLimits.siteBytesMax)) B",
+                measured: "\(Int(shown.siteBytes)) B", ratio: shown.siteBytes / BenchmarkLimits.siteBytesMax,
+                limit: .atMost(1)),
+            BenchmarkResult(
+                name: "memory of a shown row / \(Int(BenchmarkLimits.shownRowBytesMax)) B",
+                measured: "\(Int(shown.rowBytes)) B", ratio: shown.rowBytes / BenchmarkLimits.shownRowBytesMax,
+                limit: .atMost(1)),
         ]
+    }
+
+    // MARK: Lists that show rows
+
+    private struct Shown {
+        var seconds = Double.infinity
+        var otherSeconds = Double.infinity
+        var siteBytes = 0.0
+        var rowBytes = 0.0
+        var rulesBytes = 0.0
+    }
+
+    /// Measures lists with a limit, `lots(where: {category: …}, orderBy: [{closesAt: ASC}], limit: 10)`, in groups of
+    /// ten with the same rows.
+    private static func showing(events count: Int) throws -> Shown {
+        let (lists, perGroup, rows) = (100_000, 10, 10)
+        let form = RowSite(
+            id: .init(
+                operation: OperationReference(connector: "auctions", operation: "ListLots"),
+                version: Digest(of: Array("v1".utf8)), number: 0),
+            table: "lot", guardFields: ["category"],
+            shown: .init(
+                key: ["id"], deciding: ["category", "closesAt", "id"],
+                order: [.init(field: "closesAt", kind: .timestamp)]), fields: nil)
+        let entry = AutomaticRules.Site.Entry(window: ListWindow(limit: rows, isDescending: [false]))
+        func rules(_ slot: Int, hasSite: Bool) -> QueryRules {
+            let site = AutomaticRules.Site(
+                form: form, values: [.one("category-\(slot / perGroup)")], entry: entry)
+            return QueryRules(
+                triggers: [], lookupKeys: [], everyMs: nil,
+                automatic: AutomaticRules(sites: hasSite ? [site] : [], mayReadAnything: false), request: .null)
+        }
+        var shown = Shown()
+        var bare = RuleIndex()
+        shown.rulesBytes = allocated(per: lists) {
+            for slot in 0..<lists { bare.insert(Int32(slot), rules: rules(slot, hasSite: false)) }
+        }
+        bare = RuleIndex()
+        var index = RuleIndex()
+        func id(_ group: Int, _ row: Int) -> String { "lot-\(group)-\(row)" }
+        shown.siteBytes =
+            allocated(per: lists) {
+                for slot in 0..<lists { index.insert(Int32(slot), rules: rules(slot, hasSite: true)) }
+            } - shown.rulesBytes
+        shown.rowBytes = allocated(per: lists * rows) {
+            for slot in 0..<lists {
+                let keys = RowHashes(values: (0..<rows).map { id(slot / perGroup, $0) })
+                _ = index.bind(
+                    Int32(slot), [RowsRead(shown: keys, count: rows, last: ["2026-01-31T12:00:00.000000Z"])],
+                    countMax: 1_000)
+            }
+        }
+        func seconds(_ row: Int, found: Int) throws -> Double {
+            let events = (0..<count / 10).map { number -> [UInt8] in
+                let group = number * 7_919 % (lists / perGroup)
+                let image: JSONObject = [
+                    "id": .string(id(group, row)), "category": .string("category-\(group)"),
+                    "closesAt": "2026-02-01T00:00:00.000000Z",
+                ]
+                var event = Workload.event("")
+                event.rows = RowChanges([
+                    RowChange(table: "lot", before: image, after: image, changed: ["closesAt"])
+                ])
+                return event.encoded
+            }
+            let start = Clock.threadSeconds
+            var matches = 0
+            for event in events { matches += index.match(try MutationEvent(encoded: event)).live.count }
+            guard matches == events.count * found else { throw BenchmarkFailure("\(matches) matches") }
+            return (Clock.threadSeconds - start) / Double(events.count)
+        }
+        for _ in 0..<3 {
+            shown.seconds = min(shown.seconds, try seconds(3, found: perGroup))
+            shown.otherSeconds = min(shown.otherSeconds, try seconds(rows, found: 0))
+        }
+        return shown
+    }
+
+    /// Returns the bytes that the body leaves allocated.
+    private static func allocated(per count: Int, _ body: () -> Void) -> Double {
+        let before = cb_own_allocated_bytes()
+        body()
+        return Double(Int(cb_own_allocated_bytes()) - Int(before)) / Double(count)
     }
 
     /// Live queries of groups: `lots(where: {category: {eq: $category}})`.
@@ -94,7 +192,7 @@ enum RowMatching {
             return seconds / Double(count / portion * portion)
         }
 
-        private static func event(_ category: String) -> MutationEvent {
+        static func event(_ category: String) -> MutationEvent {
             let id = "6f1c5d3e000040008000000000000001"
             let row: JSONObject = ["id": .string(id), "category": .string(category)]
             return MutationEvent(

@@ -57,6 +57,7 @@ void cb_stop(cb_process *process);
 /* For the calling process. */
 uint64_t cb_own_cpu_us(void);
 uint64_t cb_own_resident_bytes(void);
+uint64_t cb_own_allocated_bytes(void);
 /* Returns free memory to the kernel, so that growth is measured from what is in use. */
 void cb_trim_memory(void);
 int cb_raise_descriptor_limit(void);

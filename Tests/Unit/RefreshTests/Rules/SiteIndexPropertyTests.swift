@@ -17,7 +17,9 @@ import Testing
         RowSite(
             id: .init(operation: RefreshFixture.operation(operation), version: RefreshFixture.version, number: number),
             table: table, guardFields: guards, boundField: bound,
-            shown: isShown ? RowSite.Shown(key: ["k"], deciding: ["a", "k", "o"]) : nil,
+            shown: isShown
+                ? RowSite.Shown(
+                    key: ["k"], deciding: ["a", "k", "o"], order: [.init(field: "o", kind: .number)]) : nil,
             fields: number == 2 ? nil : ["a", "b", "k", "o"])
     }
 
@@ -62,14 +64,14 @@ import Testing
                         let values = (0..<count).map { _ in GuardValue.text(value(&random)) }
                         return count == 0 ? .any : AutomaticRules.Values(values)
                     },
-                    tests: site.shown == nil || Bool.random(using: &random)
-                        ? [] : [RowTest(field: "o", kind: .number, .greater, .int(0))],
-                    window: site.shown == nil || Bool.random(using: &random)
+                    entry: site.shown == nil || Bool.random(using: &random)
                         ? nil
-                        : ListWindow(
-                            terms: [.init(field: "o", kind: .number, isDescending: Bool.random(using: &random))],
-                            limit: 1),
-                    hasOffset: Int.random(in: 0..<6, using: &random) == 0)
+                        : AutomaticRules.Site.Entry(
+                            tests: Bool.random(using: &random)
+                                ? [] : [RowTest(field: "o", kind: .number, .greater, .int(0))],
+                            window: Bool.random(using: &random)
+                                ? nil : ListWindow(limit: 1, isDescending: [Bool.random(using: &random)]),
+                            hasOffset: Int.random(in: 0..<6, using: &random) == 0))
             }, mayReadAnything: Int.random(in: 0..<12, using: &random) == 0)
         return QueryRules(triggers: [], lookupKeys: [], everyMs: nil, automatic: automatic, request: .null)
     }

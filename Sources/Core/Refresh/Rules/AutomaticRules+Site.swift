@@ -1,0 +1,126 @@
+import JSON
+import LiveModel
+
+extension AutomaticRules {
+    /// A site with the values of this live query's guards, in the order of `RowSite.guardFields`. An object, because
+    /// the index refers to it as well, and there is one for each live query.
+    package final class Site: Sendable {
+        package let form: RowSite
+        package let rows: Rows
+        private let first: Values
+        private let others: [Values]
+        /// Nil if the rows enter without a condition.
+        private let entry: Entry?
+
+        /// The rows that the last run read.
+        package enum Rows: Sendable, Hashable {
+            /// The first run is due, and will be compared with the events that arrive until it ends.
+            case awaited
+            /// Any row may be among them.
+            case unknown
+            case read(Read)
+
+            /// A part that is nil may be any.
+            package struct Read: Sendable, Hashable {
+                let bound: RowHashes?
+                let shown: RowHashes?
+                /// See `ListWindow`.
+                let edge: [SortValue]?
+            }
+        }
+
+        /// The conditions under which a row that was not shown enters, beside the guards. Shared by live queries.
+        package final class Entry: Sendable {
+            let tests: [RowTest]
+            /// Nil if rows enter wherever they come in the order.
+            let window: ListWindow?
+            /// Whether rows that are not shown may matter: the first ones are left out, so others move when these do.
+            let hasOffset: Bool
+
+            package init(tests: [RowTest] = [], window: ListWindow? = nil, hasOffset: Bool = false) {
+                self.tests = tests
+                self.window = window
+                self.hasOffset = hasOffset
+            }
+        }
+
+        package convenience init(form: RowSite, values: [Values], entry: Entry? = nil) {
+            self.init(form, values.first ?? .any, Array(values.dropFirst()), entry, .awaited)
+        }
+
+        private init(_ form: RowSite, _ first: Values, _ others: [Values], _ entry: Entry?, _ rows: Rows) {
+            self.form = form
+            self.first = first
+            self.others = others
+            self.entry = entry
+            self.rows = rows
+        }
+
+        /// The values of the guards.
+        package var values: [Values] { form.guardFields.isEmpty ? [] : [first] + others }
+
+        var bound: RowHashes? { if case .read(let read) = rows { read.bound } else { nil } }
+        var shown: RowHashes? { if case .read(let read) = rows { read.shown } else { nil } }
+
+        /// Returns the site after a run.
+        /// - Parameters:
+        ///   - read: the rows read; nil if they are not known.
+        ///   - countMax: with more, any row may be among them.
+        func after(_ read: RowsRead?, countMax: Int) -> Site {
+            func known(_ hashes: RowHashes?) -> RowHashes? { hashes.flatMap { $0.count <= countMax ? $0 : nil } }
+            let rows = read.map { read in
+                Rows.read(
+                    Rows.Read(
+                        bound: known(read.bound), shown: entry?.hasOffset == true ? nil : known(read.shown),
+                        edge: entry?.window?.edge(read, form.shown?.order ?? [])))
+            }
+            return Site(form, first, others, entry, rows ?? .unknown)
+        }
+
+        /// Whether a row with this image may be one of the site's.
+        func mayHold(_ image: JSONObject) -> Bool {
+            for (number, field) in form.guardFields.enumerated() {
+                guard let known = image[field] else { continue }
+                if !(number == 0 ? first : others[number - 1]).contains(GuardValue.text(known)) { return false }
+            }
+            guard let field = form.boundField, let bound, let known = image[field] else { return true }
+            return bound.contains(RowHasher.hash(CollectionOfOne(GuardValue.text(known))))
+        }
+
+        /// Whether a row that was not shown may be shown now.
+        func admits(_ row: Arrival) -> Bool {
+            guard mayHold(row.image) else { return false }
+            guard let entry else { return true }
+            guard entry.tests.allSatisfy({ $0.mayHold(row.image) }) else { return false }
+            guard let window = entry.window, case .read(let read) = rows, let edge = read.edge else { return true }
+            return !window.isBeyond(row.order, edge)
+        }
+
+        /// Whether the change may concern the site's rows.
+        func isConcerned(by change: RowChange) -> Bool {
+            guard change.concerns(fields: form.fields) else { return false }
+            guard let rows = form.shown else { return change.images.contains(where: mayHold) }
+            if let before = change.before {
+                if let key = rows.key(of: change), let shown {
+                    if shown.contains(key) { return true }
+                } else if mayHold(before) {
+                    return true
+                }
+            }
+            guard let after = change.after, form.mayEnter(change) else { return false }
+            return admits(Arrival(after, form))
+        }
+    }
+
+    /// A row after its change.
+    struct Arrival {
+        let image: JSONObject
+        /// The values of the list's order.
+        let order: [SortValue]
+
+        init(_ image: JSONObject, _ form: RowSite) {
+            self.image = image
+            order = form.shown?.order.map { SortValue(image[$0.field], $0.kind) } ?? []
+        }
+    }
+}
