@@ -122,7 +122,7 @@ extension NodeContext {
         worker.refresh.liveQueriesMax = settings.worker.liveQueriesMax
         worker.refresh.pacedRunsPerSecond = settings.worker.pacedRunsPerSecond
         worker.refresh.pacedStatementsMax = settings.worker.pacedStatementsMax
-        worker.refresh.boundValuesMax = settings.worker.boundValuesMax
+        worker.refresh.rowsReadMax = settings.worker.rowsReadMax
         worker.refresh.verifyPerSecond = settings.worker.verifyPerSecond
         worker.refresh.historyMax = settings.worker.historyMax
         worker.refresh.historyBytesMax = settings.worker.historyBytesMax

@@ -28,9 +28,9 @@ package struct RefreshSettings: Sendable {
     package var pacedStatementsMax = 2
     /// Live queries of this worker; further announcements are refused.
     package var liveQueriesMax = 1_000_000
-    /// Values of a bound field that are kept for a live query: the rows above a nested list. With more, any change of
-    /// the nested table counts.
-    package var boundValuesMax = 1_000
+    /// Rows that are remembered for each site of a live query: those shown, and those above a nested list. With more,
+    /// any row may be among them.
+    package var rowsReadMax = 1_000
     /// Live queries with automatic refresh that run without a cause per second, to verify their results, and sampled
     /// runs after changes that no rule noticed; 0: none.
     package var verifyPerSecond = 0

@@ -14,7 +14,7 @@ extension ShardQueries {
         case .result(_, _, let rows): read = rows
         case .failed: read = nil
         }
-        guard queries.bind(item.slot, read, countMax: schedule.settings.boundValuesMax) else { return }
+        guard queries.bind(item.slot, read, countMax: schedule.settings.rowsReadMax) else { return }
         if positions.mayConcern(queries.table.rules(of: item.slot), after: item.position.id) {
             queries.trigger(item.slot, .none, [], &schedule, nowMs: nowMs)
         }

@@ -32,10 +32,10 @@ package struct WorkerSection: SettingSection {
     package let pacedStatementsMax = Setting.int(
         "worker.pacedStatementsMax", Parts.refresh.pacedStatementsMax, in: 1...1024,
         "Statements in flight for such re-runs, not counting those limited by remoteRunsMax.")
-    package let boundValuesMax = Setting.int(
-        "worker.boundValuesMax", Parts.refresh.boundValuesMax, in: 0...1_000_000,
-        "Rows above a nested list that are remembered for a live query with automatic refresh; with more, any change of"
-            + " the nested table runs it.")
+    package let rowsReadMax = Setting.int(
+        "worker.rowsReadMax", Parts.refresh.rowsReadMax, in: 0...1_000_000,
+        "Rows that are remembered for each site of a live query with automatic refresh, those shown and those above a"
+            + " nested list; with more, any row may be among them.")
     package let verifyPerSecond = Setting.int(
         "worker.verifyPerSecond", 1, in: 0...1000,
         "Live queries with automatic refresh that run without a cause, to verify that they missed no change.")

@@ -118,7 +118,7 @@ import Testing
 
     @Test func tooManyRowsAreAny() {
         var settings = RefreshSettings()
-        settings.boundValuesMax = 1
+        settings.rowsReadMax = 1
         var bench = Self.settled(settings)
         let run = bench.event(Self.bid("3")).runs
         // Another run would not tell more.
