@@ -1,4 +1,5 @@
 package import Catalog
+import Clocks
 package import JSON
 package import LiveModel
 package import Postgres
@@ -15,6 +16,31 @@ package final class MutationExecutor: Sendable {
         package let event: OutboxRow?
         /// The error of the first failed field, when nothing was committed; nil otherwise.
         package var failure: RequestError?
+        /// How the idempotency key was used; nil without one, and when nothing was committed.
+        package var keyUse: KeyUse?
+    }
+
+    /// How a committed mutation used its idempotency key.
+    package struct KeyUse: Sendable, Hashable {
+        /// Whether the answer is that of an earlier mutation.
+        package var isReplay = false
+        /// Whether the answer was too large to keep.
+        package var isAnswerMissing = false
+        /// Whether it waited for another mutation.
+        package var hasWaited = false
+    }
+
+    /// The end of one attempt to run a mutation.
+    enum Attempt: Sendable {
+        case ended(Outcome)
+        /// Another mutation has the idempotency key; nothing was done.
+        case refused(KeyedMutation.Refusal)
+    }
+
+    /// A mutation's claim of its idempotency key, with the bound of its answer.
+    struct Claim: Sendable {
+        let key: IdempotencyClaim
+        let answerBytesMax: Int
     }
 
     /// The data that the outbox row needs in addition to the mutation.
@@ -49,6 +75,7 @@ package final class MutationExecutor: Sendable {
     private let makeUUID: @Sendable () -> String
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
+    private let idempotency: KeyedMutation.Settings
     private let statements = StatementCache()
 
     /// - Parameters:
@@ -56,8 +83,10 @@ package final class MutationExecutor: Sendable {
     ///   - embeddings: nil where no operation needs embeddings.
     package init(
         pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String,
-        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
+        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil,
+        idempotency: KeyedMutation.Settings = .init()
     ) {
+        self.idempotency = idempotency
         self.resolvers = resolvers
         self.embeddings = embeddings
         self.pool = pool
@@ -65,11 +94,18 @@ package final class MutationExecutor: Sendable {
         self.makeUUID = makeUUID
     }
 
+    /// - Parameter key: makes the mutation apply once.
     /// - Throws: when nothing was committed and the error belongs to no single field; `.outcomeUnknown` when the commit
-    ///   is uncertain.
+    ///   is uncertain; the errors of idempotency keys.
     package func run(
-        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown, envelope: Envelope
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown,
+        key: IdempotencyKey? = nil, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
+        let claim = try key.map { key throws(RequestError) in
+            Claim(
+                key: try IdempotencyClaim(key, of: operation.reference, variables: variables, auth: auth),
+                answerBytesMax: idempotency.answerBytesMax)
+        }
         // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         let draft = EventDraft(
@@ -78,9 +114,12 @@ package final class MutationExecutor: Sendable {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
                 recordedFields: envelope.recordedFields, makeUUID: makeUUID)
-            return try await StepwiseMutation(
-                pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, caller: caller
-            ).execute()
+            let mutation = StepwiseMutation(
+                pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, claim: claim,
+                caller: caller)
+            return try await once(claim) { () async throws(RequestError) -> Attempt in
+                try await mutation.execute()
+            }
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
@@ -88,45 +127,106 @@ package final class MutationExecutor: Sendable {
         // Where every field is left out there is an event nevertheless: the mutation was executed, and some refresh
         // rules ask for no more. A key that Postgres generates is known too late for an outbox row in the same round
         // trip.
-        if call.isTransaction || call.steps.count <= 1, !call.steps.contains(where: \.returnsKey) {
-            return try await runAtOnce(operation, call, draft, caller)
+        let canRunAtOnce = call.isTransaction || call.steps.count <= 1
+        if canRunAtOnce, !call.steps.contains(where: { $0.returnsKey || claim != nil && $0.resultKind != .json }) {
+            return try await once(claim) { () async throws(RequestError) -> Attempt in
+                try await runAtOnce(operation, call, draft, claim, caller)
+            }
         }
-        return try await runInSequence(operation, call, draft, caller)
+        return try await once(claim) { () async throws(RequestError) -> Attempt in
+            try await runInSequence(operation, call, draft, claim, caller)
+        }
     }
 
-    /// Sends the steps and the outbox row as one transaction in one round trip.
-    private func runAtOnce(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: Caller
+    /// Attempts a mutation until it, or an earlier one with its idempotency key, was applied.
+    private func once(
+        _ claim: Claim?, _ attempt: () async throws(RequestError) -> Attempt
     ) async throws(RequestError) -> Outcome {
-        var steps: [PostgresStep] = call.steps.map {
-            (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
+        guard let claim else {
+            guard case .ended(let outcome) = try await attempt() else {
+                preconditionFailure("a mutation without a claim was refused")
+            }
+            return outcome
+        }
+        let nowMs = { Int64(MonotonicClock.nowMs()) }
+        var keyed = KeyedMutation(idempotency, nowMs: nowMs())
+        var step = KeyedMutation.Step.attempt
+        while true {
+            switch step {
+            case .attempt:
+                switch try await attempt() {
+                case .ended(var outcome):
+                    outcome.keyUse?.hasWaited = keyed.hasWaited
+                    return outcome
+                case .refused(let refusal): step = keyed.refused(refusal, nowMs: nowMs())
+                }
+            case .look(let ms):
+                try? await Task.sleep(for: .milliseconds(ms))
+                if Task.isCancelled { throw RequestError(.unavailable, "the client no longer waits") }
+                step = keyed.looked(isFree: try await IdempotencyTable.isFree(claim.key, pool), nowMs: nowMs())
+            case .read:
+                step = keyed.found(try await IdempotencyTable.read(claim.key, keepMs: idempotency.keepMs, pool))
+            case .remove:
+                try await IdempotencyTable.remove(claim.key, keepMs: idempotency.keepMs, pool)
+                step = keyed.removed()
+            case .replay(let answer):
+                return Outcome(
+                    body: answer.data, errors: answer.errors, event: nil,
+                    keyUse: KeyUse(isReplay: true, hasWaited: keyed.hasWaited))
+            case .fail(let error): throw error
+            }
+        }
+    }
+
+    /// Sends the steps and the outbox row as one transaction in one round trip. With a claim, its row comes first, each
+    /// step stores its part of the answer, and the last one keeps it.
+    private func runAtOnce(
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ claim: Claim?, _ caller: Caller
+    ) async throws(RequestError) -> Attempt {
+        var steps: [PostgresStep] = call.steps.map { step in
+            claim == nil
+                ? (statements.statement(for: step.statement, of: operation), step.parameters.map { Parameter($0) })
+                : (statements.storing(step, of: operation), step.storingParameters.map { Parameter($0) })
         }
         let event = draft.event(keysWritten: call.keysWritten, rows: call.rows, hasImages: call.hasImages)
         steps.append(event.insertion)
+        var first = 0
+        if let claim {
+            first = 1
+            steps.insert(IdempotencyTable.claiming(claim.key), at: 0)
+            steps.append(IdempotencyTable.keepingStored(claim.key, bytesMax: claim.answerBytesMax))
+        }
         let results: [ResultSet]
         do {
-            results = try await pool.transaction(steps, caller: caller)
+            results = try await pool.transaction(steps, caller: caller, measuring: first)
         } catch {
-            guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
-                throw RequestError(error)
+            if claim != nil, let refusal = IdempotencyTable.refusal(of: error, claimStep: 0) {
+                return .refused(refusal)
             }
-            return MutationProgress.rolledBack(
-                call.steps.map(\.responseKey), failedStep: failed, RequestError(error, of: operation))
+            guard case .server = error.code, let failed = error.stepIndex,
+                call.steps.indices.contains(failed - first)
+            else { throw claim.repeatable(RequestError(error)) }
+            return .ended(
+                MutationProgress.rolledBack(
+                    call.steps.map(\.responseKey), failedStep: failed - first, RequestError(error, of: operation)))
         }
-        let fields = zip(call.steps, results).map { step, result in
+        let fields = zip(call.steps, results.dropFirst(first)).map { step, result in
             (step.responseKey, Self.value(of: step, result))
         }
-        return Outcome(body: Self.object(fields), errors: [], event: event.row(results.last))
+        var outcome = Outcome(
+            body: Self.object(fields), errors: [], event: event.row(results[first + call.steps.count]))
+        if claim != nil { outcome.keyUse = KeyUse(isAnswerMissing: results.last?.rows.first?.bool(0) == false) }
+        return .ended(outcome)
     }
 
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: Caller
-    ) async throws(RequestError) -> Outcome {
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ claim: Claim?, _ caller: Caller
+    ) async throws(RequestError) -> Attempt {
         do {
             return try await pool.withSession(caller: caller) { session in
-                try await session.begin()
+                if let refusal = try await Self.begin(claim, session) { return .refused(refusal) }
                 var progress = MutationProgress(
                     responseKeys: call.steps.map(\.responseKey), isTransaction: call.isTransaction)
                 while case .field(let index) = progress.step {
@@ -147,10 +247,10 @@ package final class MutationExecutor: Sendable {
                         progress.failed(RequestError(error, of: operation))
                     }
                 }
-                return try await Self.end(progress, draft, session)
+                return .ended(try await Self.end(progress, draft, claim, session))
             }
         } catch let error as PostgresError {
-            throw RequestError(error)
+            throw claim.repeatable(RequestError(error))
         } catch let error as RequestError {
             throw error
         } catch {
@@ -158,23 +258,52 @@ package final class MutationExecutor: Sendable {
         }
     }
 
-    /// Commits the transaction with the outbox row, or rolls it back.
+    /// Begins the transaction, and in the same round trip claims the idempotency key.
+    static func begin(
+        _ claim: Claim?, _ session: PostgresSession
+    ) async throws(PostgresError) -> KeyedMutation.Refusal? {
+        guard let claim else {
+            try await session.begin()
+            return nil
+        }
+        do throws(PostgresError) {
+            _ = try await session.execute([PostgresSession.beginning, IdempotencyTable.claiming(claim.key)])
+            return nil
+        } catch {
+            guard let refusal = IdempotencyTable.refusal(of: error, claimStep: 1) else { throw error }
+            return refusal
+        }
+    }
+
+    /// Commits the transaction with the outbox row and the kept answer, or rolls it back.
     static func end(
-        _ progress: MutationProgress, _ draft: EventDraft, _ session: PostgresSession
+        _ progress: MutationProgress, _ draft: EventDraft, _ claim: Claim?, _ session: PostgresSession
     ) async throws -> Outcome {
-        guard progress.step == .commit else {
+        // A mutation of which no field took effect leaves no claim, so that a retry runs it again.
+        guard progress.step == .commit, progress.isKept || claim == nil else {
             try await session.rollback()
             return progress.outcome()
         }
-        var event: OutboxRow?
-        if progress.isKept {
-            let inserted = draft.event(
-                keysWritten: progress.keysWritten, rows: progress.rows, hasImages: progress.hasImages)
-            let (statement, parameters) = inserted.insertion
-            event = inserted.row(try await session.execute(statement, parameters))
+        guard progress.isKept else {
+            try await session.commit()
+            return progress.outcome()
         }
+        let inserted = draft.event(
+            keysWritten: progress.keysWritten, rows: progress.rows, hasImages: progress.hasImages)
+        var steps = [inserted.insertion]
+        var keyUse: KeyUse?
+        if let claim {
+            let outcome = progress.outcome()
+            let answer = KeptAnswer(data: outcome.body, errors: outcome.errors)
+            let bytes = answer.data.count + (answer.storedErrors?.count ?? 0)
+            keyUse = KeyUse(isAnswerMissing: bytes > claim.answerBytesMax)
+            steps.append(IdempotencyTable.keeping(claim.key, bytes > claim.answerBytesMax ? nil : answer))
+        }
+        let event = inserted.row(try await session.execute(steps).first)
         try await session.commit()
-        return progress.outcome(event: event)
+        var outcome = progress.outcome(event: event)
+        outcome.keyUse = keyUse
+        return outcome
     }
 
     /// Returns the JSON text of one field; nil for null.
@@ -200,5 +329,16 @@ package final class MutationExecutor: Sendable {
         }
         bytes.append(UInt8(ascii: "}"))
         return bytes
+    }
+}
+
+extension MutationExecutor.Claim? {
+    /// Returns the error with a time for the retry if that is safe: with its key, a mutation whose commit is uncertain
+    /// can be sent again.
+    func repeatable(_ error: RequestError) -> RequestError {
+        guard self != nil, error.code == .outcomeUnknown else { return error }
+        var error = error
+        error.retryAfterMs = error.retryAfterMs ?? 1_000
+        return error
     }
 }

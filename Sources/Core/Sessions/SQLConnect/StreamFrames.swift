@@ -15,6 +15,8 @@ package struct StreamRequest: Sendable, Hashable {
     package struct Execute: Sendable, Hashable {
         package var operationName: String
         package var variables: JSONObject
+        /// The idempotency key in the headers of the message.
+        var idempotencyKeyHeader: String?
 
         package init(operationName: String, variables: JSONObject) {
             self.operationName = operationName

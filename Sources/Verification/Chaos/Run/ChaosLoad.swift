@@ -3,6 +3,8 @@ enum ChaosLoad {
     static let counterOperations = 6
     static let teamOperations = 3
     static let requestTimeoutMs = 8_000
+    /// The time for which an unanswered mutation is sent again with its idempotency key: longer than any fault.
+    static let retryMs = 120_000
 
     /// - Parameter seconds: the duration of the mutations, without pauses.
     static func scenario(subscribers: Int, perSecond: Double, seconds: Int) -> String {
@@ -36,6 +38,7 @@ enum ChaosLoad {
               - operation: Bump
                 perSecond: \(perSecond)
                 row: random
+                retryMs: \(retryMs)
                 variables: {number: "{{row.number}}", team: "{{row.team}}", note: "{{marker}}"}
             connectTimeoutMs: 120000
             requestTimeoutMs: \(requestTimeoutMs)

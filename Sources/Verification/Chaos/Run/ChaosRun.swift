@@ -207,6 +207,13 @@ package final class ChaosRun: Sendable {
         let verified = verifiedBefore..<(await load.nextSequence() ?? load.times.count)
         let acknowledged = verified.filter { load.times.answeredNs($0) != nil }
         outcome.acknowledged = acknowledged.count
+        // Each is sent again with its idempotency key until it is answered.
+        if acknowledged.count != verified.count {
+            let errors = await load.snapshot().errors.examples.sorted { $0.key < $1.key }
+            outcome.misses.append(
+                "\(verified.count - acknowledged.count) mutations were not answered; errors so far: "
+                    + errors.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
+        }
         outcome.misses += await database.misses(of: acknowledged)
         let (regressions, found) = watch.withLock { watch in
             let found = watch.probe
@@ -270,6 +277,7 @@ package final class ChaosRun: Sendable {
         report.delivered = snapshot.delivered
         report.connectionsLost = snapshot.dropped
         report.mutationsAcknowledged = snapshot.mutationsAnswered
+        report.mutationsRetried = snapshot.mutationsRetried
         report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - snapshot.mutationsAnswered
         report.olderWithoutTag = watch.withLock { $0.withoutTag }
         let deadline = Deadline(afterMs: options.settleMs)
