@@ -2,6 +2,7 @@ import Chaos
 import FreshetClient
 import Foundation
 import JSON
+import LocalServers
 import Logging
 import NIOHTTP1
 import Postgres
@@ -366,8 +367,9 @@ struct IdempotencyTests {
                 "SELECT bool_and(created_at > clock_timestamp() - interval '20 min') FROM freshet.idempotency_keys")
             #expect(kept.rows[0].bool(0) == true)
             try await waitUntil("the counts") {
-                try await Self.metric(sweeping.admin, "freshet_idempotency_swept_total") == 1
-                    && Self.metric(sweeping.admin, "freshet_idempotency_evicted_total") == 1_500
+                let swept = try await Self.metric(sweeping.admin, "freshet_idempotency_swept_total")
+                let evicted = try await Self.metric(sweeping.admin, "freshet_idempotency_evicted_total")
+                return swept == 1 && evicted == 1_500
             }
         }
     }

@@ -132,7 +132,7 @@ package struct APISection: SettingSection {
         "api.requestsPerAddressMax", Parts.quotas.requests.perAddress, in: 0...1_000_000,
         "Requests in flight of one address; 0: no limit.")
     package let idempotencyKeepMs = Setting.int(
-        "api.idempotencyKeepMs", Parts.keySweep.keepMs, in: 60_000...2_592_000_000,
+        "api.idempotencyKeepMs", Int(Parts.keySweep.keepMs), in: 60_000...2_592_000_000,
         "Time for which the answer of a mutation with an idempotency key is kept, as a row in Postgres.")
     package let idempotencyRowsMax = Setting.int(
         "api.idempotencyRowsMax", Parts.keySweep.rowsMax, in: 1_000...100_000_000,
@@ -144,6 +144,6 @@ package struct APISection: SettingSection {
         "api.idempotencyWaitMs", 10_000, in: 0...600_000,
         "Time for which a retry waits while the first mutation with its key is under way.")
     package let idempotencySweepMs = Setting.int(
-        "api.idempotencySweepMs", Parts.keySweep.sweepMs, in: 100...86_400_000,
+        "api.idempotencySweepMs", Int(Parts.keySweep.sweepMs), in: 100...86_400_000,
         "Interval of removing kept answers after their time.")
 }
