@@ -33,8 +33,8 @@ extension TemplateBuilder {
         }
         let with = [Piece].text("WITH ") + [.joined(parts, separator: ", ", empty: [])]
         guard insert.isMany else { return with + [.result] + .text(" SELECT ") + (results.first ?? []) }
-        return with + [.result] + .text(" SELECT '[' || concat_ws(',', ") + [.joined(results, separator: ", ", empty: [])]
-            + .text(") || ']'")
+        return with + [.result] + .text(" SELECT '[' || concat_ws(',', ")
+            + [.joined(results, separator: ", ", empty: [])] + .text(") || ']'")
     }
 
     private mutating func children(

@@ -91,7 +91,8 @@ struct Template: Sendable {
         var rendering = Rendering(template: self, shape: shape, reference: reference)
         let text = rendering.text(of: pieces)
         return RenderedTemplate(
-            mutation: MutationStatement(text, resultOffset: rendering.resultOffset), operands: rendering.order, isRefused: rendering.isRefused)
+            mutation: MutationStatement(text, resultOffset: rendering.resultOffset), operands: rendering.order,
+            isRefused: rendering.isRefused)
     }
 }
 

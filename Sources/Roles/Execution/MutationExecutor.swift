@@ -1,5 +1,4 @@
 package import Catalog
-import Clocks
 package import JSON
 package import LiveModel
 package import Postgres
@@ -18,29 +17,6 @@ package final class MutationExecutor: Sendable {
         package var failure: RequestError?
         /// How the idempotency key was used; nil without one, and when nothing was committed.
         package var keyUse: KeyUse?
-    }
-
-    /// How a committed mutation used its idempotency key.
-    package struct KeyUse: Sendable, Hashable {
-        /// Whether the answer is that of an earlier mutation.
-        package var isReplay = false
-        /// Whether the answer was too large to keep.
-        package var isAnswerMissing = false
-        /// Whether it waited for another mutation.
-        package var hasWaited = false
-    }
-
-    /// The end of one attempt to run a mutation.
-    enum Attempt: Sendable {
-        case ended(Outcome)
-        /// Another mutation has the idempotency key; nothing was done.
-        case refused(KeyedMutation.Refusal)
-    }
-
-    /// A mutation's claim of its idempotency key, with the bound of its answer.
-    struct Claim: Sendable {
-        let key: IdempotencyClaim
-        let answerBytesMax: Int
     }
 
     /// The data that the outbox row needs in addition to the mutation.
@@ -70,12 +46,12 @@ package final class MutationExecutor: Sendable {
         }
     }
 
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let clock: ServiceClock
     private let makeUUID: @Sendable () -> String
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
-    private let idempotency: KeyedMutation.Settings
+    let idempotency: KeyedMutation.Settings
     private let statements = StatementCache()
 
     /// - Parameters:
@@ -135,46 +111,6 @@ package final class MutationExecutor: Sendable {
         }
         return try await once(claim) { () async throws(RequestError) -> Attempt in
             try await runInSequence(operation, call, draft, claim, caller)
-        }
-    }
-
-    /// Attempts a mutation until it, or an earlier one with its idempotency key, was applied.
-    private func once(
-        _ claim: Claim?, _ attempt: () async throws(RequestError) -> Attempt
-    ) async throws(RequestError) -> Outcome {
-        guard let claim else {
-            guard case .ended(let outcome) = try await attempt() else {
-                preconditionFailure("a mutation without a claim was refused")
-            }
-            return outcome
-        }
-        let nowMs = { Int64(MonotonicClock.nowMs()) }
-        var keyed = KeyedMutation(idempotency, nowMs: nowMs())
-        var step = KeyedMutation.Step.attempt
-        while true {
-            switch step {
-            case .attempt:
-                switch try await attempt() {
-                case .ended(var outcome):
-                    outcome.keyUse?.hasWaited = keyed.hasWaited
-                    return outcome
-                case .refused(let refusal): step = keyed.refused(refusal, nowMs: nowMs())
-                }
-            case .look(let ms):
-                try? await Task.sleep(for: .milliseconds(ms))
-                if Task.isCancelled { throw RequestError(.unavailable, "the client no longer waits") }
-                step = keyed.looked(isFree: try await IdempotencyTable.isFree(claim.key, pool), nowMs: nowMs())
-            case .read:
-                step = keyed.found(try await IdempotencyTable.read(claim.key, keepMs: idempotency.keepMs, pool))
-            case .remove:
-                try await IdempotencyTable.remove(claim.key, keepMs: idempotency.keepMs, pool)
-                step = keyed.removed()
-            case .replay(let answer):
-                return Outcome(
-                    body: answer.data, errors: answer.errors, event: nil,
-                    keyUse: KeyUse(isReplay: true, hasWaited: keyed.hasWaited))
-            case .fail(let error): throw error
-            }
         }
     }
 
@@ -258,23 +194,6 @@ package final class MutationExecutor: Sendable {
         }
     }
 
-    /// Begins the transaction, and in the same round trip claims the idempotency key.
-    static func begin(
-        _ claim: Claim?, _ session: PostgresSession
-    ) async throws(PostgresError) -> KeyedMutation.Refusal? {
-        guard let claim else {
-            try await session.begin()
-            return nil
-        }
-        do throws(PostgresError) {
-            _ = try await session.execute([PostgresSession.beginning, IdempotencyTable.claiming(claim.key)])
-            return nil
-        } catch {
-            guard let refusal = IdempotencyTable.refusal(of: error, claimStep: 1) else { throw error }
-            return refusal
-        }
-    }
-
     /// Commits the transaction with the outbox row and the kept answer, or rolls it back.
     static func end(
         _ progress: MutationProgress, _ draft: EventDraft, _ claim: Claim?, _ session: PostgresSession
@@ -329,16 +248,5 @@ package final class MutationExecutor: Sendable {
         }
         bytes.append(UInt8(ascii: "}"))
         return bytes
-    }
-}
-
-extension MutationExecutor.Claim? {
-    /// Returns the error with a time for the retry if that is safe: with its key, a mutation whose commit is uncertain
-    /// can be sent again.
-    func repeatable(_ error: RequestError) -> RequestError {
-        guard self != nil, error.code == .outcomeUnknown else { return error }
-        var error = error
-        error.retryAfterMs = error.retryAfterMs ?? 1_000
-        return error
     }
 }

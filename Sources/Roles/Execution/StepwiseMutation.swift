@@ -10,9 +10,9 @@ import QuerySQL
 ///
 /// The effects of a custom resolver cannot be undone. Leading resolver fields run before the transaction, so that a
 /// slow resolver holds no connection; later ones run inside it, in order. With an idempotency key all run inside it,
-/// because the key must be claimed before, and get a key of their own for it. A resolver that may have acted counts as one
-/// that has: the event is published, and a later failure is reported as OUTCOME_UNKNOWN, because repeating the mutation
-/// is not safe.
+/// because the key must be claimed before, and get a key of their own for it. A resolver that may have acted counts as
+/// one that has: the event is published, and a later failure is reported as OUTCOME_UNKNOWN, because repeating the
+/// mutation is not safe.
 struct StepwiseMutation {
     let pool: PostgresPool
     let operation: StoredOperation

@@ -3,7 +3,6 @@ import Catalog
 import DeploymentPlan
 import Deployments
 import Embeddings
-import Execution
 import FanoutWorker
 import RoleMachines
 import GRPC
@@ -38,22 +37,6 @@ extension NodeContext {
         sweeper.alarmRows = settings.outbox.alarmRows
         sweeper.alarmAgeMs = Int64(settings.outbox.alarmAgeMs)
         return sweeper
-    }
-
-    var idempotencySettings: KeyedMutation.Settings {
-        var idempotency = KeyedMutation.Settings()
-        idempotency.keepMs = Int64(settings.api.idempotencyKeepMs)
-        idempotency.answerBytesMax = settings.api.idempotencyAnswerBytesMax
-        idempotency.waitMs = Int64(settings.api.idempotencyWaitMs)
-        return idempotency
-    }
-
-    var idempotencySweepSettings: IdempotencySweep.Settings {
-        var sweep = IdempotencySweep.Settings()
-        sweep.sweepMs = Int64(settings.api.idempotencySweepMs)
-        sweep.keepMs = Int64(settings.api.idempotencyKeepMs)
-        sweep.rowsMax = settings.api.idempotencyRowsMax
-        return sweep
     }
 
     /// The numbers of entries that streams in Redis keep at least.

@@ -374,7 +374,7 @@ struct IdempotencyTests {
         }
     }
 
-    /// The reader of the database's log must not be told of kept answers.
+    /// Kept answers are nothing for the reader of the database's log.
     @Test func noPublicationHasTheKeys() async throws {
         try await Self.withCluster { _, asking in
             let published = try await asking.pool.query(

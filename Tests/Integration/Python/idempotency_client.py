@@ -1,5 +1,5 @@
-"""A mutation that is sent twice with its idempotency key, in each protocol's own place: applied once, and answered alike;
-then the same key with other variables, refused in the protocol's own form.
+"""A mutation that is sent twice with its idempotency key, in each protocol's own place: applied once, and answered
+alike; then the same key with other variables, refused in the protocol's own form.
 
     idempotency_client.py plain|graphql|sockets|shared|sql-connect|grpc http://HOST:PORT TOKEN
 """

@@ -3,7 +3,7 @@ import JSON
 import LiveModel
 import Testing
 
-/// What happens with a mutation that has an idempotency key, step by step.
+/// The steps of a mutation that has an idempotency key.
 @Suite struct KeyedMutationTests {
     private static let answer = KeptAnswer(data: Array(#"{"a":1}"#.utf8), errors: [])
 
@@ -58,7 +58,7 @@ import Testing
         #expect(code(keyed.found(nil)) == .idempotencyKeyInUse)
     }
 
-    @Test func itLooksEverMoreRarelyUntilTheKeyIsFree() {
+    @Test func pausesGrowUntilTheKeyIsFree() {
         var keyed = keyed()
         var pauses: [Int64] = []
         var step = keyed.refused(.inUse, nowMs: 0)

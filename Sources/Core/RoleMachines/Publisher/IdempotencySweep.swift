@@ -1,5 +1,5 @@
-/// One round of removing kept answers: those older than `keepMs` in batches until one is not full, then the oldest while
-/// there are more than `rowsMax`. A step that fails ends the round; the next one continues.
+/// One round of removing kept answers: those older than `keepMs` in batches until one is not full, then the oldest
+/// while there are more than `rowsMax`. A step that fails ends the round; the next one continues.
 package struct IdempotencySweep: Sendable {
     package struct Settings: Sendable {
         package var sweepMs: Int64 = 60_000

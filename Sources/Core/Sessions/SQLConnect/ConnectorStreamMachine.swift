@@ -115,9 +115,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         switch request.kind {
         case nil: return []
         case .subscribe(let wanted): return start(id, wanted, .follow)
-        case .execute(var wanted):
-            wanted.idempotencyKeyHeader = request.headers[IdempotencyKey.headerName]
-            return start(id, wanted, .once)
+        case .execute(let wanted): return start(id, wanted.with(request.headers), .once)
         case .resume: return resume(id)
         case .cancel:
             if ended.removeValue(forKey: id) != nil { return [.withdrawRefusal(id: id)] }
@@ -177,13 +175,8 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             remember(id, wanted)
             return [subscriptionRefusal(id, [error])]
         }
-        var request = OperationRequest(
-            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
-        do throws(RequestError) {
-            try request.take(idempotencyKeyHeader: wanted.idempotencyKeyHeader)
-        } catch {
-            return [refusal(id, error)]
-        }
+        let request: OperationRequest
+        do { request = try wanted.request(of: name.connector) } catch { return [refusal(id, error)] }
         active[id] = mode == .follow ? .subscription(wanted.compacted) : .once
         return [.start(id: id, request, mode)]
     }

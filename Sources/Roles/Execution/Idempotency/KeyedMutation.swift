@@ -102,7 +102,7 @@ package struct KeyedMutation: Sendable {
     /// - Parameter isFree: whether no mutation holds the key.
     package mutating func looked(isFree: Bool, nowMs: Int64) -> Step {
         guard isFree else { return look(nowMs: nowMs) }
-        // Whoever comes first of those that waited may hold it again: that is no endless loop, as time passes.
+        // Another one that waited may be first to claim it again; the deadline bounds how often.
         return nowMs < deadlineMs ? .attempt : Self.inUse
     }
 

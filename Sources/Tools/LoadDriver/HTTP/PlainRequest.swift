@@ -122,8 +122,8 @@ struct CodedFailure: Error, Sendable, Hashable {
     /// it.
     var invitesRetry: Bool {
         switch code {
-        case "CANNOT_CONNECT", "CONNECTION_LOST", "REFUSED", "PROTOCOL_VIOLATION", Self.timeout, "UNAVAILABLE", "TIMEOUT",
-            "OUTCOME_UNKNOWN", "LIMIT_EXCEEDED", "IDEMPOTENCY_KEY_IN_USE":
+        case "CANNOT_CONNECT", "CONNECTION_LOST", "REFUSED", "PROTOCOL_VIOLATION", Self.timeout, "UNAVAILABLE",
+            "TIMEOUT", "OUTCOME_UNKNOWN", "LIMIT_EXCEEDED", "IDEMPOTENCY_KEY_IN_USE":
             true
         default: code.hasPrefix("CLOSED_") || code.hasPrefix("HTTP_5")
         }

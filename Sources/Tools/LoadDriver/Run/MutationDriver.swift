@@ -34,8 +34,8 @@ final class MutationDriver: @unchecked Sendable {
     private var schedule: MutationSchedule
     private var random: SeededRandom
     /// The part of idempotency keys that no other run has.
-    private let keyPrefix = String(UInt64.random(in: .min ... .max), radix: 36)
-        + String(UInt64.random(in: .min ... .max), radix: 36)
+    private let keyPrefix =
+        String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     private var startNs: Int64 = 0
     private var warmUpNs: Int64 = 0
     private var due: MutationSchedule.Due?

@@ -1,3 +1,5 @@
+import LoadDriver
+
 /// The scenario of a run: subscribers to every operation of `config/chaos` over every transport.
 enum ChaosLoad {
     static let counterOperations = 6
@@ -46,5 +48,14 @@ enum ChaosLoad {
             durationMs: \(seconds * 1_000)
 
             """
+    }
+}
+
+extension SteadyLoad {
+    /// Each mutation is sent again with its idempotency key until it is answered.
+    func unanswered(_ count: Int) async -> [String] {
+        guard count > 0 else { return [] }
+        let errors = await snapshot().errors.examples.sorted { $0.key < $1.key }
+        return ["\(count) mutations were not answered; errors so far: \(errors.map { "\($0.key): \($0.value)" })"]
     }
 }

@@ -207,13 +207,7 @@ package final class ChaosRun: Sendable {
         let verified = verifiedBefore..<(await load.nextSequence() ?? load.times.count)
         let acknowledged = verified.filter { load.times.answeredNs($0) != nil }
         outcome.acknowledged = acknowledged.count
-        // Each is sent again with its idempotency key until it is answered.
-        if acknowledged.count != verified.count {
-            let errors = await load.snapshot().errors.examples.sorted { $0.key < $1.key }
-            outcome.misses.append(
-                "\(verified.count - acknowledged.count) mutations were not answered; errors so far: "
-                    + errors.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
-        }
+        outcome.misses += await load.unanswered(verified.count - acknowledged.count)
         outcome.misses += await database.misses(of: acknowledged)
         let (regressions, found) = watch.withLock { watch in
             let found = watch.probe

@@ -31,7 +31,7 @@ import Testing
         #expect(sweep.counted(100) == .wait(ms: 9, evicted: 0))
     }
 
-    /// What fails, or is held by others, waits for the next round.
+    /// The next round continues; rows that others hold wait for it, too.
     @Test func aFailedStepEndsTheRound() {
         var sweep = sweep()
         #expect(sweep.removedExpired(nil) == .wait(ms: 9, evicted: 0))
