@@ -35,7 +35,7 @@ extension MutationPlan {
         case .tooManyRows: nil
         case .insertMany(let plan):
             // Rows need values to be grouped; rows whose values cannot be computed here are not shown.
-            try? plan.run(Self.sample(variables, plan)).sql
+            try? plan.run(Self.sample(variables, plan)).sql.text
         }
     }
 }

@@ -17,7 +17,7 @@ struct InsertManyPlan: Sendable {
     let insert: InsertMany
     let schema: Schema
     private let masks: KeyMasks
-    let cache = ShapeCache<[ColumnSet], String>()
+    let cache = ShapeCache<[ColumnSet], SQL>()
 
     init(_ insert: InsertMany, _ schema: Schema) {
         self.insert = insert
@@ -33,8 +33,14 @@ struct InsertManyPlan: Sendable {
         var given: [Int] = []
     }
 
+    struct SQL: Sendable {
+        let text: String
+        /// The place of the `SELECT` after the common table expressions, in bytes; nil if there are none.
+        let resultOffset: Int?
+    }
+
     struct Outcome {
-        let sql: String
+        let sql: SQL
         let parameters: [String?]
         let keys: [EntityKey]
         let rows: RowChanges?
@@ -165,8 +171,8 @@ struct InsertManyPlan: Sendable {
 
     // MARK: Text
 
-    private func sql(_ sets: [ColumnSet]) -> String {
-        guard !sets.isEmpty else { return "SELECT '[]'::text" }
+    private func sql(_ sets: [ColumnSet]) -> SQL {
+        guard !sets.isEmpty else { return SQL(text: "SELECT '[]'::text", resultOffset: nil) }
         var parts: [String] = []
         var results: [String] = []
         var count = 0
@@ -177,9 +183,11 @@ struct InsertManyPlan: Sendable {
                 "SELECT row_to_json(w\(number + 1).*)::text AS j, ($\(count)::bigint[])[row_number() OVER ()] AS o"
                     + " FROM w\(number + 1)")
         }
-        return "WITH " + parts.joined(separator: ", ")
-            + " SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM ("
+        let expressions = "WITH " + parts.joined(separator: ", ")
+        let result =
+            " SELECT coalesce('[' || string_agg(x.j, ',' ORDER BY x.o) || ']', '[]') FROM ("
             + results.joined(separator: " UNION ALL ") + ") x"
+        return SQL(text: expressions + result, resultOffset: expressions.utf8.count)
     }
 
     private func insertSQL(_ set: ColumnSet, firstParameter: Int) -> String {

@@ -32,9 +32,9 @@ extension TemplateBuilder {
                     + .text(" FROM \(part) \(alias)) r)"))
         }
         let with = [Piece].text("WITH ") + [.joined(parts, separator: ", ", empty: [])]
-        guard insert.isMany else { return with + .text(" SELECT ") + (results.first ?? []) }
-        return with + .text(" SELECT '[' || concat_ws(',', ") + [.joined(results, separator: ", ", empty: [])]
-            + .text(") || ']'")
+        guard insert.isMany else { return with + [.result] + .text(" SELECT ") + (results.first ?? []) }
+        return with + [.result] + .text(" SELECT '[' || concat_ws(',', ")
+            + [.joined(results, separator: ", ", empty: [])] + .text(") || ']'")
     }
 
     private mutating func children(

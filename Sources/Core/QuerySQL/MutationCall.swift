@@ -97,15 +97,32 @@ struct ReturnedKey: Sendable {
     }
 }
 
+extension MutationStep {
+    /// The statement that also adds the field to the answer that the transaction has stored so far (`AnswerSQL`); for
+    /// steps whose result is JSON.
+    package var storingSQL: String {
+        precondition(resultKind == .json, "\(responseKey) has no text to store")
+        return AnswerSQL.storing(statement, member: parameters.count + 1)
+    }
+
+    /// The parameters of `storingSQL`.
+    package var storingParameters: [String?] {
+        parameters + [",\(JSONValue.string(responseKey).text):"]
+    }
+}
+
 /// The SQL text of a step. There is one object per shape of an operation, so that what callers derive from the text can
 /// be cached by identity.
 package final class MutationStatement: Sendable {
     package let sql: String
+    /// The place of the `SELECT` after the common table expressions, in bytes; nil if there are none that write.
+    let resultOffset: Int?
     /// Whether the statement was created for a single request and will not occur again.
     package let isUnique: Bool
 
-    init(_ sql: String, isUnique: Bool = false) {
+    init(_ sql: String, resultOffset: Int? = nil, isUnique: Bool = false) {
         self.sql = sql
+        self.resultOffset = resultOffset
         self.isUnique = isUnique
     }
 }

@@ -102,7 +102,9 @@ package struct MutationPlan: Sendable {
         case .insertMany(let plan):
             let outcome = try plan.run(invocation)
             return MutationStep(
-                responseKey: responseKey, statement: MutationStatement(outcome.sql, isUnique: true),
+                responseKey: responseKey,
+                statement: MutationStatement(
+                    outcome.sql.text, resultOffset: outcome.sql.resultOffset, isUnique: true),
                 parameters: outcome.parameters,
                 keysWritten: outcome.keys, rows: outcome.rows, resultKind: .json, kind: .write)
         }

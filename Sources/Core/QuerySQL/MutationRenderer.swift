@@ -7,8 +7,8 @@ import SchemaModel
 ///     WITH w AS (UPDATE "novel" t1 SET "title" = $2::text WHERE t1."id" = $1::uuid
 ///         RETURNING replace(t1."id"::text, '-', '') AS "id") SELECT row_to_json(w.*)::text FROM w
 extension TemplateBuilder {
-    private static let resultOfOne = ") SELECT row_to_json(w.*)::text FROM w"
-    private static let resultCount = ") SELECT count(*)::text FROM w"
+    private static let resultOfOne = " SELECT row_to_json(w.*)::text FROM w"
+    private static let resultCount = " SELECT count(*)::text FROM w"
 
     mutating func insert(_ insert: Insert, _ images: RowImages? = nil) -> [Piece] {
         let table = insert.table
@@ -63,7 +63,8 @@ extension TemplateBuilder {
         storing change: [Piece]?
     ) -> [Piece] {
         guard key != nil || change != nil else {
-            return .text("WITH w AS (") + statement + returning(fields, alias) + .text(Self.resultOfOne)
+            return .text("WITH w AS (") + statement + returning(fields, alias) + .text(")") + [.result]
+                + .text(Self.resultOfOne)
         }
         let others = [key.map { .text($0) }, change.map(RowImages.storing)].compactMap { $0 }
         return statement + .text(" RETURNING (SELECT row_to_json(w.*)::text FROM (SELECT ") + returned(fields, alias)
@@ -197,11 +198,11 @@ extension TemplateBuilder {
         _ statement: [Piece], _ change: [Piece]?, _ common: [Piece]?, counting columns: [Piece]?
     ) -> [Piece] {
         guard let change, let columns else {
-            return .text("WITH w AS (") + statement + .text(" RETURNING 1" + Self.resultCount)
+            return .text("WITH w AS (") + statement + .text(" RETURNING 1)") + [.result] + .text(Self.resultCount)
         }
         return .text("WITH w AS (") + statement + .text(" RETURNING ") + change + .text(" AS c")
-            + (common.map { .text(", ") + $0 + .text(" AS k") } ?? []) + .text(") SELECT ") + columns
-            + .text(" FROM w")
+            + (common.map { .text(", ") + $0 + .text(" AS k") } ?? []) + .text(")") + [.result] + .text(" SELECT ")
+            + columns + .text(" FROM w")
     }
 
     /// Renders native SQL.
@@ -210,10 +211,10 @@ extension TemplateBuilder {
         switch native.result {
         case .affectedCount: return text
         case .rows:
-            return .text("WITH w AS (") + text
-                + .text(
-                    ") SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w")
-        case .firstRow: return .text("WITH w AS (") + text + .text(Self.resultOfOne + " LIMIT 1")
+            return .text("WITH w AS (") + text + .text(")") + [.result]
+                + .text(" SELECT coalesce('[' || string_agg(row_to_json(w.*)::text, ',') || ']', '[]') FROM w")
+        case .firstRow:
+            return .text("WITH w AS (") + text + .text(")") + [.result] + .text(Self.resultOfOne + " LIMIT 1")
         }
     }
 

@@ -23,6 +23,9 @@ indirect enum Piece: Sendable {
     case wrapped(String, [Piece], String)
     /// Must not be empty: otherwise, the statement of this shape must not run.
     case required([Piece])
+    /// Renders to nothing. Between the common table expressions of a statement and the `SELECT` of its result; only at
+    /// the top level.
+    case result
 }
 
 /// A disjunction of alternatives, each of which requires all its tests to hold.
@@ -88,7 +91,8 @@ struct Template: Sendable {
         var rendering = Rendering(template: self, shape: shape, reference: reference)
         let text = rendering.text(of: pieces)
         return RenderedTemplate(
-            mutation: MutationStatement(text), operands: rendering.order, isRefused: rendering.isRefused)
+            mutation: MutationStatement(text, resultOffset: rendering.resultOffset), operands: rendering.order,
+            isRefused: rendering.isRefused)
     }
 }
 
@@ -108,6 +112,8 @@ private struct Rendering {
     let reference: (Int, SQLType) -> String
     var order: [Int] = []
     var isRefused = false
+    /// The place of `Piece.result`, in bytes.
+    var resultOffset: Int?
 
     init(template: Template, shape: ShapeKey, reference: @escaping (Int, SQLType) -> String) {
         self.template = template
@@ -133,6 +139,7 @@ private struct Rendering {
                 let content = self.text(of: inner)
                 if content.isEmpty { isRefused = true }
                 text += content
+            case .result: resultOffset = text.utf8.count
             }
         }
         return text

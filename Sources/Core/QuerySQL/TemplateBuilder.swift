@@ -104,7 +104,7 @@ extension [Piece] {
                     .joined(items.map(\.coalesced), separator: separator, empty: empty.coalesced)
                 case .wrapped(let prefix, let pieces, let suffix): .wrapped(prefix, pieces.coalesced, suffix)
                 case .required(let pieces): .required(pieces.coalesced)
-                case .text, .parameter: piece
+                case .text, .parameter, .result: piece
                 }
             if case .text(let text) = inner, case .text(let last)? = result.last {
                 result[result.count - 1] = .text(last + text)

@@ -24,6 +24,7 @@ package final class MutationService: Sendable {
     private let targetsCache = Mutex(RefreshTargetsCache<ServedCatalogs.Snapshot>())
     private let inFlight = Atomic<Int>(0)
     private let metrics = MutationMetrics()
+    private let keyMetrics = IdempotencyMetrics()
 
     package init(
         catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, overrideList: OverrideList,
@@ -58,14 +59,17 @@ package final class MutationService: Sendable {
         do throws(RequestError) {
             outcome = try await executor.run(
                 resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
+                key: resolved.idempotencyKey,
                 envelope: .init(
                     eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
                     recordedFields: targets.recordedFields, loadedDeployment: targets.loadedDeployment))
         } catch {
             perform(lifecycle.ended(committed: nil), served, traceID: traceID)
+            if resolved.idempotencyKey != nil { keyMetrics.count(error) }
             throw error
         }
         perform(lifecycle.ended(committed: outcome.event), served, traceID: traceID)
+        if let use = outcome.keyUse { keyMetrics.count(use) }
         metrics.duration.recordNanoseconds(Int64(MonotonicClock.nowNs() - startNs))
         return outcome
     }

@@ -15,6 +15,8 @@ package final class MutationExecutor: Sendable {
         package let event: OutboxRow?
         /// The error of the first failed field, when nothing was committed; nil otherwise.
         package var failure: RequestError?
+        /// How the idempotency key was used; nil without one, and when nothing was committed.
+        package var keyUse: KeyUse?
     }
 
     /// The data that the outbox row needs in addition to the mutation.
@@ -44,11 +46,12 @@ package final class MutationExecutor: Sendable {
         }
     }
 
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let clock: ServiceClock
     private let makeUUID: @Sendable () -> String
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
+    let idempotency: KeyedMutation.Settings
     private let statements = StatementCache()
 
     /// - Parameters:
@@ -56,8 +59,10 @@ package final class MutationExecutor: Sendable {
     ///   - embeddings: nil where no operation needs embeddings.
     package init(
         pool: PostgresPool, clock: ServiceClock, makeUUID: @escaping @Sendable () -> String,
-        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
+        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil,
+        idempotency: KeyedMutation.Settings = .init()
     ) {
+        self.idempotency = idempotency
         self.resolvers = resolvers
         self.embeddings = embeddings
         self.pool = pool
@@ -65,11 +70,18 @@ package final class MutationExecutor: Sendable {
         self.makeUUID = makeUUID
     }
 
+    /// - Parameter key: makes the mutation apply once.
     /// - Throws: when nothing was committed and the error belongs to no single field; `.outcomeUnknown` when the commit
-    ///   is uncertain.
+    ///   is uncertain; the errors of idempotency keys.
     package func run(
-        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown, envelope: Envelope
+        _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown,
+        key: IdempotencyKey? = nil, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
+        let claim = try key.map { key throws(RequestError) in
+            Claim(
+                key: try IdempotencyClaim(key, of: operation.reference, variables: variables, auth: auth),
+                answerBytesMax: idempotency.answerBytesMax)
+        }
         // Not inside a transaction, which would hold a connection and locks while the server works.
         let embeddings = try await embeddings.embeddings(for: operation, variables)
         let draft = EventDraft(
@@ -78,9 +90,12 @@ package final class MutationExecutor: Sendable {
             let run = operation.mutationRun(
                 variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
                 recordedFields: envelope.recordedFields, makeUUID: makeUUID)
-            return try await StepwiseMutation(
-                pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, caller: caller
-            ).execute()
+            let mutation = StepwiseMutation(
+                pool: pool, operation: operation, run: run, resolvers: resolvers, draft: draft, claim: claim,
+                caller: caller)
+            return try await once(claim) { () async throws(RequestError) -> Attempt in
+                try await mutation.execute()
+            }
         }
         let call = try operation.mutationCall(
             variables: variables, auth: auth, nowMs: clock.nowMs(), embeddings: embeddings,
@@ -88,45 +103,66 @@ package final class MutationExecutor: Sendable {
         // Where every field is left out there is an event nevertheless: the mutation was executed, and some refresh
         // rules ask for no more. A key that Postgres generates is known too late for an outbox row in the same round
         // trip.
-        if call.isTransaction || call.steps.count <= 1, !call.steps.contains(where: \.returnsKey) {
-            return try await runAtOnce(operation, call, draft, caller)
+        let canRunAtOnce = call.isTransaction || call.steps.count <= 1
+        if canRunAtOnce, !call.steps.contains(where: { $0.returnsKey || claim != nil && $0.resultKind != .json }) {
+            return try await once(claim) { () async throws(RequestError) -> Attempt in
+                try await runAtOnce(operation, call, draft, claim, caller)
+            }
         }
-        return try await runInSequence(operation, call, draft, caller)
+        return try await once(claim) { () async throws(RequestError) -> Attempt in
+            try await runInSequence(operation, call, draft, claim, caller)
+        }
     }
 
-    /// Sends the steps and the outbox row as one transaction in one round trip.
+    /// Sends the steps and the outbox row as one transaction in one round trip. With a claim, its row comes first, each
+    /// step stores its part of the answer, and the last one keeps it.
     private func runAtOnce(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: Caller
-    ) async throws(RequestError) -> Outcome {
-        var steps: [PostgresStep] = call.steps.map {
-            (statements.statement(for: $0.statement, of: operation), $0.parameters.map { Parameter($0) })
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ claim: Claim?, _ caller: Caller
+    ) async throws(RequestError) -> Attempt {
+        var steps: [PostgresStep] = call.steps.map { step in
+            claim == nil
+                ? (statements.statement(for: step.statement, of: operation), step.parameters.map { Parameter($0) })
+                : (statements.storing(step, of: operation), step.storingParameters.map { Parameter($0) })
         }
         let event = draft.event(keysWritten: call.keysWritten, rows: call.rows, hasImages: call.hasImages)
         steps.append(event.insertion)
+        var first = 0
+        if let claim {
+            first = 1
+            steps.insert(IdempotencyTable.claiming(claim.key), at: 0)
+            steps.append(IdempotencyTable.keepingStored(claim.key, bytesMax: claim.answerBytesMax))
+        }
         let results: [ResultSet]
         do {
-            results = try await pool.transaction(steps, caller: caller)
+            results = try await pool.transaction(steps, caller: caller, measuring: first)
         } catch {
-            guard case .server = error.code, let failed = error.stepIndex, failed < call.steps.count else {
-                throw RequestError(error)
+            if claim != nil, let refusal = IdempotencyTable.refusal(of: error, claimStep: 0) {
+                return .refused(refusal)
             }
-            return MutationProgress.rolledBack(
-                call.steps.map(\.responseKey), failedStep: failed, RequestError(error, of: operation))
+            guard case .server = error.code, let failed = error.stepIndex,
+                call.steps.indices.contains(failed - first)
+            else { throw claim.repeatable(RequestError(error)) }
+            return .ended(
+                MutationProgress.rolledBack(
+                    call.steps.map(\.responseKey), failedStep: failed - first, RequestError(error, of: operation)))
         }
-        let fields = zip(call.steps, results).map { step, result in
+        let fields = zip(call.steps, results.dropFirst(first)).map { step, result in
             (step.responseKey, Self.value(of: step, result))
         }
-        return Outcome(body: Self.object(fields), errors: [], event: event.row(results.last))
+        var outcome = Outcome(
+            body: Self.object(fields), errors: [], event: event.row(results[first + call.steps.count]))
+        if claim != nil { outcome.keyUse = KeyUse(isAnswerMissing: results.last?.rows.first?.bool(0) == false) }
+        return .ended(outcome)
     }
 
     /// Runs the fields one after the other. Without `@transaction` a failed field does not undo the others; they still
     /// commit together, so that the event cannot be lost between two of them.
     private func runInSequence(
-        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ caller: Caller
-    ) async throws(RequestError) -> Outcome {
+        _ operation: StoredOperation, _ call: MutationCall, _ draft: EventDraft, _ claim: Claim?, _ caller: Caller
+    ) async throws(RequestError) -> Attempt {
         do {
             return try await pool.withSession(caller: caller) { session in
-                try await session.begin()
+                if let refusal = try await Self.begin(claim, session) { return .refused(refusal) }
                 var progress = MutationProgress(
                     responseKeys: call.steps.map(\.responseKey), isTransaction: call.isTransaction)
                 while case .field(let index) = progress.step {
@@ -147,10 +183,10 @@ package final class MutationExecutor: Sendable {
                         progress.failed(RequestError(error, of: operation))
                     }
                 }
-                return try await Self.end(progress, draft, session)
+                return .ended(try await Self.end(progress, draft, claim, session))
             }
         } catch let error as PostgresError {
-            throw RequestError(error)
+            throw claim.repeatable(RequestError(error))
         } catch let error as RequestError {
             throw error
         } catch {
@@ -158,23 +194,35 @@ package final class MutationExecutor: Sendable {
         }
     }
 
-    /// Commits the transaction with the outbox row, or rolls it back.
+    /// Commits the transaction with the outbox row and the kept answer, or rolls it back.
     static func end(
-        _ progress: MutationProgress, _ draft: EventDraft, _ session: PostgresSession
+        _ progress: MutationProgress, _ draft: EventDraft, _ claim: Claim?, _ session: PostgresSession
     ) async throws -> Outcome {
-        guard progress.step == .commit else {
+        // A mutation of which no field took effect leaves no claim, so that a retry runs it again.
+        guard progress.step == .commit, progress.isKept || claim == nil else {
             try await session.rollback()
             return progress.outcome()
         }
-        var event: OutboxRow?
-        if progress.isKept {
-            let inserted = draft.event(
-                keysWritten: progress.keysWritten, rows: progress.rows, hasImages: progress.hasImages)
-            let (statement, parameters) = inserted.insertion
-            event = inserted.row(try await session.execute(statement, parameters))
+        guard progress.isKept else {
+            try await session.commit()
+            return progress.outcome()
         }
+        let inserted = draft.event(
+            keysWritten: progress.keysWritten, rows: progress.rows, hasImages: progress.hasImages)
+        var steps = [inserted.insertion]
+        var keyUse: KeyUse?
+        if let claim {
+            let outcome = progress.outcome()
+            let answer = KeptAnswer(data: outcome.body, errors: outcome.errors)
+            let bytes = answer.data.count + (answer.storedErrors?.count ?? 0)
+            keyUse = KeyUse(isAnswerMissing: bytes > claim.answerBytesMax)
+            steps.append(IdempotencyTable.keeping(claim.key, bytes > claim.answerBytesMax ? nil : answer))
+        }
+        let event = inserted.row(try await session.execute(steps).first)
         try await session.commit()
-        return progress.outcome(event: event)
+        var outcome = progress.outcome(event: event)
+        outcome.keyUse = keyUse
+        return outcome
     }
 
     /// Returns the JSON text of one field; nil for null.

@@ -17,6 +17,8 @@ package struct ResolvedOperation: Sendable {
     package let projectVersion: Digest
     /// The caller that is charged for slow statements (`Identity.caller`).
     package var caller = Caller.unknown
+    /// Makes a mutation apply once.
+    package var idempotencyKey: IdempotencyKey?
     /// Whether an administrator runs it, who learns everything about violated constraints.
     package var isForAdministrator = false
 

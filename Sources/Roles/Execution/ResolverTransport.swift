@@ -8,9 +8,16 @@ package protocol ResolverTransport: Sendable {
     /// - Throws: `.resolverFailed`; `.timeout`, `.outcomeUnknown` when it may have acted; `.unavailable`,
     ///   `.limitExceeded` when nothing was sent; each with the path of the field.
     func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8]
+    /// Sends one request of a mutation.
+    /// - Parameter idempotencyKey: is the same whenever the mutation is repeated; nil if it has no key.
+    func call(_ call: RemoteCall, idempotencyKey: String?) async throws(RequestError) -> [UInt8]
 }
 
 extension ResolverTransport {
+    package func call(_ call: RemoteCall, idempotencyKey: String?) async throws(RequestError) -> [UInt8] {
+        try await self.call(call)
+    }
+
     /// Makes all calls of one query concurrently; the first failure fails the query.
     func results(of calls: [RemoteCall]) async throws(RequestError) -> [String: [UInt8]] {
         if calls.count == 1, let only = calls.first { return [only.responseKey: try await call(only)] }

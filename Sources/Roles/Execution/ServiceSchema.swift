@@ -55,6 +55,18 @@ package enum ServiceSchema {
                 publications text NOT NULL DEFAULT ''
             );
         END IF;
+        IF to_regclass('freshet.idempotency_keys') IS NULL THEN
+            CREATE TABLE IF NOT EXISTS freshet.idempotency_keys (
+                id bytea PRIMARY KEY,
+                request bytea NOT NULL,
+                created_at timestamptz NOT NULL,
+                data text,
+                errors text
+            );
+        END IF;
+        IF to_regclass('freshet.idempotency_keys_created_at') IS NULL THEN
+            CREATE INDEX IF NOT EXISTS idempotency_keys_created_at ON freshet.idempotency_keys (created_at);
+        END IF;
         END $$;
         COMMIT;
         """

@@ -25,6 +25,8 @@ final class StatementCache: Sendable {
     static let entriesMax = 16_384
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
     private let writes = Mutex<[ObjectIdentifier: Write]>([:])
+    /// The texts that also store their part of the answer, for mutations with an idempotency key.
+    private let stores = Mutex<[ObjectIdentifier: Write]>([:])
 
     func entry(for statement: QueryStatement, of operation: StoredOperation) -> Entry {
         func made() -> Entry {
@@ -42,11 +44,23 @@ final class StatementCache: Sendable {
 
     func statement(for text: MutationStatement, of operation: StoredOperation) -> Statement {
         if text.isUnique || operation.isAdHoc { return Statement(text.sql) }
-        return writes.withLock { writes in
-            if let write = writes[ObjectIdentifier(text)] { return write.statement }
-            if writes.count >= Self.entriesMax { writes = [:] }
-            let statement = Statement(text.sql)
-            writes[ObjectIdentifier(text)] = Write(owner: text, statement: statement)
+        return Self.cached(writes, text) { Statement(text.sql) }
+    }
+
+    /// Returns the statement of a step that also stores its part of the answer.
+    func storing(_ step: MutationStep, of operation: StoredOperation) -> Statement {
+        if step.statement.isUnique || operation.isAdHoc { return Statement(step.storingSQL) }
+        return Self.cached(stores, step.statement) { Statement(step.storingSQL) }
+    }
+
+    private static func cached(
+        _ cache: borrowing Mutex<[ObjectIdentifier: Write]>, _ text: MutationStatement, _ make: () -> Statement
+    ) -> Statement {
+        cache.withLock { cache in
+            if let known = cache[ObjectIdentifier(text)] { return known.statement }
+            if cache.count >= entriesMax { cache = [:] }
+            let statement = make()
+            cache[ObjectIdentifier(text)] = Write(owner: text, statement: statement)
             return statement
         }
     }

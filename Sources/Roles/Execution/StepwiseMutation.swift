@@ -9,15 +9,17 @@ import QuerySQL
 /// `@check` ends it. `MutationProgress` decides what each result means.
 ///
 /// The effects of a custom resolver cannot be undone. Leading resolver fields run before the transaction, so that a
-/// slow resolver holds no connection; later ones run inside it, in order. A resolver that may have acted counts as one
-/// that has: the event is published, and a later failure is reported as OUTCOME_UNKNOWN, because repeating the mutation
-/// is not safe.
+/// slow resolver holds no connection; later ones run inside it, in order. With an idempotency key all run inside it,
+/// because the key must be claimed before, and get a key of their own for it. A resolver that may have acted counts as
+/// one that has: the event is published, and a later failure is reported as OUTCOME_UNKNOWN, because repeating the
+/// mutation is not safe.
 struct StepwiseMutation {
     let pool: PostgresPool
     let operation: StoredOperation
     let run: MutationRun
     let resolvers: (any ResolverTransport)?
     let draft: EventDraft
+    let claim: MutationExecutor.Claim?
     /// The caller to whom the session is charged.
     let caller: Caller
 
@@ -26,40 +28,58 @@ struct StepwiseMutation {
         var progress: MutationProgress
     }
 
-    func execute() async throws(RequestError) -> MutationExecutor.Outcome {
+    func execute() async throws(RequestError) -> MutationExecutor.Attempt {
         var before = State(run: run, progress: MutationProgress(run))
-        while case .field(let index) = before.progress.step, let call = run.remoteCall(index) {
-            await perform(call, index, &before)
+        if claim == nil {
+            while case .field(let index) = before.progress.step, let call = run.remoteCall(index) {
+                await perform(call, index, &before)
+            }
         }
         do {
             let begun = before
             return try await pool.withSession(caller: caller) { session in
-                try await session.begin()
+                if let refusal = try await MutationExecutor.begin(claim, session) { return .refused(refusal) }
                 var state = begun
-                while case .field(let index) = state.progress.step {
-                    if let call = run.remoteCall(index) {
-                        await perform(call, index, &state)
-                    } else {
-                        try await perform(index, session, &state)
-                    }
-                }
-                if state.progress.step == .commit {
-                    do throws(RequestError) {
-                        try state.run.finish()
-                    } catch {
-                        state.progress.wholeFailed(error)
-                    }
-                }
-                return try await MutationExecutor.end(state.progress, draft, session)
+                return .ended(try await runFields(session, &state))
             }
         } catch {
-            let failure: RequestError =
-                switch error {
-                case let error as PostgresError: RequestError(error)
-                case let error as RequestError: error
-                default: RequestError(.internalError, "the mutation failed")
+            throw claim.repeatable(before.progress.failure(after: Self.failure(error)))
+        }
+    }
+
+    private func runFields(
+        _ session: PostgresSession, _ state: inout State
+    ) async throws -> MutationExecutor.Outcome {
+        // The fields at the beginning that call a custom resolver, of which there are some only with a claim.
+        var leading = 0
+        do {
+            while case .field(let index) = state.progress.step {
+                if let call = run.remoteCall(index) {
+                    await perform(call, index, &state)
+                    if index == leading { leading += 1 }
+                } else {
+                    try await perform(index, session, &state)
                 }
-            throw before.progress.failure(after: failure)
+            }
+            if state.progress.step == .commit {
+                do throws(RequestError) {
+                    try state.run.finish()
+                } catch {
+                    state.progress.wholeFailed(error)
+                }
+            }
+            return try await MutationExecutor.end(state.progress, draft, claim, session)
+        } catch {
+            guard claim != nil, leading > 0 else { throw error }
+            throw state.progress.failure(after: Self.failure(error))
+        }
+    }
+
+    private static func failure(_ error: any Error) -> RequestError {
+        switch error {
+        case let error as PostgresError: RequestError(error)
+        case let error as RequestError: error
+        default: RequestError(.internalError, "the mutation failed")
         }
     }
 
@@ -69,7 +89,7 @@ struct StepwiseMutation {
             guard let resolvers else {
                 throw RequestError(.internalError, "custom resolvers are not set up on this node")
             }
-            value = try await resolvers.call(call)
+            value = try await resolvers.call(call, idempotencyKey: claim?.key.resolverKey(call.responseKey))
         } catch {
             return state.progress.resolverFailed(error)
         }

@@ -53,7 +53,9 @@ struct NodeRun {
         case .worker:
             if let worker = roles.worker { tasks.add { await worker.run() } }
         case .tailer: if let tailer = roles.tailer { tasks.add { await tailer.run() } }
-        case .sweeper: tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
+        case .sweeper:
+            tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
+            if let keySweeper = roles.keySweeper { tasks.add { await keySweeper.run() } }
         }
     }
 

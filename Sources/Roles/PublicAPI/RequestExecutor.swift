@@ -79,6 +79,7 @@ package final class RequestExecutor: SessionRequestExecutor {
     ) throws(RequestError) -> ResolvedOperation {
         var resolved = try resolve(request, auth: identity.auth, kinds)
         resolved.caller = identity.caller
+        resolved.idempotencyKey = request.idempotencyKey
         return resolved
     }
 

@@ -29,6 +29,12 @@ package final class HTTPResolvers: ResolverTransport {
     }
 
     package func call(_ call: RemoteCall) async throws(RequestError) -> [UInt8] {
+        try await self.call(call, idempotencyKey: nil)
+    }
+
+    package func call(_ call: RemoteCall, idempotencyKey: String?) async throws(RequestError) -> [UInt8] {
+        var headers = [("accept", "application/graphql-response+json, application/json")]
+        if let idempotencyKey { headers.append((IdempotencyKey.headerName, idempotencyKey)) }
         let count = inFlight.add(1, ordering: .relaxed).newValue
         defer { inFlight.subtract(1, ordering: .relaxed) }
         guard count <= settings.inFlightMax else {
@@ -36,8 +42,7 @@ package final class HTTPResolvers: ResolverTransport {
         }
         let outcome = await sender.send(
             HTTPSender.Request(
-                url: call.endpoint.uri,
-                headers: [("accept", "application/graphql-response+json, application/json")], body: call.body,
+                url: call.endpoint.uri, headers: headers, body: call.body,
                 timeoutMs: call.endpoint.timeoutMs, responseBytesMax: settings.answerBytesMax))
         switch outcome {
         case .success(let answer): return try call.value(status: answer.status, answer: answer.body)

@@ -476,6 +476,8 @@ extension Language {
         ]
 
         @Test(arguments: rows) func row(_ row: MutationRow) async throws { try await row.check() }
+
+        @Test(arguments: rows) func retry(_ row: MutationRow) async throws { try await row.checkRetry() }
     }
 
     /// `@check`, `@redact` and `response` in mutations.
@@ -615,6 +617,8 @@ extension Language {
         ]
 
         @Test(arguments: rows) func row(_ row: MutationRow) async throws { try await row.check() }
+
+        @Test(arguments: rows) func retry(_ row: MutationRow) async throws { try await row.checkRetry() }
     }
 
     /// `@check` and `@redact` in queries.

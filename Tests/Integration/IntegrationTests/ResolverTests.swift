@@ -1,6 +1,7 @@
 import Foundation
 import FreshetClient
 import JSON
+import NIOHTTP1
 import TestSupport
 import Testing
 
@@ -68,6 +69,36 @@ struct ResolverTests {
         try await body(address, try #require(list["data"]?["lots"]?[0]), resolver)
         node.signal(SIGINT)
         #expect(await node.waitForExit() == 0, "\(node.output)")
+    }
+
+    /// The resolver is called once, with a key of its own. One that may have acted is not called again.
+    @Test func aMutationWithAnIdempotencyKeyCallsOnce() async throws {
+        try await withNode { address, _, resolver in
+            func rename(_ who: String, _ name: String, key: String) async throws -> JSONValue {
+                let body: JSONValue = ["variables": ["who": .string(who), "name": .string(name)]]
+                let response = try await HTTPCall.send(
+                    .POST, address, path: "/v1/connectors/auctions/mutations/Rename",
+                    headers: ["content-type": "application/json", "idempotency-key": key],
+                    body: JSONWriter.compact(body))
+                return try JSONParser.parse(response.body)
+            }
+            func keys() -> [Substring] { resolver.output.split(separator: "\n").filter { $0.hasPrefix("key ") } }
+            let key = "8e03978e-40d5-43e8-bc93-6894a57f9324"
+            let first = try await rename("ann", "Anna", key: key)
+            #expect(first["data"] == ["rename": ["name": "Anna (en)"]])
+            _ = try await resolver.line(containing: "key ")
+            #expect(try await rename("ann", "Anna", key: key) == first)
+            // Another mutation between does not change the answer.
+            _ = try await rename("ann", "Other", key: "another key of enough length")
+            #expect(try await rename("ann", "Anna", key: key) == first)
+            try await waitUntil("the second call") { keys().count == 2 }
+            #expect(Set(keys()).count == 2 && keys().allSatisfy { $0.count == 4 + 64 })
+
+            let late = try await rename("ann", "dripping", key: "a third key of some length")
+            #expect(late["errors"]?[0]?["extensions"]?["code"] == "OUTCOME_UNKNOWN", "\(late)")
+            #expect(try await rename("ann", "dripping", key: "a third key of some length") == late)
+            #expect(keys().count == 3)
+        }
     }
 
     @Test func fieldsOfTwoSourcesAreOneResult() async throws {

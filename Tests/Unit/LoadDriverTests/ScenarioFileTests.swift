@@ -46,7 +46,7 @@ import Testing
                 subscribers:
                   - {count: 1, connector: m, operation: A, transport: longpoll, row: first, token: "t{{row.id}}"}
                 mutations:
-                  - {connector: m, operation: B, perSecond: 0.5, variables: {t: "{{marker}} {{row.id}}"}}
+                  - {connector: m, operation: B, perSecond: 0.5, retryMs: 7, variables: {t: "{{marker}} {{row.id}}"}}
                 connectPerSecond: 10
                 connectTimeoutMs: 200
                 warmUpMs: 0
@@ -57,6 +57,7 @@ import Testing
         #expect(scenario.rows?.variables == [["a": 1], ["a": 2]] && scenario.rows?.path == ["x", "y"])
         #expect(scenario.groups[0].transport == .longpoll && scenario.groups[0].row == .first)
         #expect(scenario.mutations[0].perSecond == 0.5 && scenario.mutations[0].row == .random)
+        #expect(scenario.mutations[0].retryMs == 7)
         #expect(scenario.mutations[0].variables.templates.contains { $0.parts.contains(.placeholder(.marker)) })
         #expect(scenario.seed == 42 && scenario.latencyFrom == .send && scenario.durationMs == 500)
     }
@@ -108,9 +109,11 @@ import Testing
         scenario.groups[1].count = 6
         scenario.mutations = [
             .init(
-                connector: "m", operation: "A", perSecond: 2, variables: .object([]), token: nil, row: .each, line: 1),
+                connector: "m", operation: "A", perSecond: 2, variables: .object([]), token: nil, retryMs: 0,
+                row: .each, line: 1),
             .init(
-                connector: "m", operation: "B", perSecond: 6, variables: .object([]), token: nil, row: .each, line: 1),
+                connector: "m", operation: "B", perSecond: 6, variables: .object([]), token: nil, retryMs: 0,
+                row: .each, line: 1),
         ]
         var overrides = Scenario.Overrides()
         overrides.subscribers = 100

@@ -175,6 +175,7 @@ import Testing
         let node = try node(settings)
         var texts = [
             text(node.publisherSettings), text(node.sweeperSettings), text(node.tailerSettings),
+            text(node.idempotencySettings), text(node.idempotencySweepSettings),
             text(node.tailerStreamSettings),
             text(node.resolverSettings),
             text(node.embeddingEndpoint as Any), text(node.connectionsPerHostMax), text(node.embeddingSettings),

@@ -13,6 +13,12 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case permissionDenied = "PERMISSION_DENIED"
     /// A database constraint was violated: unique, foreign key, not null, check.
     case constraintViolation = "CONSTRAINT_VIOLATION"
+    /// The idempotency key was used for another operation or with other variables.
+    case idempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED"
+    /// The first mutation with this idempotency key is still under way.
+    case idempotencyKeyInUse = "IDEMPOTENCY_KEY_IN_USE"
+    /// The mutation was applied under this idempotency key, and its answer was too large to keep.
+    case alreadyApplied = "ALREADY_APPLIED"
     /// The database refused the statement for another reason.
     case databaseError = "DATABASE_ERROR"
     /// A custom resolver or the embedding server returned an error or an invalid answer.
@@ -47,9 +53,10 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
         case .operationNotFound, .notFound: 404
         case .methodNotAllowed: 405
         case .notAcceptable: 406
-        case .constraintViolation: 409
+        case .constraintViolation, .idempotencyKeyInUse, .alreadyApplied: 409
         case .payloadTooLarge: 413
         case .unsupportedMediaType: 415
+        case .idempotencyKeyReused: 422
         case .limitExceeded: 429
         case .databaseError, .internalError: 500
         case .resolverFailed: 502
@@ -61,10 +68,11 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     /// Whether the same request can succeed later unchanged; such answers carry `Retry-After`.
     package var isRetryable: Bool {
         switch self {
-        case .limitExceeded, .unavailable, .timeout: true
+        case .limitExceeded, .unavailable, .timeout, .idempotencyKeyInUse: true
         case .badRequest, .operationNotFound, .invalidVariable, .unauthenticated, .permissionDenied,
             .constraintViolation, .databaseError, .resolverFailed, .payloadTooLarge, .outcomeUnknown, .notFound,
-            .methodNotAllowed, .notAcceptable, .unsupportedMediaType, .internalError:
+            .methodNotAllowed, .notAcceptable, .unsupportedMediaType, .internalError, .idempotencyKeyReused,
+            .alreadyApplied:
             false
         }
     }
@@ -76,7 +84,7 @@ package struct RequestError: Error, Hashable, Sendable {
     package var message: String
     /// The response path (keys and indices) if the error belongs to one field.
     package var path: [PathElement]
-    /// When to try again; nil unless `code.isRetryable`.
+    /// When to try again; nil unless `code.isRetryable`, or a mutation with an idempotency key may be repeated.
     package var retryAfterMs: Int?
     /// The database's report without its text about rows, for the server's log; never sent to a client.
     package var cause: String?

@@ -86,6 +86,13 @@ package struct Digest: Hashable, Sendable, CustomStringConvertible {
         return nibble < 10 ? 48 + nibble : 87 + nibble
     }
 
+    /// The 32 bytes.
+    package var bytes: [UInt8] {
+        [words.0, words.1, words.2, words.3].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
+        }
+    }
+
     /// The first eight bytes: a well-mixed number for placement and interval phases.
     package var prefix: UInt64 { words.0 }
 

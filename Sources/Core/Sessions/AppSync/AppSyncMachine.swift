@@ -254,7 +254,8 @@ package struct AppSyncMachine: SessionMachine {
         case .unauthenticated, .permissionDenied: "UnauthorizedException"
         case .limitExceeded: "MaxSubscriptionsReachedError"
         case .badRequest, .invalidVariable, .operationNotFound, .notFound, .methodNotAllowed, .notAcceptable,
-            .unsupportedMediaType, .payloadTooLarge, .constraintViolation:
+            .unsupportedMediaType, .payloadTooLarge, .constraintViolation, .idempotencyKeyReused,
+            .idempotencyKeyInUse, .alreadyApplied:
             "BadRequestException"
         case .databaseError, .resolverFailed, .timeout, .unavailable, .outcomeUnknown, .internalError: "InternalFailure"
         }

@@ -14,6 +14,8 @@ package struct OperationRequest: Sendable, Hashable {
     package var variables: JSONObject
     /// The result that the client already holds.
     package var resume: EntityTag?
+    /// Makes a mutation apply once; without effect for queries.
+    package var idempotencyKey: IdempotencyKey?
     /// Whether results may be sent as JSON Patches against what the client holds.
     package var wantsDelta = false
 
@@ -31,8 +33,8 @@ package struct OperationRequest: Sendable, Hashable {
 
     /// Reads the parameters of a GraphQL request (GraphQL over HTTP §5.1), `{query?, operationName?, variables?,
     /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
-    /// connector, `extensions.resume` is the entity tag of the result that the client holds, and `extensions.delta`
-    /// with the value `json-patch` asks for patches.
+    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with
+    /// the value `json-patch` asks for patches, and `extensions.idempotencyKey` makes a mutation apply once.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }
@@ -49,6 +51,9 @@ package struct OperationRequest: Sendable, Hashable {
         } else {
             documentID = try persisted.map { hash throws(RequestError) in try DocumentID(persistedQuery: hash) }
         }
+        self.idempotencyKey = try extensions.flatMap { extensions throws(RequestError) in
+            try Self.field(IdempotencyKey.extensionName, of: extensions, "a string") { $0.stringValue }
+        }.map { text throws(RequestError) in try IdempotencyKey(text) }
         self.wantsDelta = extensions?["delta"]?.stringValue == "json-patch"
         self.resume = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }
     }
@@ -60,6 +65,18 @@ package struct OperationRequest: Sendable, Hashable {
         guard let name, !name.isEmpty else { throw RequestError(.badRequest, "\"operationName\" is missing") }
         let variables = try Self.field("variables", of: object, "an object") { $0.objectValue }
         self.init(connector: connector, operationName: name, variables: variables ?? JSONObject())
+    }
+
+    /// Takes the idempotency key of a header, which must not differ from the one in the body.
+    /// - Parameter header: nil if there is none.
+    /// - Throws: `.badRequest`.
+    package mutating func take(idempotencyKeyHeader header: String?) throws(RequestError) {
+        guard let header else { return }
+        let key = try IdempotencyKey(header: header)
+        guard idempotencyKey == nil || idempotencyKey == key else {
+            throw RequestError(.badRequest, "the header Idempotency-Key differs from \"extensions.idempotencyKey\"")
+        }
+        idempotencyKey = key
     }
 
     private static func field<Wanted>(

@@ -104,7 +104,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             credentials.apiKey = request.apiKey ?? credentials.apiKey
             if credentials != verified {
                 var rest = request
-                rest.headers = [:]
+                rest.headers = request.headers.filter { $0.key == IdempotencyKey.headerName }
                 guard rest.kind == nil || waiting.append(rest, bytes: bytes) else {
                     return close(1008, "Too many messages before the token is verified")
                 }
@@ -115,7 +115,7 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
         switch request.kind {
         case nil: return []
         case .subscribe(let wanted): return start(id, wanted, .follow)
-        case .execute(let wanted): return start(id, wanted, .once)
+        case .execute(let wanted): return start(id, wanted.with(request.headers), .once)
         case .resume: return resume(id)
         case .cancel:
             if ended.removeValue(forKey: id) != nil { return [.withdrawRefusal(id: id)] }
@@ -175,9 +175,9 @@ package struct ConnectorStreamMachine<Encoding: StreamEncoding>: SessionMachine 
             remember(id, wanted)
             return [subscriptionRefusal(id, [error])]
         }
+        let request: OperationRequest
+        do { request = try wanted.request(of: name.connector) } catch { return [refusal(id, error)] }
         active[id] = mode == .follow ? .subscription(wanted.compacted) : .once
-        let request = OperationRequest(
-            connector: name.connector, operationName: wanted.operationName, variables: wanted.variables)
         return [.start(id: id, request, mode)]
     }
 

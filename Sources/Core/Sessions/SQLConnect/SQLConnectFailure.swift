@@ -23,11 +23,14 @@ package enum RPCCode: Int, Sendable, Hashable {
 
     package init(_ code: ErrorCode) {
         switch code {
-        case .badRequest, .invalidVariable, .notAcceptable, .unsupportedMediaType: self = .invalidArgument
+        case .badRequest, .invalidVariable, .notAcceptable, .unsupportedMediaType, .idempotencyKeyReused:
+            self = .invalidArgument
         case .operationNotFound, .notFound: self = .notFound
         case .unauthenticated: self = .unauthenticated
         case .permissionDenied: self = .permissionDenied
+        case .alreadyApplied: self = .alreadyExists
         case .constraintViolation: self = .failedPrecondition
+        case .idempotencyKeyInUse: self = .aborted
         case .databaseError, .resolverFailed, .outcomeUnknown: self = .unknown
         case .timeout: self = .deadlineExceeded
         case .limitExceeded, .payloadTooLarge: self = .resourceExhausted
@@ -96,7 +99,8 @@ package struct SQLConnectFailure: Error, Sendable, Hashable {
             .payloadTooLarge:
             true
         case .badRequest, .operationNotFound, .unauthenticated, .timeout, .limitExceeded, .unavailable,
-            .outcomeUnknown, .notFound, .methodNotAllowed, .notAcceptable, .unsupportedMediaType, .internalError:
+            .outcomeUnknown, .notFound, .methodNotAllowed, .notAcceptable, .unsupportedMediaType, .internalError,
+            .idempotencyKeyReused, .idempotencyKeyInUse, .alreadyApplied:
             false
         }
     }

@@ -15,10 +15,26 @@ package struct StreamRequest: Sendable, Hashable {
     package struct Execute: Sendable, Hashable {
         package var operationName: String
         package var variables: JSONObject
+        /// The idempotency key in the headers of the message.
+        private var idempotencyKeyHeader: String?
 
         package init(operationName: String, variables: JSONObject) {
             self.operationName = operationName
             self.variables = variables
+        }
+
+        /// Returns the same with what the headers of the message say about it.
+        func with(_ headers: [String: String]) -> Execute {
+            var wanted = self
+            wanted.idempotencyKeyHeader = headers[IdempotencyKey.headerName]
+            return wanted
+        }
+
+        /// - Throws: `.badRequest` for a malformed idempotency key.
+        func request(of connector: String) throws(RequestError) -> OperationRequest {
+            var request = OperationRequest(connector: connector, operationName: operationName, variables: variables)
+            try request.take(idempotencyKeyHeader: idempotencyKeyHeader)
+            return request
         }
 
         /// The same for a session, which keeps it as long as it follows the operation.

@@ -31,7 +31,7 @@ struct NodeExecution: Sendable {
                 embeddings: embeddings),
             mutations: MutationExecutor(
                 pool: storage.pool, clock: node.clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers,
-                embeddings: embeddings))
+                embeddings: embeddings, idempotency: node.idempotencySettings))
     }
 
     private static func openDeployments(

@@ -16,6 +16,8 @@ import Settings
 struct NodeRoles: Sendable {
     let publisher: EventPublisher
     let sweeper: OutboxSweeper
+    /// Nil without the role api.
+    let keySweeper: IdempotencySweeper?
     let gateway: GatewayService?
     let worker: FanoutWorker?
     let tailer: ChangeTailer?
@@ -45,6 +47,9 @@ struct NodeRoles: Sendable {
             eventsLengthMax: node.streamLengths.events, makeUUID: { RandomIdentity.uuid() }, logger: node.logger)
         return NodeRoles(
             publisher: publisher, sweeper: sweeper,
+            keySweeper: roles.contains(.api)
+                ? IdempotencySweeper(
+                    pool: storage.pool, settings: node.idempotencySweepSettings, logger: node.logger) : nil,
             gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution) : nil,
             tailer: tailer, slot: slot,

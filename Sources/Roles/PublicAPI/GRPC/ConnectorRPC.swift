@@ -37,12 +37,13 @@ extension PublicRouter: GRPCHandler {
             executor.withRequest(
                 Self.credentials(head), from: address(head), traceID: traceID, on: call.taskExecutor
             ) { [self] identity throws(RequestError) in
-                let request: OperationRequest
+                var request: OperationRequest
                 do throws(SQLConnectFailure) {
                     request = try self.request(Array(message.readableBytesView))
                 } catch {
                     return call.eventLoop.execute { call.finish(GRPCStatus(error)) }
                 }
+                try request.take(idempotencyKeyHeader: head.metadata.first(name: IdempotencyKey.headerName))
                 let answer = try await sqlConnectAnswer(request, method, identity, traceID: traceID)
                 call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
             } failed: { error in

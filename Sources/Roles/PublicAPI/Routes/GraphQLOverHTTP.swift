@@ -167,7 +167,8 @@ extension PublicRouter {
             object["variables"] = .object(try request.jsonObject(inQuery: "variables"))
             object["extensions"] = .object(try request.jsonObject(inQuery: "extensions"))
         }
-        let operation = try OperationRequest(graphQL: object)
+        var operation = try OperationRequest(graphQL: object)
+        try operation.take(idempotencyKeyHeader: request.header(IdempotencyKey.headerName))
         guard operation.operationName != nil || operation.document != nil || operation.documentID != nil else {
             throw RequestError(.badRequest, "one of \"query\", \"operationName\" and \"documentId\" is required")
         }
@@ -185,7 +186,8 @@ extension ResponseType {
     func status(of error: RequestError) -> HTTPResponseStatus {
         switch (self, error.code) {
         case (_, .unauthenticated), (_, .permissionDenied), (_, .unavailable), (_, .limitExceeded),
-            (_, .outcomeUnknown), (_, .timeout), (_, .internalError), (_, .notAcceptable), (_, .notFound):
+            (_, .outcomeUnknown), (_, .timeout), (_, .internalError), (_, .notAcceptable), (_, .notFound),
+            (_, .idempotencyKeyReused), (_, .idempotencyKeyInUse), (_, .alreadyApplied):
             HTTPResponseStatus(statusCode: error.code.httpStatus)
         case (.graphQLResponse, _): .badRequest
         case (.json, _): .ok

@@ -16,10 +16,13 @@ extension PublicRouter {
         }
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
         perform(call) { identity throws(RequestError) in
-            let request = try OperationRequest(graphQL: try call.request.jsonBody())
+            let sent = try OperationRequest(graphQL: try call.request.jsonBody())
+            var request = OperationRequest(
+                connector: connector, operationName: operation, variables: sent.variables)
+            request.idempotencyKey = sent.idempotencyKey
+            try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
             let resolved = try self.executor.resolve(
-                OperationRequest(connector: connector, operationName: operation, variables: request.variables),
-                for: identity, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
+                request, for: identity, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
             let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             guard !outcome.errors.isEmpty else {

@@ -24,7 +24,8 @@ extension PublicRouter {
         guard call.request.method == .POST else { return call.methodNotAllowed("POST") }
         if let refusal = executor.serviceIdentity.refusal(of: wanted.name) { return call.fail(refusal.error) }
         perform(call) { [call] identity throws(RequestError) in
-            let request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
+            var request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
+            try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
             let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
             call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers, as: .result)
         }

@@ -45,8 +45,11 @@ package final class PostgresSession: Sendable {
         _ = try await run(.script(sql), [], timeoutMs: timeoutMs ?? connection.configuration.scriptTimeoutMs)
     }
 
+    /// The step that begins a transaction.
+    package static let beginning: PostgresStep = ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", [])
+
     package func begin() async throws(PostgresError) {
-        try await execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        try await execute(Self.beginning.statement)
     }
 
     /// Commits. Postgres answers COMMIT of a failed transaction with a rollback and no error; here that is an error.

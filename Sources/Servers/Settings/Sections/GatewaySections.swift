@@ -131,4 +131,19 @@ package struct APISection: SettingSection {
     package let requestsPerAddressMax = Setting.int(
         "api.requestsPerAddressMax", Parts.quotas.requests.perAddress, in: 0...1_000_000,
         "Requests in flight of one address; 0: no limit.")
+    package let idempotencyKeepMs = Setting.duration(
+        "api.idempotencyKeepMs", Parts.keySweep.keepMs, in: 60_000...2_592_000_000,
+        "Time for which the answer of a mutation with an idempotency key is kept, as a row in Postgres.")
+    package let idempotencyRowsMax = Setting.int(
+        "api.idempotencyRowsMax", Parts.keySweep.rowsMax, in: 1_000...100_000_000,
+        "Kept answers; beyond that the oldest are removed before their time.")
+    package let idempotencyAnswerBytesMax = Setting.bytes(
+        "api.idempotencyAnswerBytesMax", 262_144, in: 0...16_777_216,
+        "Size of an answer that is kept. A retry of a mutation with a larger one gets ALREADY_APPLIED.")
+    package let idempotencyWaitMs = Setting.duration(
+        "api.idempotencyWaitMs", 10_000, in: 0...600_000,
+        "Time for which a retry waits while the first mutation with its key is under way.")
+    package let idempotencySweepMs = Setting.duration(
+        "api.idempotencySweepMs", Parts.keySweep.sweepMs, in: 100...86_400_000,
+        "Interval of removing kept answers after their time.")
 }

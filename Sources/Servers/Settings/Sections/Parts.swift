@@ -18,6 +18,7 @@ enum Parts {
     static let membership = MembershipMachine.Settings()
     static let publisher = PublisherMachine.Settings()
     static let sweeper = SweeperMachine.Settings()
+    static let keySweep = IdempotencySweep.Settings()
     static let tailer = TailerMachine.Settings()
     static let stream = ReplicationStream.Settings()
     static let interest = InterestMachine.Settings()

@@ -16,9 +16,10 @@ struct PlainRequest: Sendable {
     }
 
     static func mutation(
-        connector: String, operation: String, variables: JSONValue, token: String?
+        connector: String, operation: String, variables: JSONValue, token: String?, idempotencyKey: String? = nil
     ) -> PlainRequest {
         var headers = authorization(token)
+        if let idempotencyKey { headers.add(name: "idempotency-key", value: idempotencyKey) }
         headers.add(name: "content-type", value: "application/json")
         let path = "/v1/connectors/\(PercentEncoding.encode(connector))/mutations/\(PercentEncoding.encode(operation))"
         return PlainRequest(
@@ -115,6 +116,17 @@ struct CodedFailure: Error, Sendable, Hashable {
             case .timeout: Self.timeout
             }
         self.init(code: code, message: error.description, retryAfterMs: error.retryAfterMs)
+    }
+
+    /// Whether the same mutation may be sent again with its idempotency key: it has no answer, or the server asks for
+    /// it.
+    var invitesRetry: Bool {
+        switch code {
+        case "CANNOT_CONNECT", "CONNECTION_LOST", "REFUSED", "PROTOCOL_VIOLATION", Self.timeout, "UNAVAILABLE",
+            "TIMEOUT", "OUTCOME_UNKNOWN", "LIMIT_EXCEEDED", "IDEMPOTENCY_KEY_IN_USE":
+            true
+        default: code.hasPrefix("CLOSED_") || code.hasPrefix("HTTP_5")
+        }
     }
 
     /// Creates the failure of a response; nil if it has no `errors` and its status is a success.

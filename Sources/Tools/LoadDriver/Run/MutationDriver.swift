@@ -1,6 +1,7 @@
 import Clocks
 import JSON
 import NIOCore
+import Pacing
 import SeededRandom
 
 /// Sends mutations when they are due, regardless of earlier ones (an open loop).
@@ -14,6 +15,8 @@ final class MutationDriver: @unchecked Sendable {
         var sent = 0
         var answered = 0
         var failed = 0
+        /// Requests repeated with their idempotency key.
+        var retried = 0
         var inFlight = 0
         /// Responses of the whole run including the warm-up.
         var answeredTotal = 0
@@ -30,6 +33,9 @@ final class MutationDriver: @unchecked Sendable {
     private let marker: Marker
     private var schedule: MutationSchedule
     private var random: SeededRandom
+    /// The part of idempotency keys that no other run has.
+    private let keyPrefix =
+        String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     private var startNs: Int64 = 0
     private var warmUpNs: Int64 = 0
     private var due: MutationSchedule.Due?
@@ -137,22 +143,52 @@ final class MutationDriver: @unchecked Sendable {
             return counts.errors.count("DRIVER_OVERLOAD", "too many mutations in flight")
         }
         counts.inFlight += 1
-        let request = PlainRequest.mutation(
-            connector: kind.connector, operation: kind.operation, variables: variables, token: token)
-        pool.send(request) { self.answered($0, sequence: due.sequence, dueNs: dueNs, isMeasured: isMeasured) }
+        let key = kind.retryMs > 0 ? "\(keyPrefix)-\(marker.text(due.sequence))" : nil
+        let sending = Sending(
+            request: PlainRequest.mutation(
+                connector: kind.connector, operation: kind.operation, variables: variables, token: token,
+                idempotencyKey: key),
+            sequence: due.sequence, dueNs: dueNs, isMeasured: isMeasured,
+            retryUntilNs: key == nil ? 0 : DeliveryClock.nowNs() + kind.retryMs * 1_000_000)
+        send(sending, Self.backoff)
     }
 
-    private func answered(
-        _ result: Result<PlainResponse, CodedFailure>, sequence: Int, dueNs: Int64, isMeasured: Bool
-    ) {
+    /// The pauses before a mutation is sent again.
+    private static let backoff = JitteredBackoff(minMs: 50, maxMs: 1_000)
+
+    /// A mutation on its way.
+    private struct Sending {
+        let request: PlainRequest
+        let sequence: Int
+        let dueNs: Int64
+        let isMeasured: Bool
+        /// 0: it is not sent again.
+        let retryUntilNs: Int64
+    }
+
+    private func send(_ sending: Sending, _ backoff: JitteredBackoff) {
+        pool.send(sending.request) { result in
+            let failure: CodedFailure? =
+                switch result {
+                case .success(let response): CodedFailure(response)
+                case .failure(let failure): failure
+                }
+            guard let failure, failure.invitesRetry, DeliveryClock.nowNs() < sending.retryUntilNs else {
+                return self.answered(failure, sending)
+            }
+            var backoff = backoff
+            let pauseMs = backoff.nextMs { Int.random(in: $0, using: &self.random) }
+            self.counts.retried += 1
+            let next = backoff
+            self.pool.eventLoop.scheduleTask(in: .milliseconds(Int64(pauseMs))) { self.send(sending, next) }
+        }
+    }
+
+    private func answered(_ failure: CodedFailure?, _ sending: Sending) {
+        let (sequence, isMeasured) = (sending.sequence, sending.isMeasured)
         let nowNs = DeliveryClock.nowNs()
         counts.inFlight -= 1
         counts.lastAnswerNs = nowNs
-        let failure: CodedFailure? =
-            switch result {
-            case .success(let response): CodedFailure(status: response.status, body: response.body)
-            case .failure(let failure): failure
-            }
         if let failure {
             times.setFailed(sequence)
             counts.errors.count(failure.code, failure.message)
@@ -162,7 +198,7 @@ final class MutationDriver: @unchecked Sendable {
             counts.answeredTotal += 1
             if isMeasured {
                 counts.answered += 1
-                counts.latency.record(ns: nowNs - dueNs)
+                counts.latency.record(ns: nowNs - sending.dueNs)
             }
         }
         finishIfDone()

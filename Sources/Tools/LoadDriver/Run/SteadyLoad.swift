@@ -16,6 +16,8 @@ package final class SteadyLoad: Sendable {
         package var delivered: Int
         package var dropped: Int
         package var mutationsAnswered: Int
+        /// Requests repeated with their idempotency key.
+        package var mutationsRetried: Int
         package var errors: ErrorCounts
     }
 
@@ -118,7 +120,7 @@ package final class SteadyLoad: Sendable {
         return Snapshot(
             subscribers: prepared.subscribers.count, subscribed: seen.subscribed, open: seen.open,
             delivered: seen.deliveredTotal, dropped: seen.dropped, mutationsAnswered: counts.answeredTotal,
-            errors: errors)
+            mutationsRetried: counts.retried, errors: errors)
     }
 
     /// Ends the load. Call last.

@@ -49,6 +49,9 @@ package struct Scenario: Sendable, Hashable {
         package var perSecond: Double
         package var variables: TemplateTree
         package var token: Template?
+        /// The time for which a mutation without an answer is sent again with its idempotency key; 0: it is sent once,
+        /// without a key.
+        package var retryMs: Int64
         package var row: RowChoice
         package var line: Int
     }

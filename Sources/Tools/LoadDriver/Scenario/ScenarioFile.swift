@@ -110,12 +110,13 @@ package struct ScenarioFile {
     private mutating func mutation(
         _ map: ScenarioMapping, _ connector: String, hasRows: Bool
     ) -> Scenario.Mutation {
-        refuseUnknown(map, ["connector", "operation", "perSecond", "variables", "token", "row"])
+        refuseUnknown(map, ["connector", "operation", "perSecond", "variables", "token", "retryMs", "row"])
         return Scenario.Mutation(
             connector: neededConnector(map, connector), operation: text(map, "operation"),
             perSecond: rate(map, "perSecond", orElse: nil), variables: variables(map, .mutation, hasRows: hasRows),
-            token: token(map, .mutation, hasRows: hasRows), row: choice(map, "row", orElse: Scenario.RowChoice.random),
-            line: map.line)
+            token: token(map, .mutation, hasRows: hasRows),
+            retryMs: number(map, "retryMs", in: 0...Scenario.durationMsMax, orElse: 0),
+            row: choice(map, "row", orElse: Scenario.RowChoice.random), line: map.line)
     }
 
     private mutating func neededConnector(_ map: ScenarioMapping, _ inherited: String) -> String {

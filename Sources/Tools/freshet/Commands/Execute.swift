@@ -70,6 +70,12 @@ struct Execute: AsyncParsableCommand {
     @Argument(help: "Name of the operation.")
     var operation: String
 
+    @Option(
+        help: ArgumentHelp(
+            "Idempotency key: a mutation that is sent again with its key is applied once and answered like the first.",
+            valueName: "key"))
+    var idempotencyKey: String?
+
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
@@ -79,6 +85,7 @@ struct Execute: AsyncParsableCommand {
         if let connector = options.connector { request["extensions"] = ["connector": .string(connector)] }
         var headers: [(String, String)] = [("content-type", "application/json")]
         if let token = options.bearer { headers.append(("authorization", "Bearer \(token)")) }
+        if let idempotencyKey { headers.append(("idempotency-key", idempotencyKey)) }
         let response: HTTPCall.Response
         do {
             response = try await HTTPCall.send(

@@ -23,17 +23,19 @@ struct ChaosDatabase: Sendable {
 
     func stop() async { await pool.stop() }
 
-    /// Checks that every acknowledged mutation has its receipt.
+    /// Checks that every acknowledged mutation has its receipt, and that none was applied twice.
     func misses(of acknowledged: [Int]) async -> [String] {
         guard !acknowledged.isEmpty else { return [] }
         var misses: [String] = []
         let list = acknowledged.map { "'\(marker.text($0))'" }.joined(separator: ",")
-        guard let found = await number("SELECT count(*) FROM receipt WHERE marker IN (\(list))") else {
-            return ["the database did not respond"]
-        }
+        let distinct = "SELECT count(DISTINCT marker) FROM receipt"
+        guard let found = await number("\(distinct) WHERE marker IN (\(list))"),
+            let repeated = await number("SELECT count(*) - (\(distinct)) FROM receipt")
+        else { return ["the database did not respond"] }
         if found != acknowledged.count {
             misses.append("\(acknowledged.count - found) acknowledged mutations are lost")
         }
+        if repeated != 0 { misses.append("mutations were applied again \(repeated) times, despite their keys") }
         if let difference = await number("SELECT (SELECT sum(value) FROM counter) - (SELECT count(*) FROM receipt)"),
             difference != 0
         {

@@ -207,6 +207,7 @@ package final class ChaosRun: Sendable {
         let verified = verifiedBefore..<(await load.nextSequence() ?? load.times.count)
         let acknowledged = verified.filter { load.times.answeredNs($0) != nil }
         outcome.acknowledged = acknowledged.count
+        outcome.misses += await load.unanswered(verified.count - acknowledged.count)
         outcome.misses += await database.misses(of: acknowledged)
         let (regressions, found) = watch.withLock { watch in
             let found = watch.probe
@@ -270,6 +271,7 @@ package final class ChaosRun: Sendable {
         report.delivered = snapshot.delivered
         report.connectionsLost = snapshot.dropped
         report.mutationsAcknowledged = snapshot.mutationsAnswered
+        report.mutationsRetried = snapshot.mutationsRetried
         report.mutationsFailed = (await load.nextSequence() ?? load.times.count) - snapshot.mutationsAnswered
         report.olderWithoutTag = watch.withLock { $0.withoutTag }
         let deadline = Deadline(afterMs: options.settleMs)

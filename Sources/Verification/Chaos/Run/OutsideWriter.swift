@@ -26,7 +26,7 @@ final class OutsideWriter: Sendable {
                 ELSE number = $1::int END
             RETURNING number
         )
-        INSERT INTO receipt (marker) SELECT $2::text || number FROM changed
+        INSERT INTO receipt (id, marker) SELECT gen_random_uuid(), $2::text || number FROM changed
         """)
 
     init(_ connectionString: String, perSecond: Double, seed: UInt64) {

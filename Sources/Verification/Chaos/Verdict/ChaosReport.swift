@@ -44,6 +44,8 @@ package struct ChaosReport: Sendable {
     package var settledMsByKind: [String: [Int]] = [:]
     package var mutationsAcknowledged = 0
     package var mutationsFailed = 0
+    /// Requests repeated with their idempotency key.
+    package var mutationsRetried = 0
     /// Writes without the service; nil if there were to be none.
     package var outsideWrites: Int?
     package var subscribers = 0
@@ -91,6 +93,7 @@ package struct ChaosReport: Sendable {
                 + (misses == 0 ? "no miss" : "\(misses) MISSES"),
             "  load        \(subscribers) subscribers of \(liveQueries) live queries, "
                 + "\(mutationsAcknowledged) mutations acknowledged, \(mutationsFailed) failed, "
+                + "\(mutationsRetried) retries, "
                 + "\(delivered) deliveries, \(connectionsLost) connections lost",
             "  " + Self.line("settled", rounds.map(\.settledMs)),
             "  " + Self.line("quiet", rounds.filter { $0.quietFromMs != nil }.map(\.settledMs))
@@ -129,8 +132,9 @@ package struct ChaosReport: Sendable {
             "seed": .string(String(seed)), "elapsedMs": .int(Int64(elapsedMs)), "faults": .int(Int64(faults)),
             "misses": .int(Int64(misses)), "passed": .bool(hasPassed), "subscribers": .int(Int64(subscribers)),
             "liveQueries": .int(Int64(liveQueries)), "mutationsAcknowledged": .int(Int64(mutationsAcknowledged)),
-            "mutationsFailed": .int(Int64(mutationsFailed)), "delivered": .int(Int64(delivered)),
-            "connectionsLost": .int(Int64(connectionsLost)), "leaseMs": .int(Int64(leaseMs)),
+            "mutationsFailed": .int(Int64(mutationsFailed)), "mutationsRetried": .int(Int64(mutationsRetried)),
+            "delivered": .int(Int64(delivered)), "connectionsLost": .int(Int64(connectionsLost)),
+            "leaseMs": .int(Int64(leaseMs)),
             "takeOverMs": numbers(takeOverMs), "handOverMs": numbers(handOverMs),
             "reconnects": .array(
                 reconnects.map { ["sessions": .int(Int64($0.sessions)), "ms": .int(Int64($0.ms))] }),

@@ -76,6 +76,47 @@ struct MutationRow: Sendable, CustomTestStringConvertible {
         }
     }
 
+    /// Checks that a mutation with an idempotency key does the same, and that a retry gets the same answer and does
+    /// nothing.
+    func checkRetry() async throws {
+        let stored = try LanguageSchema.operation(operation)
+        let sent = try stored.coerced(variables)
+        let key = try IdempotencyKey("8e03978e-40d5-43e8-bc93-6894a57f9324")
+        try await LanguageServer.withOwnDatabase { pool in
+            let executor = MutationExecutor(pool: pool, clock: fixedClock, makeUUID: { Self.freshUUID })
+            func run(_ number: Int) async -> (data: String, errors: [String], isReplay: Bool?) {
+                let envelope = MutationExecutor.Envelope(
+                    eventID: "e0000000-0000-4000-8000-00000000000\(number)", traceID: "trace", shards: [ShardID(0)],
+                    authReads: .nothing, loadedDeployment: 0)
+                do throws(RequestError) {
+                    let outcome = try await executor.run(
+                        stored, variables: sent, auth: auth, key: key, envelope: envelope)
+                    #expect((outcome.event == nil) == (outcome.failure != nil || outcome.keyUse?.isReplay == true))
+                    return (
+                        String(decoding: outcome.body, as: UTF8.self), outcome.errors.map(Self.text),
+                        outcome.keyUse?.isReplay
+                    )
+                } catch {
+                    return ("", [Self.text(error)], nil)
+                }
+            }
+            let found = await run(1)
+            #expect(found.data == data && found.errors == errors)
+            #expect(found.isReplay == (isCommitted ? false : nil))
+            let rows = try await pool.query(Statement(afterwards.sql))
+            #expect(rows.rows.first?.string(0) == afterwards.text)
+            let kept = try await pool.query("SELECT count(*) FROM freshet.idempotency_keys").rows.first?.int(0)
+            #expect(kept == (isCommitted ? 1 : 0))
+            let again = await run(2)
+            #expect(again.data == data && again.errors == errors)
+            #expect(again.isReplay == (isCommitted ? true : nil))
+            let still = try await pool.query(Statement(afterwards.sql))
+            #expect(still.rows.first?.string(0) == afterwards.text)
+            let events = try await pool.query("SELECT count(*) FROM freshet.outbox").rows.first?.int(0)
+            #expect(events == (isCommitted ? 1 : 0))
+        }
+    }
+
     static let freshUUID = "f0000000-0000-4000-8000-00000000000f"
 
     private static func text(_ error: RequestError) -> String {

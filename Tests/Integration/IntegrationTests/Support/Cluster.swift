@@ -20,9 +20,11 @@ final class Cluster {
 
     static func with<T: Sendable>(
         keepsData: Bool = false, project: String = SampleProject.path, postgres settings: [String: String] = [:],
-        _ body: (Cluster) async throws -> T
+        listensOnLoopback: Bool = false, _ body: (Cluster) async throws -> T
     ) async throws -> T {
-        try await Servers.with(keepsData: keepsData, postgres: settings) { servers in
+        try await Servers.with(
+            keepsData: keepsData, postgres: settings, listensOnLoopback: listensOnLoopback
+        ) { servers in
             let cluster = Cluster(servers, project: project)
             let migration = try FreshetProcess(
                 ["migrate", project, "--seed"],

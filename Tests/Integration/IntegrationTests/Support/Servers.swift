@@ -12,8 +12,10 @@ struct Servers {
     ///   - keepsData: Redis has its data again after a restart.
     ///   - programFolder: of another Postgres than the one installed.
     ///   - postgres: further settings of Postgres.
+    ///   - listensOnLoopback: whether Postgres has a port besides its Unix socket.
     static func with<T: Sendable>(
         keepsData: Bool = false, programFolder: String? = nil, postgres settings: [String: String] = [:],
+        listensOnLoopback: Bool = false,
         _ body: (Servers) async throws -> T
     ) async throws -> T {
         let temporary = try TemporaryFolder()
@@ -22,6 +24,7 @@ struct Servers {
         var database = LocalPostgresOptions.forTests
         database.programFolder = programFolder
         database.settings.merge(settings) { $1 }
+        database.listensOnLoopback = listensOnLoopback
         let postgres = try await LocalPostgres.start(dataDirectory: folder + "/postgres", options: database)
         let redis: LocalRedis
         var options = LocalRedisOptions.forTests

@@ -20,6 +20,27 @@ import Testing
                     resume: tag))
     }
 
+    @Test func theIdempotencyKeyIsInExtensionsOrTheHeader() throws {
+        var request = try OperationRequest(graphQL: ["extensions": ["idempotencyKey": "one"]])
+        #expect(request.idempotencyKey?.text == "one")
+        try request.take(idempotencyKeyHeader: nil)
+        try request.take(idempotencyKeyHeader: "\"one\"")
+        #expect(request.idempotencyKey?.text == "one")
+        let error = #expect(throws: RequestError.self) { try request.take(idempotencyKeyHeader: "two") }
+        #expect(error?.code == .badRequest)
+        var other = try OperationRequest(graphQL: ["extensions": ["idempotencyKey": .null]])
+        #expect(other.idempotencyKey == nil)
+        try other.take(idempotencyKeyHeader: "two")
+        #expect(other.idempotencyKey?.text == "two")
+    }
+
+    @Test(arguments: [JSONValue.int(1), "", "schlüssel"]) func otherIdempotencyKeysAreRefused(key: JSONValue) {
+        let error = #expect(throws: RequestError.self) {
+            try OperationRequest(graphQL: ["extensions": ["idempotencyKey": key]])
+        }
+        #expect(error?.code == .badRequest)
+    }
+
     @Test func nullAndEmptyCountAsAbsent() throws {
         let request = try OperationRequest(graphQL: [
             "query": "", "operationName": .null, "variables": .null, "extensions": .null,

@@ -55,6 +55,29 @@ import Testing
         #expect(actionTexts(machine.authenticated()) == ["start 1 GetLot follow"])
     }
 
+    /// Also in a message that waits until its token is verified.
+    @Test(arguments: [true, false]) func theIdempotencyKeyIsAHeaderOfItsMessage(hasToken: Bool) {
+        func key(_ actions: [SessionAction]) -> String? {
+            guard case .start(_, let request, .once)? = actions.first else { return nil }
+            return request.idempotencyKey?.text
+        }
+        var machine = machine()
+        let token = hasToken ? #","X-Firebase-Auth-Token":"t""# : ""
+        let frame =
+            #"""
+            {"requestId":"1","name":"\#(Self.name)","headers":{"Idempotency-Key":"k"\#(token)},\#
+            "execute":{"operationName":"EditLot"}}
+            """#
+        let actions = machine.received(text: Array(frame.utf8))
+        #expect(key(hasToken ? machine.authenticated() : actions) == "k")
+        // A key of its own for each message, or none.
+        #expect(
+            receive(&machine, #"{"requestId":"2","execute":{"operationName":"EditLot"}}"#) == ["start 2 EditLot once"])
+        let bad = #"{"requestId":"3","headers":{"idempotency-key":"\""},"execute":{"operationName":"EditLot"}}"#
+        #expect(receive(&machine, bad).first?.contains("the header Idempotency-Key must be") == true)
+        #expect(!machine.isActive("3"))
+    }
+
     /// Flutter has neither id nor kind in it, iOS an id, Android the id "init".
     @Test(arguments: ["", #""requestId":"8F|0","#, #""requestId":"init","#])
     func firstFramesWithoutAKindAreTakenSilently(_ id: String) {

@@ -1,0 +1,43 @@
+package import JSON
+
+/// The claim of an idempotency key by one mutation: whose key it is, and what it was sent with. Two claims of equal
+/// `id` exclude each other.
+package struct IdempotencyClaim: Hashable, Sendable {
+    /// The digest of user, connector and key. The key itself is not stored: for callers who are not signed in, it is
+    /// what protects the answer.
+    package let id: Digest
+    /// The digest of operation and coerced variables. The deployment is no part of it: a retry after a rollout gets the
+    /// first answer.
+    package let request: Digest
+
+    /// - Parameters:
+    ///   - variables: coerced to their declared types.
+    ///   - auth: nil for a caller who is not signed in.
+    /// - Throws: `.badRequest` for a short key of a caller who is not signed in.
+    package init(
+        _ key: IdempotencyKey, of operation: OperationReference, variables: JSONObject, auth: Auth?
+    ) throws(RequestError) {
+        var scope: [JSONValue] = [.string(operation.connector)]
+        if let auth {
+            // Users of several issuers may have equal names.
+            scope += [.string(auth.uid), auth.token["iss"] ?? .null]
+        } else if key.text.utf8.count < IdempotencyKey.signedOutBytesMin {
+            throw RequestError(
+                .badRequest,
+                "without a signed-in user, an idempotency key must be random and have at least"
+                    + " \(IdempotencyKey.signedOutBytesMin) characters, such as a UUID")
+        }
+        id = Digest(of: JSONValue.array([.string(key.text)] + scope).canonicalBytes)
+        request = Digest(
+            of: JSONValue.array([.string(operation.operation), .object(variables)]).canonicalBytes)
+    }
+
+    /// The number of the advisory lock that the first mutation holds while it is under way. Numbers of different claims
+    /// may collide: one then waits for the other.
+    package var lockNumber: Int64 { Int64(bitPattern: id.prefix) }
+
+    /// Returns the key under which a custom resolver gets one field of the mutation, the same for each retry.
+    package func resolverKey(_ responseKey: String) -> String {
+        Digest(of: JSONValue.array([.string(id.hex), .string(responseKey)]).canonicalBytes).hex
+    }
+}
