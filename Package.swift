@@ -404,10 +404,7 @@ let package = Package(
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(
             .contract, "CodeGenerationTests",
-            [
-                "Catalog", "CodeGeneration", "JSON", "LibrarySchema", "Operations", "ProjectFolder", "SchemaModel",
-                "TestSupport",
-            ],
+            ["Catalog", "CodeGeneration", "ProjectFolder", "SchemaModel", "TestSupport"],
             exclude: ["Golden", "Projects", "Stubs"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),

@@ -32,6 +32,19 @@ package struct GenerationRequest: Sendable {
     package var node: ConfigurationNode
     package var file: SourceFile
 
+    package init(
+        connectorID: String, target: GenerationTarget, number: Int = 0, output: String, options: Options,
+        node: ConfigurationNode, file: SourceFile
+    ) {
+        self.connectorID = connectorID
+        self.target = target
+        self.number = number
+        self.output = output
+        self.options = options
+        self.node = node
+        self.file = file
+    }
+
     /// The name in messages and in the manifest: `movies/swiftSdk`, `movies/swiftSdk[1]`.
     package var name: String { "\(connectorID)/\(target.key)" + (number == 0 ? "" : "[\(number)]") }
 
@@ -66,7 +79,7 @@ package struct SwiftOptions: Sendable {
         case firebase
     }
 
-    /// What query references publish their results by.
+    /// The way in which query references publish their results.
     package enum Publisher: String, Sendable, CaseIterable {
         case observableMacro, observableObject
     }
@@ -75,7 +88,8 @@ package struct SwiftOptions: Sendable {
     package var package: String
     package var publisher = Publisher.observableMacro
     package var flavor = Flavor.freshet
-    /// The URL or path of the package with the SDK, for `Package.swift`; nil if the files belong to a target of the app.
+    /// The URL or path of the package with the SDK, for `Package.swift`; nil if the files belong to a target of the
+    /// app.
     package var sdk: String?
     package var cache: ClientCache?
 

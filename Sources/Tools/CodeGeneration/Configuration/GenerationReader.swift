@@ -9,7 +9,8 @@ package enum GenerationReader {
     /// The most outputs of one target.
     static let outputsMax = 16
 
-    /// Returns the outputs that are asked for, in the order of `GenerationTarget`. Reports every problem with its place.
+    /// Returns the outputs that are asked for, in the order of `GenerationTarget`. Reports every problem with its
+    /// place.
     package static func read(
         _ generate: ConfigurationNode?, connectorID: String, in file: SourceFile, sink: inout DiagnosticSink
     ) -> [GenerationRequest] {

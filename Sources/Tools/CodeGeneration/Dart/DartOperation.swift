@@ -1,5 +1,5 @@
-/// Prints one operation for `firebase_data_connect`: a builder of variables, and immutable classes for results, keys and
-/// variables.
+/// Prints one operation for `firebase_data_connect`: a builder of variables, and immutable classes for results, keys
+/// and variables.
 struct DartOperation {
     let connector: ConnectorDescription
     let operation: OperationDescription
@@ -45,6 +45,7 @@ struct DartOperation {
     /// Adds the classes inside an object, then its own.
     private func collect(_ shape: ObjectShape, as name: String, into classes: inout [DartClass]) {
         let prefix = name == data ? self.prefix : name
+        var taken: Set<String> = ["hashCode", "noSuchMethod", "runtimeType", "toJson", "toString"]
         let members = shape.fields.map { field in
             let object = prefix + Naming.pascal(field.name)
             if let inner = field.type.shape {
@@ -53,8 +54,8 @@ struct DartOperation {
                 collectKey(key, as: object, into: &classes)
             }
             return DartClass.Member(
-                jsonName: field.name, type: field.type, object: object,
-                isNullable: field.isNullable || field.mayBeAbsent)
+                jsonName: field.name, name: Naming.unique(DartText.name(field.name), &taken), type: field.type,
+                object: object, isNullable: field.isNullable || field.mayBeAbsent)
         }
         classes.append(DartClass(name: name, members: members))
     }
@@ -65,7 +66,8 @@ struct DartOperation {
             DartClass(
                 name: name,
                 members: fields.map {
-                    DartClass.Member(jsonName: $0.name, type: $0.type, object: "", isNullable: false)
+                    DartClass.Member(
+                        jsonName: $0.name, name: DartText.name($0.name), type: $0.type, object: "", isNullable: false)
                 }))
     }
 
@@ -79,22 +81,25 @@ struct DartOperation {
             for variable in operation.variables {
                 writer.line(
                     variable.isRequired
-                        ? "\(variableType(variable)) \(DartText.name(variable.name));"
-                        : "final \(optional(variable)) _\(variable.name) = \(makeOptional(variable));")
+                        ? "\(variableType(variable)) \(DartText.memberName(variable.name));"
+                        : makeOptional(variable, writer))
             }
             if !operation.variables.isEmpty { writer.line() }
             writer.line("final FirebaseDataConnect _dataConnect;")
             for variable in operation.optionalVariables {
                 writer.line()
-                writer.block("\(builder) \(DartText.name(variable.name))(\(variableType(variable))? t) {") { writer in
+                writer.block("\(builder) \(DartText.memberName(variable.name))(\(variableType(variable))? t) {") {
+                    writer in
                     writer.line("_\(variable.name).value = t;")
                     writer.line("return this;")
                 }
             }
             writer.line()
-            let parameters = operation.requiredVariables.map { "required this.\(DartText.name($0.name))" }
+            let parameters = operation.requiredVariables.map { "required this.\(DartText.memberName($0.name))" }
             writer.line(
-                "\(builder)(this._dataConnect\(parameters.isEmpty ? "" : ", {\(parameters.joined(separator: ", "))}"));")
+                parameters.isEmpty
+                    ? "\(builder)(this._dataConnect);"
+                    : writer.wrapping("\(builder)(this._dataConnect, {", parameters, "});", mayTrail: true))
             writer.line()
             writer.line("Deserializer<\(data)> dataDeserializer =")
             writer.line("    (dynamic json) => \(data).fromJson(jsonDecode(json));")
@@ -122,7 +127,7 @@ struct DartOperation {
                 }
                 writer.block("final vars = \(variables)(", ");") { writer in
                     for variable in operation.variables {
-                        let name = DartText.name(variable.name)
+                        let name = DartText.memberName(variable.name)
                         writer.line("\(name): \(variable.isRequired ? name : "_\(variable.name)"),")
                     }
                 }
@@ -133,10 +138,12 @@ struct DartOperation {
 
     private func optional(_ variable: VariableDescription) -> String { "Optional<\(variableType(variable))>" }
 
-    private func makeOptional(_ variable: VariableDescription) -> String {
+    private func makeOptional(_ variable: VariableDescription, _ writer: CodeWriter) -> String {
         let object = object(of: variable)
-        return "Optional.optional(\(DartText.reader(variable.type, object: object)),"
-            + " \(DartText.writer(variable.type, object: object)))"
+        return writer.wrapping(
+            "final \(optional(variable)) _\(variable.name) = Optional.optional(",
+            [DartText.reader(variable.type, object: object), DartText.writer(variable.type, object: object)], ");",
+            mayTrail: true)
     }
 
     // MARK: Variables
@@ -146,20 +153,21 @@ struct DartOperation {
         writer.line("@immutable")
         writer.block("class \(variables) {") { writer in
             for variable in all {
-                let name = DartText.name(variable.name)
+                let name = DartText.memberName(variable.name)
                 writer.documentation(variable.documentation, prefix: "/// ")
                 writer.line("final \(variable.isRequired ? variableType(variable) : optional(variable)) \(name);")
             }
             writer.line()
-            writer.line("const \(variables)({\(all.map { "required this.\(DartText.name($0.name))" }.joined(separator: ", "))});")
+            let parameters = all.map { "required this.\(DartText.memberName($0.name))" }
+            writer.line(writer.wrapping("const \(variables)({", parameters, "});", mayTrail: true))
             writer.line()
-            let names = all.map { DartText.name($0.name) }
+            let names = all.map { DartText.memberName($0.name) }
             DartClass.equality(variables, names.map { "other.\($0) == \($0)" }, names, in: &writer)
             writer.line()
             writer.block("Map<String, dynamic> toJson() {") { writer in
                 writer.line("final json = <String, dynamic>{};")
                 for variable in all {
-                    let name = DartText.name(variable.name)
+                    let name = DartText.memberName(variable.name)
                     let key = DartText.literal(variable.name)
                     if variable.isRequired {
                         let value = DartText.writing(variable.type, name, object: object(of: variable))
@@ -191,12 +199,12 @@ extension ValueType {
 struct DartClass {
     struct Member {
         var jsonName: String
+        var name: String
         var type: ValueType
         /// The class for an object or key.
         var object: String
         var isNullable: Bool
 
-        var name: String { DartText.name(jsonName) }
         var isList: Bool {
             switch type {
             case .list, .scalar(.vector): true
@@ -219,7 +227,9 @@ struct DartClass {
             declareReading(in: &writer)
             writer.line()
             let parameters = members.map { "\($0.isNullable ? "" : "required ")this.\($0.name)" }
-            writer.line("const \(name)(\(parameters.isEmpty ? "" : "{\(parameters.joined(separator: ", "))}"));")
+            writer.line(
+                parameters.isEmpty
+                    ? "const \(name)();" : writer.wrapping("const \(name)({", parameters, "});", mayTrail: true))
             writer.line()
             Self.equality(name, members, in: &writer)
             writer.line()
@@ -255,7 +265,7 @@ struct DartClass {
         }
     }
 
-    /// Dart compares lists by identity, unless told otherwise.
+    /// Prints `==` and `hashCode`. Dart itself compares lists by identity.
     private static func equality(_ name: String, _ members: [Member], in writer: inout CodeWriter) {
         let tests = members.map { member in
             member.isList
@@ -274,6 +284,6 @@ struct DartClass {
         writer.line("    other is \(name)\(tests.map { " &&\n        \($0)" }.joined());")
         writer.line()
         writer.line("@override")
-        writer.line("int get hashCode => Object.hashAll([\(hashes.joined(separator: ", "))]);")
+        writer.line(writer.wrapping("int get hashCode => Object.hashAll([", hashes, "]);", mayTrail: true))
     }
 }

@@ -74,17 +74,31 @@ struct DartPackage {
             let name = DartText.enumName(type.name)
             let function = Naming.lowerFirst(name)
             writer.line()
+            var taken: Set<String> = ["index", "values"]
+            let values = type.values.map { (wire: $0, name: Naming.unique(DartText.memberName($0), &taken)) }
             writer.block("enum \(name) {") { writer in
-                for value in type.values { writer.line("\(DartText.name(value)),") }
+                for value in values { writer.line("\(value.name),") }
             }
             writer.line()
-            writer.line("String \(function)Serializer(EnumValue<\(name)> e) => e.stringValue;")
+            let renamed = values.filter { $0.wire != $0.name }
+            if renamed.isEmpty {
+                writer.line("String \(function)Serializer(EnumValue<\(name)> e) => e.stringValue;")
+            } else {
+                writer.block("String \(function)Serializer(EnumValue<\(name)> e) {") { writer in
+                    for value in renamed {
+                        writer.block("if (e is Known<\(name)> && e.value == \(name).\(value.name)) {") {
+                            $0.line("return \(DartText.literal(value.wire));")
+                        }
+                    }
+                    writer.line("return e.stringValue;")
+                }
+            }
             writer.line()
             writer.block("EnumValue<\(name)> \(function)Deserializer(dynamic data) {") { writer in
                 writer.block("switch (data) {") { writer in
-                    for value in type.values {
-                        writer.line("case \(DartText.literal(value)):")
-                        writer.line("  return const Known(\(name).\(DartText.name(value)));")
+                    for value in values {
+                        writer.line("case \(DartText.literal(value.wire)):")
+                        writer.line("  return const Known(\(name).\(value.name));")
                     }
                     writer.line("default:")
                     writer.line("  return Unknown(data as String);")
@@ -148,16 +162,19 @@ struct DartPackage {
                 let builder = DartOperation.builder(of: operation)
                 let dart = DartOperation(connector: connector, operation: operation)
                 let parameters = operation.requiredVariables.map {
-                    "required \(dart.variableType($0)) \(DartText.name($0.name))"
+                    "required \(dart.variableType($0)) \(DartText.memberName($0.name))"
                 }
                 let arguments =
                     ["dataConnect"]
-                    + operation.requiredVariables.map { "\(DartText.name($0.name)): \(DartText.name($0.name))" }
+                    + operation.requiredVariables.map {
+                        "\(DartText.memberName($0.name)): \(DartText.memberName($0.name))"
+                    }
                 writer.documentation(operation.documentation, prefix: "/// ")
+                let function = "\(builder) \(DartText.name(Naming.camel(operation.name)))("
                 writer.block(
-                    "\(builder) \(DartText.name(Naming.camel(operation.name)))"
-                        + "(\(parameters.isEmpty ? "" : "{\(parameters.joined(separator: ", "))}")) {"
-                ) { $0.line("return \(builder)(\(arguments.joined(separator: ", ")));") }
+                    parameters.isEmpty
+                        ? "\(function)) {" : writer.wrapping("\(function){", parameters, "}) {", mayTrail: true)
+                ) { $0.line($0.wrapping("return \(builder)(", arguments, ");", mayTrail: true)) }
                 writer.line()
             }
             writer.block("static ConnectorConfig connectorConfig = ConnectorConfig(", ");") { writer in
@@ -193,15 +210,21 @@ struct DartPackage {
         writer.line("# \(libraryName)")
         writer.line()
         writer.line("Typed access to the connector `\(connector.id)` of the service `\(connector.serviceID)`, for")
-        writer.line("`firebase_data_connect`. `freshet generate` wrote this folder and replaces it whenever the operations")
+        writer.line(
+            "`firebase_data_connect`. `freshet generate` wrote this folder and replaces it whenever the operations")
         writer.line("change.")
         writer.line()
         writer.line("```dart")
         writer.line("final connector = \(type).instance;")
-        writer.line("connector.dataConnect.useDataConnectEmulator('localhost', 9399); // the host and port of the server")
+        writer.line(
+            "connector.dataConnect.useDataConnectEmulator('localhost', 9399); // the host and port of the server")
         for operation in connector.operations {
-            let arguments = operation.requiredVariables.map { "\(DartText.name($0.name)): \(DartText.name($0.name))" }
-            let optional = operation.optionalVariables.map { ".\(DartText.name($0.name))(\(DartText.name($0.name)))" }
+            let arguments = operation.requiredVariables.map {
+                "\(DartText.memberName($0.name)): \(DartText.memberName($0.name))"
+            }
+            let optional = operation.optionalVariables.map {
+                ".\(DartText.memberName($0.name))(\(DartText.memberName($0.name)))"
+            }
             writer.line(
                 "await connector.\(DartText.name(Naming.camel(operation.name)))(\(arguments.joined(separator: ", ")))"
                     + "\(optional.joined()).execute();")

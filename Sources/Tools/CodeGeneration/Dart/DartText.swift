@@ -6,8 +6,24 @@ enum DartText {
         "switch", "this", "throw", "true", "try", "var", "void", "while", "with", "yield",
     ]
 
-    /// Dart has no quotes for keywords.
-    static func name(_ name: String) -> String { keywords.contains(name) ? name + "_" : name }
+    /// Members that every generated class has.
+    private static let members: Set<String> = [
+        "dataDeserializer", "execute", "hashCode", "noSuchMethod", "ref", "runtimeType", "toJson", "toString",
+        "varsSerializer",
+    ]
+
+    /// A name as code can use it. Dart has no quotes for keywords, and what begins with `_` is private.
+    static func name(_ name: String) -> String {
+        let visible = String(name.drop { $0 == "_" })
+        let usable = visible.isEmpty || visible.first?.isNumber == true ? "v\(visible)" : visible
+        return keywords.contains(usable) ? usable + "_" : usable
+    }
+
+    /// The name of a variable or of an enum's value, which must not be that of a member either.
+    static func memberName(_ name: String) -> String {
+        let name = Self.name(name)
+        return members.contains(name) ? name + "_" : name
+    }
 
     static func literal(_ text: String) -> String {
         "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'").replacing("$", with: "\\$") + "'"

@@ -47,7 +47,8 @@ package struct ConnectorDescriber {
         return ConnectorDescription(
             serviceID: catalog.serviceID, location: catalog.location, id: connector.id,
             revision: String(Digest(of: versions.joined(separator: "\n").utf8).hex.prefix(16)),
-            operations: operations, keys: keys, enums: enums.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) },
+            operations: operations, keys: keys,
+            enums: enums.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) },
             inputs: inputs.found.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
     }
 

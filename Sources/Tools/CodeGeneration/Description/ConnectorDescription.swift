@@ -67,7 +67,7 @@ package struct VariableDescription: Sendable {
 /// The type of a variable, field or list element.
 package indirect enum ValueType: Sendable, Hashable {
     case scalar(Scalar)
-    /// By name.
+    /// An enum, by name.
     case enumeration(String)
     /// The key of a table, by type name.
     case key(String)
@@ -119,8 +119,8 @@ package struct ObjectShape: Sendable, Hashable {
     package var fields: [ResultField]
     /// The fields of the table's key, if all are selected under their own names; otherwise empty.
     package var keyFields: [String]
-    /// The response keys that lead to each field of the row's key, if the server gives such rows entity ids and the whole
-    /// key is in the result, be it through references; otherwise empty.
+    /// The response keys that lead to each field of the row's key, if the server gives such rows entity ids and the
+    /// whole key is in the result, be it through references; otherwise empty.
     package var entityKey: [[String]] = []
 
     package var hasKey: Bool { !keyFields.isEmpty }

@@ -48,7 +48,7 @@ struct InputCollector {
         case .scalar(let scalar): return types.valueType(scalar.typeName)
         case .word: return reference.map { types.valueType($0.namedType) } ?? .scalar(.string)
         case .relative(let isDate): return named(isDate ? "Date_Relative" : "Timestamp_Relative")
-        case .change(let column): return named(column.updateName)
+        case .change(let column): return .list(named(column.updateName), hasNullableElements: false)
         }
     }
 

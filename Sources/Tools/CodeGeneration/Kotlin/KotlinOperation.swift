@@ -1,5 +1,5 @@
-/// Prints one operation for the Android SDK: `interface ListMoviesQuery` with `Variables` and `Data`, and the extensions
-/// `ref`, `execute` and, for queries, `flow`.
+/// Prints one operation for the Android SDK: `interface ListMoviesQuery` with `Variables` and `Data`, and the
+/// extensions `ref`, `execute` and, for queries, `flow`.
 struct KotlinOperation {
     let operation: OperationDescription
     /// The name of the connector's interface.
@@ -28,7 +28,9 @@ struct KotlinOperation {
         }
         if let documentation = operation.documentation {
             writer.line("/**")
-            for line in documentation.replacing("*/", with: "* /").split(separator: "\n", omittingEmptySubsequences: false) {
+            for line in documentation.replacing("*/", with: "* /").split(
+                separator: "\n", omittingEmptySubsequences: false)
+            {
                 writer.line(" * \(line.trimmingSpaces)".trimmingEnd)
             }
             writer.line(" */")
@@ -110,7 +112,8 @@ struct KotlinOperation {
                         let name = KotlinText.name(variable.name)
                         let type = variable.isRequired ? KotlinText.type(variable.type) : Self.optionalType(variable)
                         writer.line("override var \(name): \(type)")
-                        writer.line("  get() = throw UnsupportedOperationException(\"builders have no values to read\")")
+                        writer.line(
+                            "  get() = throw UnsupportedOperationException(\"builders have no values to read\")")
                         let value = variable.isRequired ? "value_" : "\(Self.optional).Value(value_)"
                         writer.line("  set(value_) { \(variable.name)_ = \(value) }")
                     }

@@ -16,7 +16,8 @@ struct KotlinPackage {
             GeneratedFile("\(folder)Keys.kt", keys),
         ]
         if !connector.enums.isEmpty {
-            files.append(GeneratedFile("\(folder)Enums.kt", KotlinEnums(enums: connector.enums, package: package).text(header)))
+            files.append(
+                GeneratedFile("\(folder)Enums.kt", KotlinEnums(enums: connector.enums, package: package).text(header)))
         }
         for operation in connector.operations {
             let name = KotlinOperation.name(of: operation)
@@ -166,7 +167,9 @@ struct KotlinPackage {
                 writer.line()
                 writer.line("@\(Self.sdk).ExperimentalFirebaseDataConnect")
                 writer.line(
-                    "override fun \(name)(): List<\(generated).Generated\(Naming.upperFirst(kind.rawValue))<\(type), *, *>> =")
+                    "override fun \(name)(): List<\(generated).Generated\(Naming.upperFirst(kind.rawValue))"
+                        + "<\(type), *, *>> ="
+                )
                 writer.line("  listOf(\(list.joined(separator: ", ")))")
             }
             writer.line()
@@ -182,7 +185,7 @@ struct KotlinPackage {
         }
     }
 
-    /// What the operations of one kind have in common.
+    /// Declares the base class of all operations of one kind.
     private func declareBase(_ kind: OperationDescription.Kind, in writer: inout CodeWriter) {
         let kind = Naming.upperFirst(kind.rawValue)
         let name = "\(type)Generated\(kind)Impl"

@@ -30,9 +30,9 @@ package struct FolderPlan: Sendable {
         }
     }
 
-    /// In order of path.
+    /// The changes, in order of path.
     package private(set) var changes: [Change] = []
-    /// In order of path; with any, nothing may be changed.
+    /// The files in the way, in order of path; with any, nothing may be changed.
     package private(set) var refusals: [Refusal] = []
     /// Files that are no longer generated, but were edited: they stay, and are the user's from now on.
     package private(set) var kept: [String] = []

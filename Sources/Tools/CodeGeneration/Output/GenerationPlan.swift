@@ -3,7 +3,7 @@ package import SchemaModel
 /// The outputs that requests ask for, by folder, with the files of each.
 package struct GenerationPlan: Sendable {
     package struct Folder: Sendable {
-        /// As the requests' connectors resolve it.
+        /// The path that the caller resolved.
         package var path: String
         /// The generated files by the name of their request, relative to `path`.
         package var files: [String: [GeneratedFile]]
@@ -11,7 +11,7 @@ package struct GenerationPlan: Sendable {
         package var others: Set<String>
     }
 
-    /// In order of path.
+    /// The folders, in order of path.
     package private(set) var folders: [Folder] = []
 
     /// - Parameters:

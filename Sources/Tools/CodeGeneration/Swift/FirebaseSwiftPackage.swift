@@ -122,10 +122,12 @@ struct FirebaseSwiftPackage {
             }
             writer.line("/// The primary key of `\(key.typeName)`.")
             writer.block("public struct \(SwiftText.key(of: key.typeName)): Codable, Hashable, Sendable {") { writer in
-                for field in fields { writer.line("public private(set) var \(SwiftText.name(field.name)): \(field.type)") }
+                for field in fields {
+                    writer.line("public private(set) var \(SwiftText.name(field.name)): \(field.type)")
+                }
                 writer.line()
-                let parameters = fields.map { "\(SwiftText.name($0.name)): \($0.type)" }.joined(separator: ", ")
-                writer.block("public init(\(parameters)) {") { writer in
+                let parameters = fields.map { "\(SwiftText.name($0.name)): \($0.type)" }
+                writer.block(writer.wrapping("public init(", parameters, ") {")) { writer in
                     for field in fields { writer.line("self.\(field.name) = \(SwiftText.name(field.name))") }
                 }
                 SwiftCoding.codingKeys(fields, in: &writer)
@@ -159,7 +161,8 @@ struct FirebaseSwiftPackage {
 
     private static func declare(_ type: EnumDescription, in writer: inout CodeWriter) {
         writer.line("/// A value that this code does not know yet is `_UNKNOWN`.")
-        writer.block("public enum \(Naming.pascal(type.name)): RawRepresentable, Codable, Hashable, Sendable {") { writer in
+        writer.block("public enum \(Naming.pascal(type.name)): RawRepresentable, Codable, Hashable, Sendable {") {
+            writer in
             for value in type.values { writer.line("case \(SwiftText.name(value))") }
             writer.line("case _UNKNOWN(String)")
             writer.line()
@@ -190,7 +193,8 @@ struct FirebaseSwiftPackage {
         writer.line("# \(options.package)")
         writer.line()
         writer.line("Typed access to the connector `\(connector.id)` of the service `\(connector.serviceID)`, for")
-        writer.line("`FirebaseDataConnect`. `freshet generate` wrote this folder and replaces it whenever the operations")
+        writer.line(
+            "`FirebaseDataConnect`. `freshet generate` wrote this folder and replaces it whenever the operations")
         writer.line("change. In Xcode, add the folder as a local package.")
         writer.line()
         writer.line("```swift")

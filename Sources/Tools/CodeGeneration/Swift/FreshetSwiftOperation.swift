@@ -2,7 +2,7 @@
 struct FreshetSwiftOperation {
     struct Member {
         var name: String
-        /// With `?` if it may be null or absent.
+        /// The type, with `?` if the value may be null or absent.
         var type: String
     }
 
@@ -25,15 +25,16 @@ struct FreshetSwiftOperation {
             writer.documentation(documentation, prefix: "/// ")
             writer.line("///")
             writer.line("/// Access: \(operation.accessLevel ?? "an expression").\(refreshNote)")
-            let parameters = variables.map(\.parameter).joined(separator: ", ")
             writer.block(
-                "public func \(Self.function(of: operation))(\(parameters)) -> \(kind)<\(name)> {"
+                writer.wrapping(
+                    "public func \(Self.function(of: operation))(", variables.map(\.parameter),
+                    ") -> \(kind)<\(name)> {")
             ) { writer in
                 let arguments = variables.map { "\($0.member.name): \(SwiftText.name($0.member.name))" }
                 writer.line(
                     arguments.isEmpty
                         ? "\(kind)(link, NoVariables())"
-                        : "\(kind)(link, \(name).Variables(\(arguments.joined(separator: ", "))))")
+                        : writer.wrapping("\(kind)(link, \(name).Variables(", arguments, "))"))
             }
         }
         writer.line()
@@ -42,7 +43,8 @@ struct FreshetSwiftOperation {
             writer.line("public static let name = \(SwiftText.literal(operation.name))")
             writer.line("public static let revision = \(SwiftText.literal(operation.revision))")
             if operation.kind == .query {
-                writer.line("public static let entities: EntityShape = \(Self.entities(operation.result) ?? ".none")")
+                let entities = Self.entities(operation.result, depth: 1) ?? ".none"
+                writer.line("public static let entities: EntityShape = \(entities)")
             }
             writer.line()
             declareVariables(in: &writer)
@@ -83,7 +85,7 @@ struct FreshetSwiftOperation {
                 writer.line("public var \(SwiftText.name(variable.member.name)): \(variable.member.type)")
             }
             writer.line()
-            writer.block("public init(\(variables.map(\.parameter).joined(separator: ", "))) {") { writer in
+            writer.block(writer.wrapping("public init(", variables.map(\.parameter), ") {")) { writer in
                 for variable in variables {
                     writer.line("self.\(variable.member.name) = \(SwiftText.name(variable.member.name))")
                 }
@@ -139,8 +141,8 @@ struct FreshetSwiftOperation {
     }
 
     static func memberwise(_ members: [Member], in writer: inout CodeWriter) {
-        let parameters = members.map { "\(SwiftText.name($0.name)): \($0.type)" }.joined(separator: ", ")
-        writer.block("public init(\(parameters)) {") { writer in
+        let parameters = members.map { "\(SwiftText.name($0.name)): \($0.type)" }
+        writer.block(writer.wrapping("public init(", parameters, ") {")) { writer in
             for member in members { writer.line("self.\(member.name) = \(SwiftText.name(member.name))") }
         }
     }
@@ -156,12 +158,18 @@ struct FreshetSwiftOperation {
     // MARK: Entities
 
     /// The positions of rows that a normalised cache stores by key; nil without any.
-    private static func entities(_ shape: ObjectShape) -> String? {
+    private static func entities(_ shape: ObjectShape, depth: Int) -> String? {
+        let indentation = String(repeating: "    ", count: depth)
         let members = shape.fields.compactMap { field -> String? in
-            guard let inner = field.type.shape, let text = entities(inner) else { return nil }
+            guard let inner = field.type.shape, let text = entities(inner, depth: depth + 1) else { return nil }
             return "\(SwiftText.literal(field.name)): \(text)"
         }
-        let list = members.isEmpty ? "" : "[\(members.joined(separator: ", "))]"
+        var list = ""
+        if members.count == 1 { list = "[\(members[0])]" }
+        if members.count > 1 {
+            let inner = "\n\(indentation)"
+            list = "[\(inner)\(members.joined(separator: ",\(inner)")),\n\(indentation.dropLast(4))]"
+        }
         if !shape.entityKey.isEmpty {
             let key = shape.entityKey.map { SwiftText.literal($0.joined(separator: ".")) }.joined(separator: ", ")
             let type = SwiftText.literal(shape.typeName)

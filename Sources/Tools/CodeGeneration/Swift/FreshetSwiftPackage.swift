@@ -1,5 +1,5 @@
-/// The Swift code of a connector for Freshet's own SDK, `FreshetClient`: one file for the connector, its keys, its enums
-/// and each operation. Source: docs/reference/generate.md.
+/// The Swift code of a connector for Freshet's own SDK, `FreshetClient`: one file for the connector, its keys, its
+/// enums and each operation. Source: docs/reference/generate.md.
 struct FreshetSwiftPackage {
     let connector: ConnectorDescription
     let options: SwiftOptions
@@ -91,7 +91,8 @@ struct FreshetSwiftPackage {
                 "    service: \(SwiftText.literal(connector.serviceID)),"
                     + " location: \(SwiftText.literal(connector.location)),")
             writer.line(
-                "    connector: \(SwiftText.literal(connector.id)), revision: \(SwiftText.literal(connector.revision)))")
+                "    connector: \(SwiftText.literal(connector.id)), revision: \(SwiftText.literal(connector.revision)))"
+            )
             writer.line("public let link: ConnectorLink")
             writer.line()
             writer.line("public init(link: ConnectorLink) { self.link = link }")
@@ -175,18 +176,20 @@ struct FreshetSwiftPackage {
         writer.line("# \(options.package)")
         writer.line()
         writer.line("Typed access to the connector `\(connector.id)` of the service `\(connector.serviceID)`, for")
-        writer.line("`FreshetClient`. `freshet generate` wrote this folder and replaces it whenever the operations change.")
+        writer.line(
+            "`FreshetClient`. `freshet generate` wrote this folder and replaces it whenever the operations change.")
         if options.sdk == nil {
-            writer.line("Its sources belong into a target that depends on `FreshetClient`; with `sdk: <URL or path>` in")
+            writer.line(
+                "Its sources belong into a target that depends on `FreshetClient`; with `sdk: <URL or path>` in")
             writer.line("`connector.yaml`, the folder is a package of its own.")
         }
         writer.line()
         writer.line("```swift")
-        writer.line("let \(Naming.lowerFirst(Naming.pascal(connector.id))) = \(type)(at: \"http://localhost:9399\")")
+        writer.line("let \(Naming.camel(connector.id)) = \(type)(at: \"http://localhost:9399\")")
         for operation in connector.operations {
             let arguments = operation.requiredVariables.map { "\($0.name): \($0.name)" }.joined(separator: ", ")
             let call =
-                "\(Naming.lowerFirst(Naming.pascal(connector.id))).\(FreshetSwiftOperation.function(of: operation))(\(arguments))"
+                "\(Naming.camel(connector.id)).\(FreshetSwiftOperation.function(of: operation))(\(arguments))"
             switch operation.kind {
             case .query where operation.isRefreshed: writer.line("for try await result in \(call).live() { … }")
             case .query: writer.line("let result = try await \(call).get()")

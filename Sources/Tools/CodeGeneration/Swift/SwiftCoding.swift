@@ -2,7 +2,7 @@
 enum SwiftCoding {
     struct Member {
         var name: String
-        /// Without `?`.
+        /// The type of a value, without `?`.
         var type: String
         var valueType: ValueType
         var isOptional = false

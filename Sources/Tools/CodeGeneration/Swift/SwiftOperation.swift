@@ -1,4 +1,5 @@
-/// Prints one operation for `FirebaseDataConnect`: `class ListMoviesQuery` with `Variables`, `Data`, `ref` and `execute`.
+/// Prints one operation for `FirebaseDataConnect`: `class ListMoviesQuery` with `Variables`, `Data`, `ref` and
+/// `execute`.
 struct SwiftOperation {
     let operation: OperationDescription
     let publisher: SwiftOptions.Publisher
@@ -62,7 +63,7 @@ struct SwiftOperation {
             writer.line()
             var parameters = required.map { "\(SwiftText.name($0.name)): \($0.type)" }
             if hasOptional { parameters.append("_ optionalVars: ((inout Variables) -> Void)? = nil") }
-            writer.block("public init(\(parameters.joined(separator: ", "))) {") { writer in
+            writer.block(writer.wrapping("public init(", parameters, ") {")) { writer in
                 for member in required { writer.line("self.\(member.name) = \(SwiftText.name(member.name))") }
                 if hasOptional { writer.line("optionalVars?(&self)") }
             }
@@ -134,27 +135,29 @@ struct SwiftOperation {
     private func declareCalls(in writer: inout CodeWriter) {
         let parameters = required.map { "\(SwiftText.name($0.name)): \($0.type)" }
         let optional = hasOptional ? ["_ optionalVars: ((inout \(name).Variables) -> Void)? = nil"] : []
-        writer.block("public func ref(\((parameters + optional).joined(separator: ", "))) -> \(reference) {") { writer in
-            makeReference(in: &writer)
+        writer.block(writer.wrapping("public func ref(", parameters + optional, ") -> \(reference) {")) {
+            makeReference(in: &$0)
         }
         writer.line()
         let policy = operation.kind == .query ? ["fetchPolicy: QueryFetchPolicy = .preferCache"] : []
         let isolated = hasOptional ? ["_ optionalVars: (@MainActor (inout \(name).Variables) -> Void)? = nil"] : []
         writer.line("@MainActor")
         writer.block(
-            "public func execute(\((parameters + policy + isolated).joined(separator: ", "))) async throws"
-                + "\n  -> OperationResult<\(name).Data>\n{"
+            writer.wrapping(
+                "public func execute(", parameters + policy + isolated,
+                ") async throws -> OperationResult<\(name).Data> {")
         ) { writer in
-            let names = required.map { "\($0.name): \(SwiftText.name($0.name))" } + (hasOptional ? ["optionalVars"] : [])
+            let names =
+                required.map { "\($0.name): \(SwiftText.name($0.name))" } + (hasOptional ? ["optionalVars"] : [])
             let arguments = operation.kind == .query ? "fetchPolicy: fetchPolicy" : ""
-            writer.line("try await ref(\(names.joined(separator: ", "))).execute(\(arguments))")
+            writer.line(writer.wrapping("try await ref(", names, ").execute(\(arguments))"))
         }
     }
 
     private func makeReference(in writer: inout CodeWriter) {
         var arguments = required.map { "\($0.name): \(SwiftText.name($0.name))" }
         if hasOptional { arguments.append("optionalVars") }
-        writer.line("let variables = \(name).Variables(\(arguments.joined(separator: ", ")))")
+        writer.line(writer.wrapping("let variables = \(name).Variables(", arguments, ")"))
         switch operation.kind {
         case .mutation:
             writer.line("return dataConnect.mutation(")

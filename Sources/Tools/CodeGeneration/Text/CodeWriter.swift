@@ -35,6 +35,19 @@ struct CodeWriter {
         depth -= 1
     }
 
+    /// The most columns of a line with a list that can be broken.
+    static let columnsMax = 100
+
+    /// Returns a text with a list: on one line if that is short enough at the current depth, else with one element a
+    /// line.
+    /// - Parameter mayTrail: whether a comma may follow the last element.
+    func wrapping(_ start: String, _ elements: [String], _ end: String, mayTrail: Bool = false) -> String {
+        let single = start + elements.joined(separator: ", ") + end
+        if depth * step.utf8.count + single.count <= Self.columnsMax || elements.isEmpty { return single }
+        let lines = elements.joined(separator: ",\n\(step)")
+        return "\(start)\n\(step)\(lines)\(mayTrail ? "," : "")\n\(end)"
+    }
+
     /// Adds documentation as comment lines that begin with `prefix`, such as `/// `.
     mutating func documentation(_ text: String?, prefix: String) {
         guard let text else { return }

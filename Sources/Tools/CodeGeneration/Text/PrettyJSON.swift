@@ -33,5 +33,7 @@ enum PrettyJSON {
         }
     }
 
-    private static func compact(_ value: JSONValue) -> String { String(decoding: JSONWriter.compact(value), as: UTF8.self) }
+    private static func compact(_ value: JSONValue) -> String {
+        String(decoding: JSONWriter.compact(value), as: UTF8.self)
+    }
 }

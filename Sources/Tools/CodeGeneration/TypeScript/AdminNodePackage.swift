@@ -64,7 +64,7 @@ struct AdminNodePackage {
         let names =
             ["ConnectorConfig"]
             + (connector.operations.isEmpty ? [] : ["DataConnect", "ExecuteOperationResponse", "OperationOptions"])
-        writer.line("import { \(names.joined(separator: ", ")) } from 'firebase-admin/data-connect';")
+        writer.line(writer.braces("import", names, "from 'firebase-admin/data-connect';"))
         writer.line()
         writer.line("export const connectorConfig: ConnectorConfig;")
         writer.line()

@@ -37,7 +37,9 @@ struct AngularInjectors {
         if connector.hasMutations { names.append("injectDataConnectMutation") }
         if connector.hasQueries { names.append("injectDataConnectQuery") }
         writer.line(format.importing(names, from: Self.library))
-        if connector.hasQueries { writer.line(format.importing(["EnvironmentInjector", "inject"], from: "@angular/core")) }
+        if connector.hasQueries {
+            writer.line(format.importing(["EnvironmentInjector", "inject"], from: "@angular/core"))
+        }
         for operation in connector.operations {
             writer.line()
             injector(operation, format, &writer)
@@ -58,7 +60,8 @@ struct AngularInjectors {
                 if hasVariables {
                     writer.line("const varsFactory = typeof args === 'function' ? args : () => args;")
                 }
-                writer.block("return injectDataConnectQuery(() => ({", "}), finalInjector, \(Self.caller));") { writer in
+                writer.block("return injectDataConnectQuery(() => ({", "}), finalInjector, \(Self.caller));") {
+                    writer in
                     writer.line("queryFn: () => \(reference)(dc\(hasVariables ? ", varsFactory()" : "")),")
                     writer.line("...(options && options()),")
                 }
@@ -84,7 +87,7 @@ struct AngularInjectors {
             names += ["CreateDataConnectMutationResult", "DataConnectMutationOptionsUndefinedMutationFn"]
         }
         if connector.hasQueries { names += ["CreateDataConnectQueryOptions", "CreateDataConnectQueryResult"] }
-        writer.line("import { \(names.joined(separator: ", ")) } from '\(Self.library)';")
+        writer.line(writer.braces("import", names, "from '\(Self.library)';"))
         if connector.hasMutations { writer.line("import { FirebaseError } from 'firebase/app';") }
         writer.line("import { Injector } from '@angular/core';")
         for operation in connector.operations {
@@ -112,7 +115,9 @@ struct AngularInjectors {
         case .mutation:
             writer.line(
                 "type \(name)Options ="
-                    + " DataConnectMutationOptionsUndefinedMutationFn<\(types.data), FirebaseError, \(types.variables)>;")
+                    + " DataConnectMutationOptionsUndefinedMutationFn"
+                    + "<\(types.data), FirebaseError, \(types.variables)>;"
+            )
             JavaScriptHeader.documentation(of: operation, in: &writer)
             writer.line(
                 "export function inject\(name)(options?: \(name)Options, injector?: Injector):"

@@ -52,7 +52,8 @@ struct ReactHooks {
                 writer.line(
                     "const { dc: dcInstance,\(hasVariables ? " vars: inputVars," : "") options: inputOpts } =")
                 writer.line(
-                    "  validateReactArgs(connectorConfig, \(parameters)\(hasVariables ? ", true, \(isRequired)" : ""));")
+                    "  validateReactArgs(connectorConfig, \(parameters)\(hasVariables ? ", true, \(isRequired)" : ""));"
+                )
                 writer.line("const ref = \(reference)(dcInstance\(hasVariables ? ", inputVars" : ""));")
                 writer.line("return useDataConnectQuery(ref, inputOpts, CallerSdkTypeEnum.GeneratedReact);")
             }
@@ -80,7 +81,7 @@ struct ReactHooks {
         var names: [String] = []
         if connector.hasMutations { names += ["UseDataConnectMutationResult", "useDataConnectMutationOptions"] }
         if connector.hasQueries { names += ["UseDataConnectQueryResult", "useDataConnectQueryOptions"] }
-        writer.line("import { \(names.joined(separator: ", ")) } from '\(Self.library)';")
+        writer.line(writer.braces("import", names, "from '\(Self.library)';"))
         writer.line("import { DataConnect } from 'firebase/data-connect';")
         if connector.hasMutations { writer.line("import { FirebaseError } from 'firebase/app';") }
         for operation in connector.operations {
@@ -116,6 +117,6 @@ enum ImportedTypes {
             [TypeScriptTypes.data(of: operation)]
                 + (operation.variables.isEmpty ? [] : [TypeScriptTypes.variables(of: operation)])
         }
-        return "import { \(names.joined(separator: ", ")) } from '../';"
+        return CodeWriter(indentation: 2).braces("import", names, "from '../';")
     }
 }

@@ -119,7 +119,7 @@ struct TypeScriptPackage {
         if connector.hasQueries { names += ["ExecuteQueryOptions", "QueryPromise", "QueryRef"] }
         if connector.hasMutations { names += ["MutationPromise", "MutationRef"] }
         writer.line(JavaScriptHeader.text(connector))
-        writer.line("import { \(names.sorted().joined(separator: ", ")) } from 'firebase/data-connect';")
+        writer.line(writer.braces("import", names.sorted(), "from 'firebase/data-connect';"))
         writer.line()
         writer.line("export const connectorConfig: ConnectorConfig;")
         if options.cache != nil { writer.line("export const dataConnectSettings: DataConnectSettings;") }

@@ -135,6 +135,15 @@ struct TypeScriptTypes {
     }
 }
 
+extension CodeWriter {
+    /// `import { a, b } from 'c';`, with one name a line if it is long.
+    func braces(_ start: String, _ names: [String], _ end: String) -> String {
+        let single = "\(start) { \(names.joined(separator: ", ")) } \(end)"
+        return single.count <= Self.columnsMax
+            ? single : wrapping("\(start) {", names, "} \(end)", mayTrail: true)
+    }
+}
+
 extension ConnectorDescription {
     var hasQueries: Bool { operations.contains { $0.kind == .query } }
     var hasMutations: Bool { operations.contains { $0.kind == .mutation } }
@@ -145,9 +154,10 @@ enum ModuleFormat: CaseIterable {
     case commonJS, ecmaScript
 
     func importing(_ names: [String], from module: String) -> String {
-        switch self {
-        case .commonJS: "const { \(names.joined(separator: ", ")) } = require('\(module)');"
-        case .ecmaScript: "import { \(names.joined(separator: ", ")) } from '\(module)';"
+        let writer = CodeWriter(indentation: 2)
+        return switch self {
+        case .commonJS: writer.braces("const", names, "= require('\(module)');")
+        case .ecmaScript: writer.braces("import", names, "from '\(module)';")
         }
     }
 

@@ -16,7 +16,8 @@ struct Generate: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Targets, then the project folder: dataconnect.yaml, schema and connectors.", valueName: "target … project"))
+            "Targets, then the project folder: dataconnect.yaml, schema and connectors.", valueName: "target … project")
+    )
     var arguments: [String] = []
 
     @Flag(help: "Generate again whenever a file of the project changes, until Ctrl-C.")

@@ -7,7 +7,7 @@ import SchemaModel
 /// Generates the client code that a project asks for: reads and writes the files, and decides nothing.
 struct CodeGenerator {
     struct Options {
-        /// Those to generate; empty for all.
+        /// The targets to generate; empty for all.
         var targets: Set<GenerationTarget> = []
         /// Only tell what would change.
         var isCheck = false
@@ -28,7 +28,7 @@ struct CodeGenerator {
         var hasFailed: Bool { !refusals.isEmpty || diagnostics.contains { $0.severity == .error } }
     }
 
-    /// The most folders above the project that an output is looked for in.
+    /// The project's folder.
     let folder: String
     let options: Options
 
