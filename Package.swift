@@ -404,7 +404,7 @@ let package = Package(
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
         tests(
             .contract, "CodeGenerationTests",
-            ["Catalog", "CodeGeneration", "ProjectFolder", "SchemaModel", "TestSupport"],
+            ["Catalog", "CodeGeneration", "JSON", "ProjectFolder", "SchemaModel", "TestSupport"],
             exclude: ["Golden", "Projects", "Stubs"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
