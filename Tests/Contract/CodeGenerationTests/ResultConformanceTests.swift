@@ -5,8 +5,8 @@ import SchemaModel
 import TestSupport
 import Testing
 
-/// The described types hold for real requests: the variables and results of the small projects of `LanguageTests`, which
-/// a real Postgres produced.
+/// The described types hold for real requests: the variables and results of the small projects of `LanguageTests`,
+/// which a real Postgres produced.
 @Suite struct ResultConformanceTests {
     struct Step: Sendable, CustomTestStringConvertible {
         let project: String

@@ -45,7 +45,7 @@ struct DartOperation {
     /// Adds the classes inside an object, then its own.
     private func collect(_ shape: ObjectShape, as name: String, into classes: inout [DartClass]) {
         let prefix = name == data ? self.prefix : name
-        var taken: Set<String> = ["hashCode", "noSuchMethod", "runtimeType", "toJson", "toString"]
+        var taken: Set<String> = ["hashCode", "json", "noSuchMethod", "other", "runtimeType", "toJson", "toString"]
         let members = shape.fields.map { field in
             let object = prefix + Naming.pascal(field.name)
             if let inner = field.type.shape {

@@ -8,8 +8,9 @@ enum DartText {
 
     /// Members that every generated class has.
     private static let members: Set<String> = [
-        "dataDeserializer", "execute", "hashCode", "noSuchMethod", "ref", "runtimeType", "toJson", "toString",
-        "varsSerializer",
+        "dataConnect", "dataDeserializer", "execute", "hashCode", "json", "noSuchMethod", "other", "ref", "runtimeType",
+        "t",
+        "toJson", "toString", "vars", "varsSerializer",
     ]
 
     /// A name as code can use it. Dart has no quotes for keywords, and what begins with `_` is private.

@@ -173,17 +173,17 @@ struct KotlinOperation {
         let passed = arguments.joined(separator: ", ")
         writer.line("public fun \(name).ref\(list): \(KotlinText.sdk).\(kind)Ref<\(types)> =")
         if operation.variables.isEmpty {
-            writer.line("  ref(Unit)")
+            writer.line("  this.ref(Unit)")
         } else {
-            writer.line("  ref(\(name).Variables\(hasOptional ? ".build" : "")(\(passed)))")
+            writer.line("  this.ref(\(name).Variables\(hasOptional ? ".build" : "")(\(passed)))")
         }
         writer.line()
         writer.line("public suspend fun \(name).execute\(list): \(KotlinText.sdk).\(kind)Result<\(types)> =")
-        writer.line("  ref(\(passed)).execute()")
+        writer.line("  this.ref(\(passed)).execute()")
         guard operation.kind == .query else { return }
         writer.line()
         writer.line("public fun \(name).flow\(list): kotlinx.coroutines.flow.Flow<\(name).Data> =")
-        writer.line("  ref(\(passed))")
+        writer.line("  this.ref(\(passed))")
         writer.line("    .subscribe()")
         writer.line("    .flow")
         writer.line("    ._flow_map { it.result.getOrNull() }")

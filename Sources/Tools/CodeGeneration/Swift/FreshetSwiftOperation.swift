@@ -33,8 +33,8 @@ struct FreshetSwiftOperation {
                 let arguments = variables.map { "\($0.member.name): \(SwiftText.name($0.member.name))" }
                 writer.line(
                     arguments.isEmpty
-                        ? "\(kind)(link, NoVariables())"
-                        : writer.wrapping("\(kind)(link, \(name).Variables(", arguments, "))"))
+                        ? "\(kind)(self.link, NoVariables())"
+                        : writer.wrapping("\(kind)(self.link, \(name).Variables(", arguments, "))"))
             }
         }
         writer.line()

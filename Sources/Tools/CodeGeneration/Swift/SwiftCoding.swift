@@ -26,9 +26,14 @@ enum SwiftCoding {
         }
         writer.block("public init(from decoder: any Decoder) throws {") { writer in
             writer.line("var container = try decoder.container(keyedBy: CodingKeys.self)")
-            writer.line("let codecHelper = CodecHelper<CodingKeys>()")
+            if usesHelper(members) { writer.line("let codecHelper = CodecHelper<CodingKeys>()") }
             for member in members { writer.line("self.\(member.name) = \(decoding(member))") }
         }
+    }
+
+    /// Lists of texts are decoded without the helper.
+    private static func usesHelper(_ members: [Member]) -> Bool {
+        members.contains { textCoder(of: $0.valueType) == nil }
     }
 
     private static func decoding(_ member: Member) -> String {

@@ -150,29 +150,29 @@ struct SwiftOperation {
             let names =
                 required.map { "\($0.name): \(SwiftText.name($0.name))" } + (hasOptional ? ["optionalVars"] : [])
             let arguments = operation.kind == .query ? "fetchPolicy: fetchPolicy" : ""
-            writer.line(writer.wrapping("try await ref(", names, ").execute(\(arguments))"))
+            writer.line(writer.wrapping("try await self.ref(", names, ").execute(\(arguments))"))
         }
     }
 
     private func makeReference(in writer: inout CodeWriter) {
         var arguments = required.map { "\($0.name): \(SwiftText.name($0.name))" }
         if hasOptional { arguments.append("optionalVars") }
-        writer.line(writer.wrapping("let variables = \(name).Variables(", arguments, ")"))
+        writer.line(writer.wrapping("let sentVariables = \(name).Variables(", arguments, ")"))
         switch operation.kind {
         case .mutation:
-            writer.line("return dataConnect.mutation(")
+            writer.line("return self.dataConnect.mutation(")
             writer.line(
-                "  name: \(name).OperationName, variables: variables, resultsDataType: \(name).Data.self)")
+                "  name: \(name).OperationName, variables: sentVariables, resultsDataType: \(name).Data.self)")
         case .query:
-            writer.line("let ref = dataConnect.query(")
+            writer.line("let queryRef = self.dataConnect.query(")
             writer.line(
-                "  name: \(name).OperationName, variables: variables, resultsDataType: \(name).Data.self,")
+                "  name: \(name).OperationName, variables: sentVariables, resultsDataType: \(name).Data.self,")
             writer.line("  publisher: .\(publisher.rawValue))")
-            writer.block("guard let ref = ref as? \(reference) else {") { writer in
+            writer.block("guard let queryRef = queryRef as? \(reference) else {") { writer in
                 writer.line("// All generated code of an app needs the same observablePublisher.")
                 writer.line("preconditionFailure(\"\\(\(name).OperationName) is in use with another publisher\")")
             }
-            writer.line("return ref")
+            writer.line("return queryRef")
         }
     }
 }
