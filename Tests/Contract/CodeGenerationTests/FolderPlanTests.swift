@@ -92,6 +92,8 @@ import Testing
         let manifest = manifest(["a/b.ts": "1", "c": "2"])
         #expect(OutputManifest(Array(manifest.text.utf8)) == manifest)
         #expect(OutputManifest(Array("{}".utf8)) == nil)
+        let outside = self.manifest(["/etc/a": "1", "../a": "1", "a/../../b": "1", "a/b": "1"])
+        #expect(OutputManifest(Array(outside.text.utf8)) == self.manifest(["a/b": "1"]))
         #expect(OutputManifest(Array("no JSON".utf8)) == nil)
     }
 }

@@ -22,7 +22,9 @@ package struct OutputManifest: Sendable, Equatable {
         self.outputs = [:]
         for output in outputs.entries {
             var files: [String: String] = [:]
-            for file in output.value.objectValue?.entries ?? [] { files[file.key] = file.value.stringValue ?? "" }
+            for file in output.value.objectValue?.entries ?? [] where Self.isBelowFolder(file.key) {
+                files[file.key] = file.value.stringValue ?? ""
+            }
             self.outputs[output.key] = files
         }
     }
@@ -34,6 +36,11 @@ package struct OutputManifest: Sendable, Equatable {
                 return (name, .object(JSONObject(files)))
             })
         return PrettyJSON.text(["generator": "freshet", "version": .int(Self.version), "outputs": .object(outputs)])
+    }
+
+    /// Whether a path stays in the folder: an edited manifest must not make a run remove files elsewhere.
+    private static func isBelowFolder(_ path: String) -> Bool {
+        !path.split(separator: "/", omittingEmptySubsequences: false).contains { $0.isEmpty || $0 == "." || $0 == ".." }
     }
 
     package static func digest(_ text: some Sequence<UInt8>) -> String { Digest(of: Array(text)).hex }
