@@ -130,6 +130,10 @@ let package = Package(
             ["ChangeCapture", "LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
+        // Prints client code for connectors
+        module(
+            .tools, "CodeGeneration",
+            ["Catalog", "GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel", "SchemaSDL"]),
         module(.tools, "ProjectFolder", ["SchemaModel", yams]),
         module(.servers, "Clocks"),
         module(.servers, "Threads", ["CLinux"]),
@@ -279,8 +283,8 @@ let package = Package(
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel", "SchemaSDL",
-                "Clocks", "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation",
+                "Broker", "Streams", "Catalog", "CodeGeneration", "Operations", "SchemaMigration", "SchemaModel",
+                "SchemaSDL", "Clocks", "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation",
                 "FreshetClient", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
                 "Observability", "Postgres", "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ]),
@@ -399,6 +403,10 @@ let package = Package(
             ]),
         tests(.integration, "SimulationTests", ["Simulation", "SimulationCampaign"]),
         tests(.unit, "ProjectFolderTests", ["SchemaModel", "ProjectFolder", "TestSupport"]),
+        tests(
+            .contract, "CodeGenerationTests",
+            ["Catalog", "CodeGeneration", "JSON", "ProjectFolder", "SchemaModel", "TestSupport"],
+            exclude: ["Golden", "Projects", "Stubs"]),
         tests(.unit, "ThreadsTests", ["Threads"]),
         tests(.contract, "LocalServersTests", ["CLibpq", "LocalServers", "TestSupport"]),
         tests(.unit, "PostgresMachinesTests", ["Postgres", "SeededRandom", deque]),

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build, `freshet dev` and the tests need. Does nothing when all are there.
 # Arguments add packages for other commands: `cluster` (freshet cluster, its test), `nginx` (the test of deploy/nginx),
-# `page` (the browser that tests the page), `clients` (clients in Python that tests run), `check` (make deploy-check),
-# `peers` (the servers that make bench compares with Freshet).
+# `generate` (tsc, to which tests give generated TypeScript), `page` (the browser that tests the page), `clients`
+# (clients in Python that tests run), `check` (make deploy-check), `peers` (the servers that make bench
+# compares with Freshet).
 set -euo pipefail
 
 packages=(libhiredis-dev libpq-dev openssl pkg-config postgresql redis-server zlib1g-dev)
@@ -10,11 +11,12 @@ for part in "$@"; do
     case "$part" in
         cluster) packages+=(haproxy) ;;
         nginx) packages+=(nginx-light) ;;
+        generate) packages+=(node-typescript nodejs) ;;
         page) packages+=(chromium) ;;
         clients) packages+=(python3 python3-venv) ;;
         peers) packages+=(nginx-light libnginx-mod-nchan nats-server) ;;
         check) packages+=(haproxy nginx-light prometheus python3 python3-venv systemd) ;;
-        *) echo "error: setup.sh knows cluster, nginx, page, clients, peers and check, not $part" >&2; exit 2 ;;
+        *) echo "error: setup.sh does not know $part; its first lines list what it knows" >&2; exit 2 ;;
     esac
 done
 missing=()

@@ -29,10 +29,30 @@ package enum ProjectFolder {
         project.warnings = loader.sink.diagnostics
         return project
     }
+
+    /// The configuration of one connector.
+    package struct Connector: Sendable {
+        package let id: String
+        /// The folder of `connector.yaml`.
+        package let folder: String
+        package let file: SourceFile
+        /// The value of `generate`.
+        package let generate: ConfigurationNode?
+    }
+
+    /// Reads the configurations of a project's connectors, in the order of `connectorDirs`.
+    /// - Throws: as `load`.
+    package static func connectors(_ path: String) throws(CatalogError) -> [Connector] {
+        var loader = ProjectLoader()
+        _ = loader.load(path)
+        try loader.sink.throwIfErrors()
+        return loader.connectors
+    }
 }
 
 private struct ProjectLoader {
     var sink = DiagnosticSink()
+    private(set) var connectors: [ProjectFolder.Connector] = []
     private let files = FileManager.default
 
     mutating func load(_ path: String) -> Project? {
@@ -66,6 +86,8 @@ private struct ProjectLoader {
             else { continue }
             let id = configuration.connectorID
             let node = configuration.identifierNode
+            self.connectors.append(
+                .init(id: id, folder: directory, file: connectorFile, generate: configuration.generate))
             if connectors.contains(where: { $0.id == id }) {
                 sink.report(
                     .error, rule: .duplicateConnector,

@@ -8,7 +8,8 @@ struct Freshet: AsyncParsableCommand {
         abstract: "Live queries over Postgres: clients subscribe to stored GraphQL queries and get every new result.",
         version: ClusterFormat.release,
         subcommands: [
-            Init.self, Dev.self, ClusterCommand.self, Serve.self, Check.self, SchemaCommand.self, Explain.self,
+            Init.self, Dev.self, ClusterCommand.self, Serve.self, Check.self, SchemaCommand.self,
+            Generate.self, Explain.self,
             Migrate.self,
             Deploy.self, Execute.self,
             Subscribe.self,

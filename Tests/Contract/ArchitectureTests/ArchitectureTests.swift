@@ -66,6 +66,7 @@ import Testing
         "Roles/PublicAPI/Routes/PollRules.swift": "how long a long-poll waits, and what answers it",
         "Roles/Gateway/Registry/DrainPlan.swift": "when each session is asked to reconnect",
         "Roles/Node/Readiness/ReadingLag.swift": "the read lag that is reported",
+        "Tools/CodeGeneration/*.swift": "the client code of a connector, and which files it replaces",
         "Tools/LocalServers/RestartSchedule.swift": "when a server is started again",
         "Roles/Node/Readiness/ReadinessRule.swift": "when a node is not ready",
         "Roles/Node/Readiness/StreamReading.swift": "whether Redis serves a node's streams",

@@ -146,7 +146,7 @@ struct HTTPAuditTests {
     @Test func aDevelopersNodePassesAll() async throws {
         let temporary = try TemporaryFolder()
         defer { temporary.remove() }
-        var arguments = ["dev", SampleProject.path, "--no-seed", "--no-reload"]
+        var arguments = ["dev", SampleProject.path, "--no-seed", "--no-reload", "--no-generate"]
         for setting in ["http.port=0", "admin.port=0", "dev.dataDirectory=\(temporary.path)/data"] {
             arguments += ["--set", setting]
         }

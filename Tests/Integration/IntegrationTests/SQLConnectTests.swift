@@ -33,7 +33,7 @@ struct SQLConnectTests {
         defer { temporary.remove() }
         let folder = temporary.path + "/data"
         let node = try FreshetProcess([
-            "dev", SampleProject.path, "--set", "http.port=0", "--set", "admin.port=0", "--set",
+            "dev", SampleProject.path, "--no-generate", "--set", "http.port=0", "--set", "admin.port=0", "--set",
             "dev.dataDirectory=\(folder)",
         ])
         let line = try await node.line(containing: "Freshet serves")

@@ -34,6 +34,11 @@ struct ToolTests: SampleProjectTests {
             try append(Self.added, to: queries)
             _ = try await node.line(containing: "reloaded: version")
             #expect(try await API.get(address, "AddedWhileRunning", ["id": .string(id)]).status == 200)
+            // The code of the sample's clients follows (`generate:` of its connector).
+            _ = try await node.line(containing: "new      \(project)/ios/Sources/AddedWhileRunning.swift")
+            _ = try await node.line(containing: "changed  \(project)/web/index.d.ts")
+            let types = try String(contentsOfFile: project + "/web/index.d.ts", encoding: .utf8)
+            #expect(types.contains("AddedWhileRunningData"))
 
             // An operation with a mistake is reported and left out; the others are served.
             func page() async throws -> String {

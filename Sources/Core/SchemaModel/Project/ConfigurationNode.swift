@@ -29,12 +29,12 @@ package struct ConfigurationNode: Sendable {
         self.column = column
     }
 
-    var scalar: String? {
+    package var scalar: String? {
         if case .scalar(let text) = kind { text } else { nil }
     }
 
     /// The kind as messages name it.
-    var kindName: String {
+    package var kindName: String {
         switch kind {
         case .null: "nothing"
         case .scalar: "a string"
@@ -45,15 +45,15 @@ package struct ConfigurationNode: Sendable {
 }
 
 /// Reads the keys of a YAML mapping. `finish` warns about keys that were not read.
-struct ConfigurationReader {
-    let file: SourceFile
+package struct ConfigurationReader {
+    package let file: SourceFile
     private let node: ConfigurationNode
     private let path: String
     private var entries: [(key: ConfigurationNode, value: ConfigurationNode)] = []
     private var known: [String] = []
 
     /// - Parameter path: the path of the mapping, for messages: `schema.datasource`; empty at the top level.
-    init(_ node: ConfigurationNode, path: String = "", in file: SourceFile, sink: inout DiagnosticSink) {
+    package init(_ node: ConfigurationNode, path: String = "", in file: SourceFile, sink: inout DiagnosticSink) {
         self.file = file
         self.node = node
         self.path = path
@@ -75,7 +75,7 @@ struct ConfigurationReader {
         }
     }
 
-    mutating func node(_ key: String) -> ConfigurationNode? {
+    package mutating func node(_ key: String) -> ConfigurationNode? {
         known.append(key)
         let value = entries.first { $0.key.scalar == key }?.value
         if case .null? = value?.kind { return nil }
@@ -83,7 +83,7 @@ struct ConfigurationReader {
     }
 
     /// Reads a string; any non-empty scalar is one.
-    mutating func text(_ key: String, isRequired: Bool = false, sink: inout DiagnosticSink) -> String? {
+    package mutating func text(_ key: String, isRequired: Bool = false, sink: inout DiagnosticSink) -> String? {
         guard let value = node(key) else {
             if isRequired {
                 sink.report(
@@ -101,7 +101,7 @@ struct ConfigurationReader {
     }
 
     /// Reads a list; a single scalar counts as a list with one item.
-    mutating func list(_ key: String, sink: inout DiagnosticSink) -> [ConfigurationNode]? {
+    package mutating func list(_ key: String, sink: inout DiagnosticSink) -> [ConfigurationNode]? {
         guard let value = node(key) else { return nil }
         switch value.kind {
         case .sequence(let items): return items
@@ -115,12 +115,12 @@ struct ConfigurationReader {
     }
 
     /// Marks keys as known that belong to the format but have no effect.
-    mutating func ignore(_ keys: String...) {
+    package mutating func ignore(_ keys: String...) {
         known += keys
     }
 
     /// Warns about keys that were not read.
-    func finish(sink: inout DiagnosticSink) {
+    package func finish(sink: inout DiagnosticSink) {
         for entry in entries {
             let key = entry.key.scalar ?? ""
             guard !known.contains(key) else { continue }
@@ -136,7 +136,7 @@ struct ConfigurationReader {
 }
 
 extension DiagnosticSink {
-    mutating func report(
+    package mutating func report(
         _ severity: Diagnostic.Severity, rule: Diagnostic.Rule, at node: ConfigurationNode, in file: SourceFile,
         _ message: String, help: String? = nil
     ) {

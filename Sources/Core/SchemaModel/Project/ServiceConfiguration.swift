@@ -153,6 +153,8 @@ package struct ConnectorConfiguration: Sendable {
     package var identifierNode: ConfigurationNode
     /// Whether a client SDK is generated with `clientCache`.
     package var hasClientCache = false
+    /// The value of `generate`, which says which client code to generate.
+    package var generate: ConfigurationNode?
 
     /// Returns nil if the identifier is missing or invalid.
     package static func read(
@@ -174,7 +176,8 @@ package struct ConnectorConfiguration: Sendable {
             return nil
         }
         return ConnectorConfiguration(
-            connectorID: id, identifierNode: node, hasClientCache: generate.map(hasClientCache) ?? false)
+            connectorID: id, identifierNode: node, hasClientCache: generate.map(hasClientCache) ?? false,
+            generate: generate)
     }
 
     /// Returns whether any SDK sets `clientCache`, as in `generate.javascriptSdk.clientCache`. Each SDK may be a list

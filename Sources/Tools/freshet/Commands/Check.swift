@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalog
+import CodeGeneration
 import JSON
 import LiveModel
 import Migrations
@@ -83,6 +84,12 @@ struct Check: AsyncParsableCommand {
             let project = try ProjectFolder.load(folder)
             let catalog = try Catalog.compile(project, options: CatalogOptions())
             diagnostics = catalog.warnings
+            for connector in try ProjectFolder.connectors(folder) {
+                var sink = DiagnosticSink()
+                _ = GenerationReader.read(
+                    connector.generate, connectorID: connector.id, in: connector.file, sink: &sink)
+                diagnostics += sink.diagnostics
+            }
             if !noLints { diagnostics += await lints(catalog, project) }
             let operations = catalog.connectors.values.flatMap(\.operations.values)
             if self.documents {

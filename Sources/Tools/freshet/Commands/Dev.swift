@@ -34,6 +34,9 @@ struct Dev: AsyncParsableCommand {
     @Flag(help: "Do not reload the project folder when it changes.")
     var noReload = false
 
+    @Flag(help: "Do not generate the client code that connector.yaml asks for.")
+    var noGenerate = false
+
     @OptionGroup var options: SettingsOptions
 
     func run() async {
@@ -84,7 +87,8 @@ struct Dev: AsyncParsableCommand {
                 ? nil
                 : try await FolderFollower.start(
                     self.project, node, settings,
-                    SchemaDatabase(url: postgres.connectionString, logger: logger))
+                    SchemaDatabase(url: postgres.connectionString, logger: logger),
+                    generator: noGenerate ? nil : CodeGenerator(folder: self.project, options: .init()))
             Self.welcome(settings, address, project, example: example)
             Self.tellOfUnrefreshed(catalog)
             await Signals.waitForEnd()

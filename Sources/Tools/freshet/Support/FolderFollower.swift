@@ -14,8 +14,10 @@ struct FolderFollower: Sendable {
     private let task: Task<Void, Never>
     private let database: SchemaDatabase
 
+    /// - Parameter generator: of the client code that the project asks for; nil to generate none.
     static func start(
-        _ path: String, _ node: ServiceNode, _ settings: Settings, _ database: SchemaDatabase
+        _ path: String, _ node: ServiceNode, _ settings: Settings, _ database: SchemaDatabase,
+        generator: CodeGenerator?
     ) async throws(PostgresError) -> FolderFollower {
         try await database.pool.start()
         var schedule = DeploymentSchedule.Settings()
@@ -30,9 +32,11 @@ struct FolderFollower: Sendable {
         let task = Task {
             let watch = FolderWatch(path)
             var state = watch.look()
+            generator.map(generate)
             while let changed = await watch.change(from: state) {
                 state = changed
                 await reload.reload { () throws(CatalogError) in try ProjectFolder.load(path) }
+                generator.map(generate)
             }
         }
         return FolderFollower(task: task, database: database)
@@ -42,6 +46,12 @@ struct FolderFollower: Sendable {
         task.cancel()
         await task.value
         await database.pool.stop()
+    }
+
+    /// Generates client code; a project that does not compile has been reported already.
+    private static func generate(_ generator: CodeGenerator) {
+        guard let outcome = try? generator.run() else { return }
+        GenerationReport.show(outcome)
     }
 
     private static func report(_ event: HotReload.Event) {

@@ -1,0 +1,1 @@
+export class Injector { get<T>(token: unknown): T; }

@@ -1,0 +1,3 @@
+const { getDataConnect } = require('firebase/data-connect');
+exports.EnvironmentInjector = {};
+exports.inject = () => ({ get: () => getDataConnect({}) });

@@ -1,0 +1,2 @@
+exports.CallerSdkTypeEnum = { GeneratedAngular: 'GeneratedAngular' };
+exports.DataConnect = {};

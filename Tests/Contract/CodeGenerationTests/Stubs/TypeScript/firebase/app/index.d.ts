@@ -1,0 +1,1 @@
+export class FirebaseError extends Error { readonly code: string; }
