@@ -257,7 +257,7 @@ let package = Package(
                 nio, nioPosix, logging,
             ]),
         module(
-            .tools, "FreshetClient",
+            .tools, "ProtocolClients",
             [
                 "JSON", "LiveModel", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -265,7 +265,7 @@ let package = Package(
         module(
             .tools, "LoadDriver",
             [
-                "Clocks", "FreshetClient", "JSON", "Pacing", "SeededRandom",
+                "Clocks", "ProtocolClients", "JSON", "Pacing", "SeededRandom",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 yams, deque, nio, nioPosix, nioHTTP,
             ]),
@@ -273,7 +273,7 @@ let package = Package(
         module(
             .tools, "DevEnvironment",
             [
-                "Catalog", "Clocks", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations",
+                "Catalog", "Clocks", "Deployments", "Execution", "ProtocolClients", "LocalServers", "Migrations",
                 "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         program(
@@ -281,7 +281,7 @@ let package = Package(
             [
                 "Broker", "Streams", "Catalog", "Operations", "SchemaMigration", "SchemaModel", "SchemaSDL",
                 "Clocks", "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation",
-                "FreshetClient", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
+                "ProtocolClients", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
                 "Observability", "Postgres", "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ]),
         // Benchmarks: `make bench`
@@ -294,7 +294,7 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
-                "FreshetClient", "Migrations",
+                "ProtocolClients", "Migrations",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
                 "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings", "Sharding", nio, nioPosix,
                 nioHTTP, logging,
@@ -316,7 +316,7 @@ let package = Package(
         module(
             .verification, "Chaos",
             [
-                "Clocks", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "RoleMachines",
+                "Clocks", "ProtocolClients", "JSON", "LoadDriver", "LocalServers", "Postgres", "RoleMachines",
                 "SeededRandom", deque, nio,
                 nioPosix, nioHTTP, logging,
             ]),
@@ -463,11 +463,11 @@ let package = Package(
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,
             ]),
-        tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
+        tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             .unit, "LoadDriverTests",
             [
-                "FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP,
+                "ProtocolClients", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP,
                 logging,
             ]),
         tests(.integration, "ChaosTests", ["Chaos", "LoadDriver", "TestSupport", "freshet", nio, nioPosix]),
@@ -475,7 +475,7 @@ let package = Package(
             .integration, "IntegrationTests",
             [
                 "APINode", "Broker", "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
-                "FreshetClient", "JSON",
+                "ProtocolClients", "JSON",
                 "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "RoleMachines", "Sharding", "TestSupport", "freshet",
                 crypto, nio,
