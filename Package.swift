@@ -20,11 +20,15 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+/// Combine, where the system has none.
+let openCombine: Target.Dependency = .product(
+    name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// The folders below `Sources`. A module imports only modules of its own folder and of those above it.
 enum Folder: String {
     case languages = "Languages"
+    case sdk = "SDK"
     case core = "Core"
     case servers = "Servers"
     case roles = "Roles"
@@ -62,8 +66,16 @@ func tests(
 
 let package = Package(
     name: "freshet",
+    // Of the SDK. The server is for Linux.
+    platforms: [.iOS(.v16), .macOS(.v13)],
     products: [
         .executable(name: "freshet", targets: ["freshet"]),
+        // The SDK for apps
+        .library(name: "FreshetClient", targets: ["FreshetClient"]),
+        .library(name: "FreshetObservation", targets: ["FreshetObservation"]),
+        .library(name: "FreshetCombine", targets: ["FreshetCombine"]),
+        .library(name: "FreshetFirebase", targets: ["FreshetFirebase"]),
+        .library(name: "FreshetTesting", targets: ["FreshetTesting"]),
         // For tests and chaos runs: servers whose clocks are wrong.
         .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"]),
     ],
@@ -81,6 +93,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.26.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
         // System libraries
@@ -99,6 +113,37 @@ let package = Package(
         module(.languages, "GraphQLLanguage"),
         module(.languages, "JSON"),
         module(.languages, "JSONPatch", ["JSON"]),
+        // The SDK for apps: pure modules first, then what has files, sockets and tasks
+        module(.sdk, "FreshetTypes", ["JSON"]),
+        module(.sdk, "FreshetLink", ["FreshetTypes", "JSON", "JSONPatch"]),
+        module(.sdk, "FreshetStore", ["FreshetTypes", "JSON", crypto]),
+        module(.sdk, "FreshetQueue", ["FreshetTypes"]),
+        module(
+            .sdk, "FreshetSQLite",
+            [
+                "FreshetQueue", "FreshetStore", "FreshetTypes", "JSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        module(.sdk, "FreshetTransport"),
+        module(
+            .sdk, "FreshetNIO",
+            [
+                "FreshetTransport", nio, nioPosix, nioHTTP, nioWebSocket,
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]),
+        module(.sdk, "FreshetURLSession", ["FreshetTransport"]),
+        module(
+            .sdk, "FreshetClient",
+            [
+                "FreshetLink", "FreshetNIO", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTransport",
+                "FreshetTypes", "JSON",
+            ]),
+        module(.sdk, "FreshetObservation", ["FreshetClient"]),
+        module(.sdk, "FreshetCombine", ["FreshetClient", "FreshetObservation", openCombine]),
+        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", "FreshetObservation", openCombine]),
+        module(.sdk, "FreshetTesting", ["FreshetClient", "FreshetTransport", "JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
         module(.core, "SchemaModel", ["CEL", "GraphQLLanguage", "JSON"]),
