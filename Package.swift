@@ -321,6 +321,11 @@ let package = Package(
                 "Catalog", "Clocks", "Deployments", "Execution", "ProtocolClients", "LocalServers", "Migrations",
                 "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
+        // What `freshet generate swift` prints for the sample project, as far as the sample app and tests need it
+        module(.tools, "AuctionsClient", ["FreshetClient"]),
+        program(
+            .tools, "auction-watcher",
+            ["AuctionsClient", "FreshetClient", arguments]),
         program(
             .tools, "freshet",
             [
@@ -508,6 +513,18 @@ let package = Package(
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,
             ]),
+        tests(
+            .unit, "SDKMachinesTests",
+            [
+                "FreshetLink", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTypes", "JSON", "JSONPatch",
+                "SeededRandom", "TestSupport",
+            ]),
+        tests(
+            .unit, "SDKClientTests",
+            [
+                "AuctionsClient", "FreshetClient", "FreshetCombine", "FreshetFirebase", "FreshetObservation",
+                "FreshetTesting", "FreshetTransport", "JSON", "TestSupport", openCombine,
+            ]),
         tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             .unit, "LoadDriverTests",
@@ -519,7 +536,8 @@ let package = Package(
         tests(
             .integration, "IntegrationTests",
             [
-                "APINode", "Broker", "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
+                "AuctionsClient", "FreshetClient", "FreshetStore", "auction-watcher", "APINode", "Broker",
+                "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
                 "ProtocolClients", "JSON",
                 "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "RoleMachines", "Sharding", "TestSupport", "freshet",

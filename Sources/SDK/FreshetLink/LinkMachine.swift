@@ -412,7 +412,8 @@ package struct LinkMachine: Sendable {
         if let subscription = feed.subscription { feedBySubscription[subscription] = nil }
         feed.subscription = nil
         feed.document = nil
-        let error = errors.isEmpty ? FreshetError(.unavailable, "the server ended the subscription") : FreshetError(errors)
+        let error =
+            errors.isEmpty ? FreshetError(.unavailable, "the server ended the subscription") : FreshetError(errors)
         switch error.code {
         case .unavailable:
             feed.retryAtMs = nowMs + feed.pace.delayMs(limits, retryAfterMs: error.retryAfterMs)

@@ -33,7 +33,8 @@ public final class NIOTransport: Transport {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.httpVersion = .http1Only
         configuration.connectionPool.idleTimeout = .seconds(30)
-        client = HTTPClient(eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
+        client = HTTPClient(
+            eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
         var socketTLS = tls
         socketTLS.applicationProtocols = ["http/1.1"]
         sockets = NIOSockets(

@@ -62,11 +62,14 @@ package final class FileStore: Sendable {
                     WHERE r.scope = ? AND r.result = ?
                     """, arguments: [scope, key.text])
             while let row = try rows.next() {
-                guard let key = Self.json(row[2])?.arrayValue, let fields = Self.json(row[3])?.objectValue else { continue }
+                guard let key = Self.json(row[2])?.arrayValue, let fields = Self.json(row[3])?.objectValue else {
+                    continue
+                }
                 records[EntityID(row[0])] = EntityRecord(type: row[1], key: key, fields: fields)
             }
             return SavedResult(
-                key: key, revision: revision, fetchedAtMs: row[1], tree: tree, rows: Set(records.keys), records: records)
+                key: key, revision: revision, fetchedAtMs: row[1], tree: tree, rows: Set(records.keys), records: records
+            )
         }
     }
 
@@ -107,7 +110,8 @@ package final class FileStore: Sendable {
             let former = try String.fetchSet(
                 db, sql: "SELECT entity FROM reference WHERE scope = ? AND result = ?", arguments: [scope, key])
             let current = Set(change.rows.map(\.description))
-            let insertion = try db.cachedStatement(sql: "INSERT INTO reference (scope, result, entity) VALUES (?, ?, ?)")
+            let insertion = try db.cachedStatement(
+                sql: "INSERT INTO reference (scope, result, entity) VALUES (?, ?, ?)")
             for id in current.subtracting(former) { try insertion.execute(arguments: [scope, key, id]) }
             let deletion = try db.cachedStatement(
                 sql: "DELETE FROM reference WHERE scope = ? AND result = ? AND entity = ?")

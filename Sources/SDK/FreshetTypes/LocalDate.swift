@@ -63,7 +63,9 @@ extension LocalDate: ResultValue, VariableValue {
 extension LocalDate: Codable {
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
-        guard let date = LocalDate(text) else { throw ResultError(expected: "a date YYYY-MM-DD", found: "another text") }
+        guard let date = LocalDate(text) else {
+            throw ResultError(expected: "a date YYYY-MM-DD", found: "another text")
+        }
         self = date
     }
 

@@ -63,7 +63,8 @@ public struct ObjectReader: Sendable {
 
     /// The member, an absent one as null.
     /// - Throws: `ResultError` if it has another type.
-    public func value<Value: ResultValue>(_ key: String, as type: Value.Type = Value.self) throws(ResultError) -> Value {
+    public func value<Value: ResultValue>(_ key: String, as type: Value.Type = Value.self) throws(ResultError) -> Value
+    {
         do {
             return try Value(result: AnyValue(json: object[key] ?? .null))
         } catch {

@@ -164,6 +164,9 @@ extension Engine {
         return stream
     }
 
+    /// For tests.
+    package var observerCount: Int { observers.count }
+
     private func endObserver(_ number: Int) { observers[number] = nil }
 
     private func report(_ events: [EntityEvent]) {
