@@ -141,8 +141,8 @@ let package = Package(
                 "FreshetTypes", "JSON",
             ]),
         module(.sdk, "FreshetObservation", ["FreshetClient"]),
-        module(.sdk, "FreshetCombine", ["FreshetClient", "FreshetObservation", openCombine]),
-        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", "FreshetObservation", openCombine]),
+        module(.sdk, "FreshetCombine", ["FreshetClient", openCombine]),
+        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", openCombine]),
         module(.sdk, "FreshetTesting", ["FreshetClient", "FreshetTransport", "JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
@@ -523,7 +523,7 @@ let package = Package(
             .unit, "SDKClientTests",
             [
                 "AuctionsClient", "FreshetClient", "FreshetCombine", "FreshetFirebase", "FreshetObservation",
-                "FreshetTesting", "FreshetTransport", "JSON", "TestSupport", openCombine,
+                "FreshetTesting", "TestSupport", openCombine,
             ]),
         tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(

@@ -1,6 +1,5 @@
 import Foundation
 public import FreshetClient
-import FreshetTypes
 
 #if canImport(Combine)
     public import Combine
@@ -10,6 +9,8 @@ import FreshetTypes
 
 /// Publishes an asynchronous sequence of the SDK. Each subscriber iterates apart, as fast as it asks for elements; a
 /// live query gives a slow one the newest state. Cancelling ends the iteration.
+///
+/// Elements and completions come on the main actor, because closures that are written in views belong to it.
 public struct SequencePublisher<Source: AsyncSequence & Sendable>: Publisher where Source.Element: Sendable {
     public typealias Output = Source.Element
     public typealias Failure = FreshetError
@@ -62,19 +63,27 @@ where Source.Element: Sendable {
         do {
             var iterator = source.makeAsyncIterator()
             while await isWanted(), let element = try await iterator.next() {
-                if lock.withLock({ isCancelled }) { return }
-                let further = receive(element)
-                lock.withLock {
-                    demand -= 1
-                    demand += further
-                }
+                await deliver(element)
             }
-            if !lock.withLock({ isCancelled }) { complete(.finished) }
+            await end(.finished)
         } catch {
-            if lock.withLock({ isCancelled }) { return }
-            let failure = error as? FreshetError ?? FreshetError(.closed, "\(error)")
-            complete(.failure(failure))
+            await end(.failure(error as? FreshetError ?? FreshetError(.closed, "\(error)")))
         }
+    }
+
+    @MainActor
+    private func deliver(_ element: Source.Element) {
+        if lock.withLock({ isCancelled }) { return }
+        let further = receive(element)
+        lock.withLock {
+            demand -= 1
+            demand += further
+        }
+    }
+
+    @MainActor
+    private func end(_ completion: Subscribers.Completion<FreshetError>) {
+        if !lock.withLock({ isCancelled }) { complete(completion) }
     }
 
     /// Waits until the subscriber asks for an element; false: it has cancelled.

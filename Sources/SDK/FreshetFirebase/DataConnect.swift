@@ -1,9 +1,8 @@
 public import FreshetClient
-import FreshetTypes
 import Foundation
 
-/// The names of Firebase's SDK for SQL Connect over Freshet's, so that an app's code stays as it is. Generated code adds
-/// its connectors: `DataConnect.moviesConnector`. Source: SDK specification §1, rows 4 to 21.
+/// The names of Firebase's SDK for SQL Connect over Freshet's, so that an app's code stays as it is. Generated code
+/// adds its connectors: `DataConnect.moviesConnector`. Source: SDK specification §1, rows 4 to 21.
 public enum DataConnect {
     private struct Configuration: Sendable {
         var address = "http://127.0.0.1:9399"
@@ -20,7 +19,7 @@ public enum DataConnect {
         configuration.set(Configuration(address: address, auth: auth, options: options))
     }
 
-    /// For generated code.
+    /// Makes the link of a connector; generated code calls it.
     public static func link(_ identity: ConnectorIdentity, cache: CacheSettings = .off) -> ConnectorLink {
         let configuration = configuration.value
         return ConnectorLink(
@@ -33,7 +32,7 @@ public protocol DataConnectConnector: Sendable {
     var link: ConnectorLink { get }
 }
 
-/// Where `freshet dev` listens, as Firebase's emulator does.
+/// The address of `freshet dev`, which is that of Firebase's emulator.
 public enum EmulatorDefaults {
     public static let host = "127.0.0.1"
     public static let port = 9_399

@@ -1,6 +1,5 @@
 public import FreshetClient
 import FreshetCombine
-import FreshetTypes
 public import Observation
 
 #if canImport(Combine)

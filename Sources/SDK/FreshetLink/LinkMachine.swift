@@ -116,7 +116,7 @@ package struct LinkMachine: Sendable {
         return beginIfNeeded(nowMs)
     }
 
-    /// The app's user or token changed: the link is made anew.
+    /// The app's user or token changed: the link is made again.
     package mutating func identityChanged(nowMs: Int64) -> [LinkAction] {
         token = nil
         tokenRefusals = 0
@@ -217,7 +217,7 @@ package struct LinkMachine: Sendable {
 
     // MARK: Time
 
-    /// Does what is due.
+    /// Performs what is due.
     package mutating func tick(nowMs: Int64) -> [LinkAction] {
         var actions: [LinkAction] = []
         if let attempt, attempt.stage != .token, attempt.deadlineMs <= nowMs {

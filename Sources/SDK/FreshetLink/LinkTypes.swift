@@ -9,7 +9,7 @@ package struct FeedID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static func < (left: FeedID, right: FeedID) -> Bool { left.number < right.number }
 }
 
-/// What a feed follows.
+/// The live query of a feed.
 package struct FeedRequest: Hashable, Sendable {
     package let connector: String
     package let operation: String
@@ -52,7 +52,7 @@ package struct LinkLimits: Sendable, Hashable {
     }
 }
 
-/// What the performer of a `LinkMachine` does.
+/// The effects that the performer of a `LinkMachine` has.
 package enum LinkAction: Hashable, Sendable {
     /// Ask the app for its token and report it with `tokenReady` or `tokenFailed`.
     case fetchToken
@@ -86,7 +86,7 @@ struct ReconnectPace: Sendable {
         failures += 1
         let delay = Int64.random(in: ceiling / 2...max(ceiling / 2, ceiling), using: &random)
         guard let retryAfterMs, retryAfterMs > 0 else { return delay }
-        // Whole seconds: clients that were told the same spread over the following one.
+        // Whole seconds: clients with the same wish spread over the following one.
         return max(delay, min(retryAfterMs, limits.retryAfterMaxMs) + Int64.random(in: 0..<1_000, using: &random))
     }
 }

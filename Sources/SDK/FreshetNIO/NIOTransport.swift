@@ -9,9 +9,9 @@ import NIOSSL
 public final class NIOTransport: Transport {
     /// Certificates that are accepted.
     public enum Trust: Sendable, Hashable {
-        /// Those of authorities that the system trusts.
+        /// Certificates of authorities that the system trusts.
         case system
-        /// Those of the authorities in a PEM file.
+        /// Certificates of the authorities in a PEM file.
         case authorities(file: String)
     }
 

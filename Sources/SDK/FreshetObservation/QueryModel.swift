@@ -1,5 +1,4 @@
 public import FreshetClient
-import FreshetTypes
 public import Observation
 
 /// A live query for views: an `@Observable` object on the main actor. Source: SDK specification §1, rows 6 to 8, 21.

@@ -12,7 +12,7 @@ package struct QueueMachine: Sendable {
     }
 
     private let limits: QueueLimits
-    /// In the order of enqueueing.
+    /// Waiting mutations, in the order of enqueueing.
     private var entries: [Entry] = []
     private var isOnline = false
     private var failures = 0

@@ -9,7 +9,7 @@ package struct QueuedMutation: Hashable, Sendable {
     package let variables: String
     /// Mutations of one group are sent one after the other.
     package let group: String
-    /// What it is expected to change, as JSON text.
+    /// The expected changes, as JSON text.
     package let changes: String
     /// Wall-clock time, since it outlives the process.
     package let enqueuedAtMs: Int64

@@ -45,7 +45,7 @@ enum FileSchema {
 }
 
 extension FileStore {
-    /// Keeps an unreadable file beside the new one, for whoever wants to look at it; an older such file goes.
+    /// Keeps an unreadable file beside the new one, for a look at it; an older such file goes.
     static func moveAside(_ path: String) throws {
         let files = FileManager.default
         for suffix in ["-wal", "-shm"] { try? files.removeItem(atPath: path + suffix) }

@@ -12,7 +12,7 @@ package final class FileStore: Sendable {
     private let queue: DatabaseQueue
     private let bytesMax: Int
 
-    /// Opens or creates the file. One that SQLite cannot read is moved aside and begun anew.
+    /// Opens or creates the file. One that SQLite cannot read is moved aside, and a new one begins.
     /// - Parameter bytesMax: the bound on results and rows; those least recently used go first.
     /// - Throws: `FreshetError.storage`.
     package init(path: String, bytesMax: Int) throws(FreshetError) {

@@ -1,8 +1,8 @@
 package import FreshetTypes
 package import JSON
 
-/// The normalised cache of one user: results as trees, rows once each, and above them what queued mutations are expected
-/// to change. Pure: it has no file and no clock. Source: SDK specification §1 rows 12, 23 and §4 (7).
+/// The normalised cache of one user: results as trees, rows once each, and above them what queued mutations are
+/// expected to change. Pure: it has no file and no clock. Source: SDK specification §1 rows 12, 23 and §4 (7).
 ///
 /// A row lives as long as a result refers to it. Results that nobody follows are evicted by last use beyond `bytesMax`.
 package struct StoreMachine: Sendable {

@@ -32,7 +32,7 @@ package struct SavedResult: Hashable, Sendable {
     package var tree: ResultTree?
     /// All rows of the tree; with `tree` only.
     package var rows: Set<EntityID> = []
-    /// In a change those that changed; in a result that is loaded all of its rows.
+    /// The records that changed; of a result that is loaded, all of its rows.
     package var records: [EntityID: EntityRecord] = [:]
 
     package init(
@@ -62,18 +62,18 @@ package struct EntityEvent: Hashable, Sendable {
     package let record: EntityRecord
 }
 
-/// What a write did.
+/// The effects of a write.
 package struct StoreOutcome: Hashable, Sendable {
     /// The results that read differently now, the written one included.
     package var changed: Set<ResultKey> = []
     package var events: [EntityEvent] = []
-    /// What to keep in a file.
+    /// The changes to keep in a file.
     package var saved: [SavedResult] = []
     /// Results that left memory and, without a file, the cache.
     package var evicted: [ResultKey] = []
 }
 
-/// What a mutation is expected to change, shown until the server answers.
+/// A change that is expected of a mutation, shown until the server answers.
 package struct OptimisticChange: Hashable, Sendable {
     package let type: String
     package let key: [JSONValue]

@@ -1,11 +1,10 @@
 import Foundation
 public import FreshetClient
 import FreshetTransport
-import FreshetTypes
 import JSON
 
-/// A server in memory, for tests of apps: the app's connector, cache and queue are the real ones, and the test says what
-/// the server answers.
+/// A server in memory, for tests of apps: the app's connector, cache and queue are the real ones, and the test says
+/// what the server answers.
 ///
 ///     let server = ScriptedServer()
 ///     let auctions = server.connector(AuctionsConnector.self)
@@ -120,6 +119,8 @@ public final class ScriptedServer: Sendable {
     public var requests: [Request] { state.withLock { $0.requests } }
     /// How many sockets were opened so far.
     public var connections: Int { state.withLock { $0.connections } }
+    /// How many are open now.
+    public var openSockets: Int { state.withLock { $0.sockets.count } }
     /// The operations that are followed now, sorted.
     public var subscriptions: [String] {
         state.withLock { state in state.sockets.values.flatMap { $0.subscriptions.values.map(\.operation) }.sorted() }

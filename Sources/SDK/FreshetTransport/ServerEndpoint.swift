@@ -1,4 +1,5 @@
-/// The address of a server: `http[s]://host[:port]`; `ws` and `wss` mean the same. Without TLS the default port is 9399.
+/// The address of a server: `http[s]://host[:port]`; `ws` and `wss` mean the same. Without TLS the default port is
+/// 9399.
 public struct ServerEndpoint: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     public let port: Int

@@ -1,6 +1,6 @@
 /// An error of the SDK. It has no data of users beyond what the server wrote into its messages.
 public struct FreshetError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong. Codes may be added.
+    /// The kind of error. Codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
         private init(_ name: String) { description = name }

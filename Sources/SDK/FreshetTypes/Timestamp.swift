@@ -10,7 +10,7 @@ import JSON
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible, LosslessStringConvertible {
     /// Since 1970-01-01T00:00:00Z.
     public let seconds: Int64
-    /// From 0 to 999,999,999.
+    /// The fraction, from 0 to 999,999,999.
     public let nanoseconds: Int32
 
     /// Nil unless the instant is in the years 1 to 9999.
@@ -60,7 +60,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
             seconds: days * 86_400 + Int64(hour * 3_600 + minute * 60 + second - offset), nanoseconds: nanoseconds)
     }
 
-    /// In UTC, with three, six or nine decimals as needed, or none.
+    /// The text in UTC, with three, six or nine decimals as needed, or none.
     public var description: String {
         let (days, rest) = seconds.quotientFloor(86_400)
         let civil = CivilDays.civil(days)

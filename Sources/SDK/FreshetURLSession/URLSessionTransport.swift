@@ -2,7 +2,8 @@
     public import Foundation
     public import FreshetTransport
 
-    /// Sockets and requests over `URLSession`, which follows the system's proxies and reachability. Apple's systems only.
+    /// Sockets and requests over `URLSession`, which follows the system's proxies and reachability. Apple's systems
+    /// only.
     public final class URLSessionTransport: Transport {
         private let endpoint: ServerEndpoint
         private let session: URLSession

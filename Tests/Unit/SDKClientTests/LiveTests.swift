@@ -82,17 +82,39 @@ struct LiveTests {
         let server = ScriptedServer()
         server.setLots([1: 5])
         let auctions = server.auctions()
-        var first: LiveResults<ListLots>.Iterator? = auctions.listLots().live().makeAsyncIterator()
-        var second: LiveResults<ListLots>.Iterator? = auctions.listLots().live().makeAsyncIterator()
-        _ = try await first?.next()
-        let shared = try await second?.next()
-        #expect(shared?.data?.lots.count == 1)
+        let states = Recorder<Int>()
+        func follow(_ number: Int) -> Task<Void, any Error> {
+            Task { for try await _ in auctions.listLots().live() { states.add(number) } }
+        }
+        let (first, second) = (follow(1), follow(2))
+        try await waitUntil("a state for each") { Set(states.values) == [1, 2] }
         #expect(server.subscriptions == ["ListLots"])
-        first = nil
+        first.cancel()
+        try await first.value
+        server.setLots([1: 6])
+        try await waitUntil("a state for the second") { states.values.last == 2 }
         #expect(server.subscriptions == ["ListLots"])
-        second = nil
+        second.cancel()
         try await waitUntil("the end of the subscription") { server.subscriptions == [] }
         #expect(server.connections == 1)
+    }
+
+    /// An iterator that goes away counts as an end.
+    @Test func aLoopThatIsLeftEndsTheSubscription() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let auctions = server.auctions()
+        for try await state in auctions.listLots().live() where state.isConfirmed { break }
+        try await waitUntil("the end of the subscription") { server.subscriptions == [] }
+        try await auctions.stop()
+    }
+
+    /// A connector that goes away takes its socket with it.
+    @Test func aConnectorThatGoesAwayClosesItsSocket() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        for try await state in server.auctions().listLots().live() where state.isConfirmed { break }
+        try await waitUntil("the end of the socket") { server.openSockets == 0 }
     }
 
     /// Seed row 18: cancelling ends updates.
@@ -201,6 +223,16 @@ struct LiveTests {
         let auctions = AuctionsConnector(at: "auctions.example.com", cache: .off)
         let error = await #expect(throws: FreshetError.self) { try await auctions.listLots().get() }
         #expect(error?.code == .invalidAddress)
+    }
+
+    /// Seed row 15.
+    @Test func theEmulatorIsChosenBeforeTheFirstUse() async throws {
+        let auctions = AuctionsConnector(at: "no address", cache: .off)
+        // Nothing listens on port 1.
+        #expect(auctions.useEmulator(port: 1))
+        let error = await #expect(throws: FreshetError.self) { try await auctions.listLots().get() }
+        #expect(error?.code == .offline)
+        #expect(!auctions.useEmulator())
     }
 
     @Test func statusTellsOfTheLink() async throws {

@@ -131,7 +131,7 @@ struct ObservationTests {
 
 /// Waits for a state of the main actor.
 @MainActor
-private func onMain(_ what: String, _ condition: @MainActor () -> Bool) async throws {
+func onMain(_ what: String, _ condition: @MainActor () -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(30)
     while !condition() {
         guard ContinuousClock.now < deadline else { throw WaitTimedOut(description: "waited for \(what)") }
@@ -139,7 +139,7 @@ private func onMain(_ what: String, _ condition: @MainActor () -> Bool) async th
     }
 }
 
-/// What `freshet generate` prints for the seeds' spelling.
+/// The sample's connector in the seeds' spelling.
 private struct AuctionsRefs: DataConnectConnector {
     let link: ConnectorLink
     var listLotsQuery: ListLotsQuery { ListLotsQuery(link: link) }

@@ -7,7 +7,7 @@ import Testing
 struct LinkDriver {
     var machine: LinkMachine
     var nowMs: Int64 = 0
-    /// What the machine wanted, in order.
+    /// The machine's actions, in order.
     var actions: [LinkAction] = []
 
     init(limits: LinkLimits = LinkLimits(), seed: UInt64 = 1) { machine = LinkMachine(limits: limits, seed: seed) }
@@ -140,8 +140,8 @@ extension [LinkAction] {
         #expect(driver.take().sent(1).map { $0["type"] } == ["complete", "subscribe"])
     }
 
-    /// Never silent: a loss is told at once, and so is the next attempt.
-    @Test func aLostLinkIsToldAndMadeAgainWithBackoff() {
+    /// Never silent: a loss is reported at once, and so is the next attempt.
+    @Test func aLostLinkIsReportedAndMadeAgainWithBackoff() {
         var driver = LinkDriver()
         driver.connect()
         _ = driver.take()

@@ -11,7 +11,7 @@ import Testing
 @Suite struct LinkRandomTests {
     /// The server's side of one link, and its documents.
     private struct Server {
-        /// By feed: a number that changes.
+        /// A number that changes, by feed.
         var values: [Int: Int64] = [:]
         var token = 0
         var link: Int?

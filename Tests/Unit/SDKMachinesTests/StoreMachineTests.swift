@@ -101,7 +101,7 @@ extension StoreMachine {
         #expect(store.read(ResultKey("List"), revision: "2") == nil)
     }
 
-    @Test func whatIsUsedLeastGoesFirstAndWhatIsFollowedStays() {
+    @Test func theLeastUsedResultGoesFirstAndFollowedOnesStay() {
         var store = StoreMachine(bytesMax: 20_000)
         store.follow(ResultKey("R0"))
         for number in 0..<100 {

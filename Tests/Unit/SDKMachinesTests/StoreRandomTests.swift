@@ -9,7 +9,7 @@ import Testing
 /// the newest fields.
 @Suite struct StoreRandomTests {
     private struct Model {
-        /// Per result: row ids in order, each with the names of the selected fields.
+        /// Row ids in order, each with the names of the selected fields, by result.
         var results: [String: [(id: String, names: [String])]] = [:]
         var fields: [String: [String: Int64]] = [:]
         var deleted: Set<String> = []

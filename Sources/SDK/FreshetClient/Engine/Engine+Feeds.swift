@@ -164,7 +164,7 @@ extension Engine {
         return stream
     }
 
-    /// For tests.
+    /// The number of observers, for tests.
     package var observerCount: Int { observers.count }
 
     private func endObserver(_ number: Int) { observers[number] = nil }

@@ -68,24 +68,27 @@ extension Engine {
     /// Asks the app for its token. Calls at the same time share the answer.
     func fetchIdentity() async -> Result<Identity, FreshetError> {
         if let fetching { return await fetching.value }
-        let auth = auth
         let fetching = Task<Result<Identity, FreshetError>, Never> {
-            let user = await auth.user?()
-            do {
-                let token = try await auth.token()
-                return .success(Identity(token: token, user: auth.user == nil ? nil : user ?? ""))
-            } catch {
-                return .failure(FreshetError(.unauthenticated, "the app has no token: \(error)"))
+            let result = await askForIdentity()
+            if case .success(let identity) = result {
+                present = identity
+                await adopt(identity.scope)
             }
+            self.fetching = nil
+            return result
         }
         self.fetching = fetching
-        let result = await fetching.value
-        self.fetching = nil
-        if case .success(let identity) = result {
-            present = identity
-            await adopt(identity.scope)
+        return await fetching.value
+    }
+
+    private func askForIdentity() async -> Result<Identity, FreshetError> {
+        let user = await auth.user?()
+        do {
+            let token = try await auth.token()
+            return .success(Identity(token: token, user: auth.user == nil ? nil : user ?? ""))
+        } catch {
+            return .failure(FreshetError(.unauthenticated, "the app has no token: \(error)"))
         }
-        return result
     }
 
     /// The present token, unless it is about to expire.
@@ -127,6 +130,8 @@ extension Engine {
 
     /// The app says that its user or token has changed.
     package func authChanged() async throws(FreshetError) {
+        // An answer that is under way may be about the former user.
+        while let fetching { _ = await fetching.value }
         let former = present
         switch await fetchIdentity() {
         case .success(let identity):

@@ -83,7 +83,7 @@ extension Engine {
         }
     }
 
-    /// Without a link there is no use in trying again at once. A lost answer and a busy server are worth it.
+    /// Whether a second attempt makes sense at once: after a lost answer or for a busy server, not without a network.
     private static func isRetried(_ error: FreshetError) -> Bool {
         switch error.code {
         case .unavailable: true

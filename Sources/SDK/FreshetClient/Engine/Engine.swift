@@ -7,8 +7,8 @@ package import FreshetTransport
 package import FreshetTypes
 import JSON
 
-/// Performs what the machines of a connector decide: the link to the server, the cache and the queue of mutations of the
-/// present user. One engine per connector; everything that apps see comes from here.
+/// Performs what the machines of a connector decide: the link to the server, the cache and the queue of mutations of
+/// the present user. One engine per connector; everything that apps see comes from here.
 package actor Engine {
     typealias TransportFactory = @Sendable (ServerEndpoint) throws -> any Transport
 
@@ -107,6 +107,7 @@ package actor Engine {
     deinit {
         events.finish()
         timer?.cancel()
+        for socket in sockets.values { socket.close(code: 1000) }
         file?.close()
         let transport = transport
         Task { await transport.close() }

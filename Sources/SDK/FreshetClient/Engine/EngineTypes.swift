@@ -47,7 +47,7 @@ struct Identity: Sendable, Hashable {
     let token: String?
     /// Separates the data of users; "" of nobody.
     let scope: String
-    /// In milliseconds since 1970.
+    /// The end of the token, in milliseconds since 1970.
     let expiresAtMs: Int64?
 
     /// - Parameter user: the user as the app says; nil: read the token.

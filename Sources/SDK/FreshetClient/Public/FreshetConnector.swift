@@ -10,8 +10,8 @@ public protocol FreshetConnector: Sendable {
     init(link: ConnectorLink)
 }
 
-/// A connector's link to its server, its cache and its queue of mutations. An app makes one for each connector and keeps
-/// it; everything ends when it goes.
+/// A connector's link to its server, its cache and its queue of mutations. An app makes one for each connector and
+/// keeps it; everything ends when it goes.
 ///
 /// Nothing happens before the first use: no connection, no file.
 public final class ConnectorLink: Sendable {
@@ -113,7 +113,7 @@ extension FreshetConnector {
     /// Closes the link: live queries stay and are silent, mutations wait, until `start` or the next operation.
     public func stop() async throws(FreshetError) { await (try link.engine()).stop() }
 
-    /// Like `stop`, and empties the cache of all users. Mutations that wait stay.
+    /// Stops, and empties the cache of all users. Mutations that wait stay.
     public func clear() async throws(FreshetError) { await (try link.engine()).clear() }
 
     /// Tells that the app's user or token has changed. Live queries of another user end with `userChanged`.

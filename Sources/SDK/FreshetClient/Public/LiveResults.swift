@@ -1,4 +1,3 @@
-import Foundation
 import FreshetStore
 public import FreshetTypes
 
@@ -50,7 +49,10 @@ public struct LiveResult<Data: OperationData>: Sendable, Hashable {
 
     /// How old the data are now.
     public var age: Duration? {
-        fetchedAt.map { .seconds(max(0, Date().timeIntervalSince($0.date))) }
+        fetchedAt.map { time in
+            let ms = time.seconds * 1_000 + Int64(time.nanoseconds / 1_000_000)
+            return .milliseconds(max(0, SystemTime().wallMs - ms))
+        }
     }
 }
 

@@ -25,7 +25,7 @@ public struct Mutation<Operation: MutationOperation>: Sendable {
     /// - Parameters:
     ///   - group: mutations of one group are sent in order, one after the other.
     ///   - edits: what it is expected to change. Results show that at once; it is undone if the server refuses.
-    public func enqueue(
+    nonisolated(nonsending) public func enqueue(
         group: String = "", optimistic edits: (inout OptimisticEdits) -> Void = { _ in }
     ) async throws(FreshetError) -> QueuedResult<Operation> {
         var expected = OptimisticEdits()
@@ -97,11 +97,11 @@ public struct QueueEvent: Sendable {
 public struct PendingMutation: Sendable, Hashable, Identifiable {
     public let id: String
     public let operation: String
-    /// In milliseconds since 1970.
+    /// The time of `enqueue`, in milliseconds since 1970.
     public let enqueuedAtMs: Int64
 }
 
-/// What a mutation is expected to change.
+/// The changes that are expected of a mutation.
 ///
 ///     try await movies.updateMovie(id: id, genre: "Drama", description: text).enqueue { expected in
 ///         expected[MovieKey(id: id)].genre = "Drama"

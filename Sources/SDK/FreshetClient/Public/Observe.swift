@@ -77,7 +77,7 @@ public struct SortOrder<Item>: Sendable {
         _ path: any KeyPath<Item, Value> & Sendable
     ) -> SortOrder { SortOrder { $0[keyPath: path] > $1[keyPath: path] } }
 
-    /// By this order, equal items by another.
+    /// This order, with another one for equal items.
     public func then(_ next: SortOrder) -> SortOrder {
         SortOrder { left, right in
             if precedes(left, right) { return true }

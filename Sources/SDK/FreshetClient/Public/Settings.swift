@@ -1,9 +1,10 @@
 public import FreshetNIO
 
-/// Where results are cached, and how old a cached one may be. Source: SDK specification §1, rows 12 to 14.
+/// The cache of a connector: its place, its bound, and how old a cached result may be. Source: SDK specification §1,
+/// rows 12 to 14.
 public struct CacheSettings: Sendable, Hashable {
     public enum Storage: Sendable, Hashable {
-        /// In a file, which survives restarts. Nil: in the app's folder for support files.
+        /// A file, which survives restarts. Nil: in the app's folder for support files.
         case persistent(directory: String?)
         case memory
         /// Only what is followed at the moment.
@@ -37,7 +38,7 @@ public struct CacheSettings: Sendable, Hashable {
     public static let off = CacheSettings(storage: .off, maxAge: .zero, maxBytes: 0)
 }
 
-/// Who the app's user is.
+/// The source of the app's tokens, and so of its user.
 public struct AuthSource: Sendable {
     package let token: @Sendable () async throws -> String?
     /// Nil: the user is read from the token.
@@ -78,7 +79,7 @@ public struct ConnectorOptions: Sendable {
     public init() {}
 }
 
-/// Where a result comes from.
+/// The origin of a result.
 public enum ResultSource: Sendable, Hashable {
     case cache
     case server
