@@ -32,8 +32,7 @@ struct NIOSockets: Sendable {
             }
         bootstrap.connect(host: endpoint.host, port: endpoint.port).whenComplete { result in
             switch result {
-            case .failure(let error):
-                socket.ended(nil, "no connection to \(endpoint): \(error)")
+            case .failure: socket.ended(nil, "no connection to \(endpoint)")
             case .success(let channel):
                 guard socket.connected(channel) else { return }
                 let headers: HTTPHeaders = [

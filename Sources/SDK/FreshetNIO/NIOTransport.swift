@@ -33,6 +33,9 @@ public final class NIOTransport: Transport {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.httpVersion = .http1Only
         configuration.connectionPool.idleTimeout = .seconds(30)
+        // The SDK decides what is tried again.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
         client = HTTPClient(
             eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
         var socketTLS = tls

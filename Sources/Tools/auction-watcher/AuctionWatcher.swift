@@ -30,11 +30,13 @@ struct AuctionWatcher: AsyncParsableCommand {
         let auctions = AuctionsConnector(
             at: server, cache: .persistent(maxAge: .seconds(5), directory: directory),
             auth: token.map { .token($0) } ?? .none)
+        // Asked for first, so that outcomes of bids of the last run are not missed.
+        let outcomes = try await auctions.queueEvents
         try await auctions.start()
         let list = ShownList()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await watch(auctions, list) }
-            group.addTask { try await report(auctions) }
+            group.addTask { await report(outcomes) }
             group.addTask { try await read(auctions, list) }
             // The first that ends ends the program: a refusal, or the command "quit".
             _ = try await group.next()
@@ -46,28 +48,26 @@ struct AuctionWatcher: AsyncParsableCommand {
     private func watch(_ auctions: AuctionsConnector, _ list: ShownList) async throws {
         for try await state in auctions.listLots(category: Sent(category)).live() {
             guard let lots = state.data?.lots else {
-                print("no list yet: \(state.error?.message ?? "connecting")")
+                say("no list yet: \(state.error?.message ?? "connecting")")
                 continue
             }
             await list.show(lots)
             let mark = state.isConfirmed ? "live" : "not confirmed: \(state.error?.message ?? "from the cache")"
-            print("-- \(lots.count) lots (\(mark)\(state.hasPendingMutations ? ", bids are waiting" : ""))")
+            say("-- \(lots.count) lots (\(mark)\(state.hasPendingMutations ? ", bids are waiting" : ""))")
             for (number, lot) in lots.enumerated() {
                 let price = lot.highestBid.map { "\($0) €" } ?? "no bid"
-                print("\(number + 1). \(lot.title) [\(lot.category)] \(price), until \(lot.closesAt)")
+                say("\(number + 1). \(lot.title) [\(lot.category)] \(price), until \(lot.closesAt)")
             }
-            fflush(nil)
         }
     }
 
     /// Prints what became of bids.
-    private func report(_ auctions: AuctionsConnector) async throws {
-        for await event in try await auctions.queueEvents {
+    private func report(_ outcomes: AsyncStream<QueueEvent>) async {
+        for await event in outcomes {
             switch event.outcome {
-            case .success: print("\(event.operation): done")
-            case .failure(let error): print("\(event.operation): \(error.message)")
+            case .success: say("\(event.operation): done")
+            case .failure(let error): say("\(event.operation): \(error.message)")
             }
-            fflush(nil)
         }
     }
 
@@ -80,14 +80,14 @@ struct AuctionWatcher: AsyncParsableCommand {
                 guard words.count == 3, let number = Int(words[1]), let amount = Int(words[2]),
                     let lot = await list.lot(number)
                 else {
-                    print("usage: bid NUMBER AMOUNT")
+                    say("usage: bid NUMBER AMOUNT")
                     continue
                 }
                 let bid = auctions.placeBid(lotId: lot.id, category: lot.category, amount: amount)
                 _ = try await bid.enqueue { $0[lot.key].set("highestBid", amount) }
-                print("the bid of \(amount) € on \(lot.title) is kept")
+                say("the bid of \(amount) € on \(lot.title) is kept")
             case nil: continue
-            default: print("commands: bid NUMBER AMOUNT, quit")
+            default: say("commands: bid NUMBER AMOUNT, quit")
             }
         }
         // Without further input, the list goes on.
@@ -104,10 +104,27 @@ struct AuctionWatcher: AsyncParsableCommand {
     }
 }
 
+/// Prints a line at once, also into a pipe.
+private func say(_ line: String) {
+    print(line)
+    fflush(nil)
+}
+
 /// The list that is on the screen.
 private actor ShownList {
-    private var lots: [ListLots.Data.Lot] = []
+    private var lots: [ListLots.Data.Lot]?
+    private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    func show(_ lots: [ListLots.Data.Lot]) { self.lots = lots }
-    func lot(_ number: Int) -> ListLots.Data.Lot? { lots.indices.contains(number - 1) ? lots[number - 1] : nil }
+    func show(_ lots: [ListLots.Data.Lot]) {
+        self.lots = lots
+        for waiter in waiters { waiter.resume() }
+        waiters = []
+    }
+
+    /// Waits for the first list.
+    func lot(_ number: Int) async -> ListLots.Data.Lot? {
+        if lots == nil { await withCheckedContinuation { waiters.append($0) } }
+        guard let lots, lots.indices.contains(number - 1) else { return nil }
+        return lots[number - 1]
+    }
 }
