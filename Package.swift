@@ -75,6 +75,7 @@ let package = Package(
         .library(name: "FreshetObservation", targets: ["FreshetObservation"]),
         .library(name: "FreshetCombine", targets: ["FreshetCombine"]),
         .library(name: "FreshetFirebase", targets: ["FreshetFirebase"]),
+        .library(name: "FreshetURLSession", targets: ["FreshetURLSession"]),
         .library(name: "FreshetTesting", targets: ["FreshetTesting"]),
         // For tests and chaos runs: servers whose clocks are wrong.
         .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"]),

@@ -1,4 +1,4 @@
-package import FreshetTransport
+public import FreshetTransport
 public import FreshetTypes
 import FreshetNIO
 import Foundation
@@ -15,7 +15,7 @@ public protocol FreshetConnector: Sendable {
 ///
 /// Nothing happens before the first use: no connection, no file.
 public final class ConnectorLink: Sendable {
-    package typealias TransportFactory = @Sendable (ServerEndpoint) throws -> any Transport
+    public typealias TransportFactory = @Sendable (ServerEndpoint) throws -> any Transport
 
     public let identity: ConnectorIdentity
     private let cache: CacheSettings
@@ -38,6 +38,16 @@ public final class ConnectorLink: Sendable {
         self.init(identity, at: address, cache: cache, auth: auth, options: options, time: SystemTime()) {
             try NIOTransport($0, trust: options.trust)
         }
+    }
+
+    /// A link over another transport, such as that of `FreshetURLSession`.
+    public convenience init(
+        _ identity: ConnectorIdentity, at address: String, cache: CacheSettings = .persistent(),
+        auth: AuthSource = .none, options: ConnectorOptions = ConnectorOptions(),
+        transport: @escaping TransportFactory
+    ) {
+        self.init(
+            identity, at: address, cache: cache, auth: auth, options: options, time: SystemTime(), transport: transport)
     }
 
     package init(
