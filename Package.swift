@@ -20,11 +20,15 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+/// Combine, where the system has none.
+let openCombine: Target.Dependency = .product(
+    name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// The folders below `Sources`. A module imports only modules of its own folder and of those above it.
 enum Folder: String {
     case languages = "Languages"
+    case sdk = "SDK"
     case core = "Core"
     case servers = "Servers"
     case roles = "Roles"
@@ -62,8 +66,17 @@ func tests(
 
 let package = Package(
     name: "freshet",
+    // Of the SDK. The server is for Linux.
+    platforms: [.iOS(.v16), .macOS(.v13)],
     products: [
         .executable(name: "freshet", targets: ["freshet"]),
+        // The SDK for apps
+        .library(name: "FreshetClient", targets: ["FreshetClient"]),
+        .library(name: "FreshetObservation", targets: ["FreshetObservation"]),
+        .library(name: "FreshetCombine", targets: ["FreshetCombine"]),
+        .library(name: "FreshetFirebase", targets: ["FreshetFirebase"]),
+        .library(name: "FreshetURLSession", targets: ["FreshetURLSession"]),
+        .library(name: "FreshetTesting", targets: ["FreshetTesting"]),
         // For tests and chaos runs: servers whose clocks are wrong.
         .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"]),
     ],
@@ -81,6 +94,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.26.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
         // System libraries
@@ -99,6 +114,37 @@ let package = Package(
         module(.languages, "GraphQLLanguage"),
         module(.languages, "JSON"),
         module(.languages, "JSONPatch", ["JSON"]),
+        // The SDK for apps: pure modules first, then what has files, sockets and tasks
+        module(.sdk, "FreshetTypes", ["JSON"]),
+        module(.sdk, "FreshetLink", ["FreshetTypes", "JSON", "JSONPatch"]),
+        module(.sdk, "FreshetStore", ["FreshetTypes", "JSON", crypto]),
+        module(.sdk, "FreshetQueue", ["FreshetTypes"]),
+        module(
+            .sdk, "FreshetSQLite",
+            [
+                "FreshetQueue", "FreshetStore", "FreshetTypes", "JSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        module(.sdk, "FreshetTransport"),
+        module(
+            .sdk, "FreshetNIO",
+            [
+                "FreshetTransport", nio, nioPosix, nioHTTP, nioWebSocket,
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]),
+        module(.sdk, "FreshetURLSession", ["FreshetTransport"]),
+        module(
+            .sdk, "FreshetClient",
+            [
+                "FreshetLink", "FreshetNIO", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTransport",
+                "FreshetTypes", "JSON",
+            ]),
+        module(.sdk, "FreshetObservation", ["FreshetClient"]),
+        module(.sdk, "FreshetCombine", ["FreshetClient", openCombine]),
+        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", openCombine]),
+        module(.sdk, "FreshetTesting", ["FreshetClient", "FreshetTransport", "JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
         module(.core, "SchemaModel", ["CEL", "GraphQLLanguage", "JSON"]),
@@ -261,7 +307,7 @@ let package = Package(
                 nio, nioPosix, logging,
             ]),
         module(
-            .tools, "FreshetClient",
+            .tools, "ProtocolClients",
             [
                 "JSON", "LiveModel", "Pacing", nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -269,7 +315,7 @@ let package = Package(
         module(
             .tools, "LoadDriver",
             [
-                "Clocks", "FreshetClient", "JSON", "Pacing", "SeededRandom",
+                "Clocks", "ProtocolClients", "JSON", "Pacing", "SeededRandom",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 yams, deque, nio, nioPosix, nioHTTP,
             ]),
@@ -277,15 +323,20 @@ let package = Package(
         module(
             .tools, "DevEnvironment",
             [
-                "Catalog", "Clocks", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations",
+                "Catalog", "Clocks", "Deployments", "Execution", "ProtocolClients", "LocalServers", "Migrations",
                 "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
+        // What `freshet generate swift` prints for the sample project, as far as the sample app and tests need it
+        module(.tools, "AuctionsClient", ["FreshetClient"]),
+        program(
+            .tools, "auction-watcher",
+            ["AuctionsClient", "FreshetClient", arguments]),
         program(
             .tools, "freshet",
             [
                 "Broker", "Streams", "Catalog", "CodeGeneration", "Operations", "SchemaMigration", "SchemaModel",
                 "SchemaSDL", "Clocks", "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation",
-                "FreshetClient", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
+                "ProtocolClients", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
                 "Observability", "Postgres", "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ]),
         // Benchmarks: `make bench`
@@ -298,7 +349,7 @@ let package = Package(
             [
                 "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
-                "FreshetClient", "Migrations",
+                "ProtocolClients", "Migrations",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
                 "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings", "Sharding", nio, nioPosix,
                 nioHTTP, logging,
@@ -320,7 +371,7 @@ let package = Package(
         module(
             .verification, "Chaos",
             [
-                "Clocks", "FreshetClient", "JSON", "LoadDriver", "LocalServers", "Postgres", "RoleMachines",
+                "Clocks", "ProtocolClients", "JSON", "LoadDriver", "LocalServers", "Postgres", "RoleMachines",
                 "SeededRandom", deque, nio,
                 nioPosix, nioHTTP, logging,
             ]),
@@ -472,19 +523,32 @@ let package = Package(
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,
             ]),
-        tests(.unit, "FreshetClientTests", ["FreshetClient", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
+        tests(
+            .unit, "SDKMachinesTests",
+            [
+                "FreshetLink", "FreshetQueue", "FreshetSQLite", "FreshetStore", "FreshetTypes", "JSON", "JSONPatch",
+                "SeededRandom", "TestSupport",
+            ]),
+        tests(
+            .unit, "SDKClientTests",
+            [
+                "AuctionsClient", "FreshetClient", "FreshetCombine", "FreshetFirebase", "FreshetObservation",
+                "FreshetTesting", "TestSupport", openCombine,
+            ]),
+        tests(.unit, "ProtocolClientsTests", ["ProtocolClients", "JSON", nio, nioPosix, nioHTTP, nioWebSocket]),
         tests(
             .unit, "LoadDriverTests",
             [
-                "FreshetClient", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP,
+                "ProtocolClients", "HTTPServer", "JSON", "LoadDriver", "SeededRandom", "TestSupport", nio, nioHTTP,
                 logging,
             ]),
         tests(.integration, "ChaosTests", ["Chaos", "LoadDriver", "TestSupport", "freshet", nio, nioPosix]),
         tests(
             .integration, "IntegrationTests",
             [
-                "APINode", "Broker", "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
-                "FreshetClient", "JSON",
+                "AuctionsClient", "FreshetClient", "FreshetStore", "auction-watcher", "APINode", "Broker",
+                "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
+                "ProtocolClients", "JSON",
                 "LiveModel",
                 "LocalServers", "Postgres", "ProjectFolder", "RoleMachines", "Sharding", "TestSupport", "freshet",
                 crypto, nio,

@@ -6,7 +6,7 @@
 # compares with Freshet).
 set -euo pipefail
 
-packages=(libhiredis-dev libpq-dev openssl pkg-config postgresql redis-server zlib1g-dev)
+packages=(libhiredis-dev libpq-dev libsqlite3-dev openssl pkg-config postgresql redis-server zlib1g-dev)
 for part in "$@"; do
     case "$part" in
         cluster) packages+=(haproxy) ;;

@@ -1,5 +1,6 @@
 package struct WaitTimedOut: Error, CustomStringConvertible {
     package let description: String
+    package init(description: String) { self.description = description }
 }
 
 /// The first value that a state gives, for states that give no other sign.

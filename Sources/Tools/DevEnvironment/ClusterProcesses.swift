@@ -1,8 +1,8 @@
 import Clocks
 import Foundation
-import FreshetClient
 package import LocalServers
 import NIOHTTP1
+import ProtocolClients
 
 /// The processes of `freshet cluster`: a private Postgres and Redis, the nodes, and the proxy. `stop` ends the started
 /// ones in the reverse order.

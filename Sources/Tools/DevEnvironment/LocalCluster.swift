@@ -1,9 +1,9 @@
 package import Catalog
 import Foundation
-import FreshetClient
 import LocalServers
 import Logging
 import Migrations
+import ProtocolClients
 package import SchemaModel
 package import Settings
 

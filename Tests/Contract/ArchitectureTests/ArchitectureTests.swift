@@ -26,6 +26,19 @@ import Testing
         }
     }
 
+    /// Apps get the SDK alone, and nodes do without it.
+    @Test func theSDKStandsApart() {
+        let folders = tree.folderOfModule
+        for file in tree.files {
+            let imported = file.imports.compactMap { folders[String($0)] }
+            if file.folder == "SDK" {
+                #expect(Set(imported).isSubset(of: ["Languages", "SDK"]), "\(file.path)")
+            } else if ["Core", "Servers", "Roles"].contains(file.folder) {
+                #expect(!imported.contains("SDK"), "\(file.path)")
+            }
+        }
+    }
+
     /// Files of pure modules that may use what others may not, each with its reason.
     private static let exceptions: [String: String] = [
         "Languages/CEL/Library/TimeZones.swift": "Foundation has the table of time zones",
@@ -85,6 +98,7 @@ import Testing
     private static func isPure(_ file: SourceTree.File) -> Bool {
         ["Languages", "Core"].contains(file.folder)
             || ["Explanation", "RedisModel", "Simulation"].contains(file.module)
+            || ["FreshetTypes", "FreshetLink", "FreshetStore", "FreshetQueue"].contains(file.module)
             || pureFiles.keys.contains { matches(file.path, $0) }
     }
 
@@ -145,6 +159,7 @@ import Testing
         "/Cluster/Membership.swift": "it sleeps until an instant, and tasks do so by Swift's clocks only",
         "/Support/Measure.swift": "it measures the CPU time of threads",
         "/Campaign.swift": "the simulator imports pure modules only",
+        "/FreshetClient/Engine/EngineTime.swift": "apps get no module of the server",
     ]
 
     @Test func timeComesFromClocks() {

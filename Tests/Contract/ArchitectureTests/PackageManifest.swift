@@ -16,7 +16,7 @@ struct PackageManifest {
     init() throws {
         let text = try Repository.text("Package.swift")
         let products = Dictionary(
-            text.matches(of: #/let (\w+): Target\.Dependency = \.product\(name: "(\w+)"/#).map {
+            text.matches(of: #/let (\w+): Target\.Dependency = \.product\(\s*name: "(\w+)"/#).map {
                 (String($0.output.1), String($0.output.2))
             }, uniquingKeysWith: { first, _ in first })
         let declaration = #/(?s)\b(module|program|tests)\(\s*\.(\w+), "([\w-]+)"(?:,\s*\[(.*?)\])?/#
@@ -25,8 +25,8 @@ struct PackageManifest {
             let isTest = kind == "tests"
             return Target(
                 name: name, isTest: isTest,
-                folder: (isTest ? "Tests" : "Sources") + "/" + folder.prefix(1).uppercased() + folder.dropFirst()
-                    + "/" + name,
+                folder: (isTest ? "Tests" : "Sources") + "/"
+                    + (folder == "sdk" ? "SDK" : folder.prefix(1).uppercased() + folder.dropFirst()) + "/" + name,
                 dependencies: Self.dependencies(match.output.4 ?? "", products))
         }
     }

@@ -8,6 +8,7 @@ import Testing
         "freshet-chaos → freshet": "runs the program", "freshet-bench → freshet": "runs the program",
         "ChaosTests → freshet": "runs the program",
         "IntegrationTests → freshet": "runs the program",
+        "IntegrationTests → auction-watcher": "runs the program",
     ]
 
     private let targets: [PackageManifest.Target]
@@ -20,7 +21,8 @@ import Testing
         var found: Set<String> = []
         for file in Repository.files(below: folder, ending: ".swift") {
             for line in try Repository.text(file).split(separator: "\n") where line.contains("import ") {
-                if let match = line.firstMatch(of: declaration) { found.insert(String(match.output.1)) }
+                let match = line.drop { $0 == " " }.firstMatch(of: declaration)
+                if let match { found.insert(String(match.output.1)) }
             }
         }
         return found

@@ -4,7 +4,7 @@ import TestSupport
 struct SourceTree {
     /// The folders in the order in which they may import each other: a module imports only modules of its own folder
     /// and of those before it. The same order stands in `docs/architecture.md`.
-    static let folders = ["Languages", "Core", "Servers", "Roles", "Tools", "Verification"]
+    static let folders = ["Languages", "SDK", "Core", "Servers", "Roles", "Tools", "Verification"]
 
     struct File {
         /// The path below `Sources`.
@@ -18,6 +18,7 @@ struct SourceTree {
         var imports: [Substring] {
             let starts = ["import ", "package import ", "public import ", "@testable import "]
             return code.compactMap { line in
+                let line = line.drop { $0 == " " }.trimmingPrefix(#/@\w+ /#)
                 guard starts.contains(where: line.hasPrefix) else { return nil }
                 return line.firstMatch(of: #/import (\w+)/#)?.output.1
             }

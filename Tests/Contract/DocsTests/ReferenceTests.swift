@@ -4,7 +4,7 @@ import Testing
 
 /// Pages that list what the sources have list all of it.
 @Suite struct ReferenceTests {
-    private static let folders = ["Languages", "Core", "Servers", "Roles", "Tools", "Verification"]
+    private static let folders = ["Languages", "SDK", "Core", "Servers", "Roles", "Tools", "Verification"]
 
     @Test func theModuleMapHasEveryModule() throws {
         let page = try Page("docs/architecture.md")

@@ -1,7 +1,7 @@
-import FreshetClient
 import Foundation
 import JSON
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// Texts of administrators and impersonated stored operations, on the admin port.

@@ -1,5 +1,5 @@
-import FreshetClient
 import JSON
+import ProtocolClients
 import Testing
 
 /// The sample project: its bids keep their promises, and each of its live queries is refreshed by what changes it.

@@ -1,5 +1,5 @@
-import FreshetClient
 import JSON
+import ProtocolClients
 import Testing
 
 /// Many operations that one client starts at once: each has an answer, though few of a session run at a time.

@@ -1,8 +1,8 @@
 import Foundation
-import FreshetClient
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// Freshet as its users run it: several processes, a real Postgres, a real Redis.

@@ -1,8 +1,8 @@
-import FreshetClient
 import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// Vectors of texts through a whole node: a real embedding server over HTTP beside a real Postgres with pgvector.

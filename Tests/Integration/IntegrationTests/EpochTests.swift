@@ -1,11 +1,11 @@
 import Chaos
 import Execution
-import FreshetClient
 import JSON
 import LiveModel
 import LocalServers
 import Logging
 import Postgres
+import ProtocolClients
 import Testing
 
 /// Epochs of leases, and a Redis whose clock is not that of the one before.

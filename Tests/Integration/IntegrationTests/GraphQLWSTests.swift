@@ -1,6 +1,6 @@
 import Foundation
-import FreshetClient
 import JSON
+import ProtocolClients
 import TestSupport
 import Testing
 

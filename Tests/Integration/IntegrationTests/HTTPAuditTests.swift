@@ -1,7 +1,7 @@
-import FreshetClient
 import Foundation
 import JSON
 import NIOHTTP1
+import ProtocolClients
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import Foundation
-import FreshetClient
 import JSON
 import LocalServers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ProtocolClients
 import Testing
 
 /// Refusals and outages over HTTP, on real processes.

@@ -1,11 +1,11 @@
 import Broker
-import FreshetClient
 import Foundation
 import JSON
 import LiveModel
 import LocalServers
 import Logging
 import NIOHTTP1
+import ProtocolClients
 import Streams
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Chaos
-import FreshetClient
 import JSON
 import LocalServers
+import ProtocolClients
 import Testing
 
 /// A gateway whose link to Redis is cut for longer than its entry in the node list lives: its interest is forgotten

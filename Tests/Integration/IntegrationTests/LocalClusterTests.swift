@@ -1,7 +1,7 @@
 import Foundation
-import FreshetClient
 import JSON
 import NIOHTTP1
+import ProtocolClients
 import TestSupport
 import Testing
 

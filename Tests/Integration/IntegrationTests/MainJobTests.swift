@@ -1,6 +1,6 @@
-import FreshetClient
 import JSON
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// One node with every role: each surface, good and bad input.

@@ -1,5 +1,5 @@
 import Foundation
-import FreshetClient
+import ProtocolClients
 import TestSupport
 import Testing
 

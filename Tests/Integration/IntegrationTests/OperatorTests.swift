@@ -1,8 +1,8 @@
 import Foundation
-import FreshetClient
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// Operators' actions on a running cluster, and their view of it.

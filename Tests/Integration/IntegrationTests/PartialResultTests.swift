@@ -1,6 +1,6 @@
 import Foundation
-import FreshetClient
 import JSON
+import ProtocolClients
 import Testing
 
 /// Results of which a failed `@check` withholds a part, through a whole node.

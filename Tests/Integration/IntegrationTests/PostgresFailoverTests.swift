@@ -1,8 +1,8 @@
-import FreshetClient
 import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// The whole service over a primary and a streaming replica of it.

@@ -1,5 +1,5 @@
-import FreshetClient
 import Foundation
+import ProtocolClients
 import TestSupport
 import Testing
 

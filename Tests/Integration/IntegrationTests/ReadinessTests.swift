@@ -1,7 +1,7 @@
-import FreshetClient
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import TestSupport
 import Testing
 

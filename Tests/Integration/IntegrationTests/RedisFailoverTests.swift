@@ -1,8 +1,8 @@
-import FreshetClient
 import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import Testing
 
 /// The whole service over Redis as it is run in production: a master that sentinels replace, and a Redis Cluster.

@@ -1,6 +1,6 @@
 import Foundation
-import FreshetClient
 import LocalServers
+import ProtocolClients
 import TestSupport
 import Testing
 

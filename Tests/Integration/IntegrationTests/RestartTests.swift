@@ -1,5 +1,5 @@
-import FreshetClient
 import JSON
+import ProtocolClients
 import TestSupport
 import Testing
 

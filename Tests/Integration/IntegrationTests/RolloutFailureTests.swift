@@ -1,12 +1,12 @@
 import Catalog
 import Foundation
-import FreshetClient
 import JSON
 import LiveModel
 import LocalServers
 import Logging
 import Postgres
 import ProjectFolder
+import ProtocolClients
 import Sharding
 import Testing
 

@@ -1,4 +1,4 @@
-import FreshetClient
+import ProtocolClients
 import Testing
 
 /// Clients that stop reading, of every protocol, over real sockets beside one that reads on.

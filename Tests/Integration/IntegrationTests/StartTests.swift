@@ -1,8 +1,8 @@
-import FreshetClient
 import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import TestSupport
 import Testing
 

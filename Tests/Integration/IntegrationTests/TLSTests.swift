@@ -1,6 +1,6 @@
-import FreshetClient
 import Foundation
 import JSON
+import ProtocolClients
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import Foundation
-import FreshetClient
 import JSON
 import LocalServers
 import Logging
 import NIOHTTP1
 import Postgres
+import ProtocolClients
 import Testing
 
 /// The commands that people run beside a service, and the folder that `freshet dev` follows.

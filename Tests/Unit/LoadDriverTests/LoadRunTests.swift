@@ -1,7 +1,7 @@
-import FreshetClient
 import HTTPServer
 import JSON
 import Logging
+import ProtocolClients
 import Testing
 
 @testable import LoadDriver

@@ -1,7 +1,7 @@
-import FreshetClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ProtocolClients
 
 /// A kept-alive HTTP/1.1 connection for one request at a time, with callbacks instead of a task per connection.
 ///

@@ -1,6 +1,6 @@
 import DequeModule
-import FreshetClient
 import NIOCore
+import ProtocolClients
 
 /// A pool of kept-alive connections to one address, for mutations and one-shot reads.
 ///

@@ -1,7 +1,7 @@
-import FreshetClient
 package import JSON
 import NIOCore
 import NIOHTTP1
+import ProtocolClients
 
 /// A request to the plain resources: `/v1/connectors/C/queries/OP` and `/v1/connectors/C/mutations/OP`.
 struct PlainRequest: Sendable {

@@ -1,6 +1,6 @@
-import FreshetClient
 import NIOCore
 import NIOHTTP1
+import ProtocolClients
 
 /// Collects one response.
 final class ResponseCollector {

@@ -1,6 +1,6 @@
-package import FreshetClient
 import NIOCore
 import NIOPosix
+package import ProtocolClients
 import Synchronization
 
 /// Runs a scenario against one or several gateways.

@@ -1,6 +1,6 @@
 import Clocks
-import FreshetClient
 import JSON
+import ProtocolClients
 import SeededRandom
 
 /// The preparation of a run before its first connection: reads rows, expands every subscriber's live query, and checks

@@ -1,6 +1,6 @@
-import FreshetClient
 import NIOCore
 import NIOPosix
+import ProtocolClients
 
 /// A load that continues while something else happens and can be verified in between.
 ///

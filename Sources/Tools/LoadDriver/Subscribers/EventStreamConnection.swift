@@ -1,6 +1,6 @@
-import FreshetClient
 import NIOCore
 import NIOHTTP1
+import ProtocolClients
 
 /// A subscription over `text/event-stream`. Confined to its event loop, hence `@unchecked Sendable`.
 final class EventStreamConnection: SubscriberConnection, @unchecked Sendable {

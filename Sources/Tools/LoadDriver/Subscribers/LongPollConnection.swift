@@ -1,6 +1,6 @@
-import FreshetClient
 import NIOCore
 import NIOHTTP1
+import ProtocolClients
 
 /// A subscription by long-polls (`Prefer: wait=…` with `If-None-Match`), one after the other on a kept-alive
 /// connection. Confined to its event loop, hence `@unchecked Sendable`.

@@ -1,6 +1,6 @@
-import FreshetClient
 import JSON
 import NIOCore
+import ProtocolClients
 
 /// The subscribers of one event loop and their measurements, counted without locks and summed at the end.
 ///

@@ -1,6 +1,6 @@
 import Clocks
-import FreshetClient
 import NIOCore
+import ProtocolClients
 
 /// One connection of a subscriber; used once. Reports events to its subscriber on the event loop.
 protocol SubscriberConnection: AnyObject {

@@ -1,5 +1,5 @@
-import FreshetClient
 import NIOCore
+import ProtocolClients
 
 /// A subscription over `graphql-transport-ws`. Confined to its event loop, hence `@unchecked Sendable`.
 final class WebSocketConnection: SubscriberConnection, @unchecked Sendable {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
-import FreshetClient
 import JSON
 import NIOHTTP1
+import ProtocolClients
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
-import FreshetClient
 import JSON
 import NIOHTTP1
+import ProtocolClients
 
 /// The options for the server and the client's credentials.
 struct ClientOptions: ParsableArguments {

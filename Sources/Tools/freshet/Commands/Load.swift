@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
-import FreshetClient
 import JSON
 import LoadDriver
+import ProtocolClients
 
 struct Load: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

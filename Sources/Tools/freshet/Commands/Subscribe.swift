@@ -1,7 +1,7 @@
 import ArgumentParser
 import Clocks
 import Foundation
-import FreshetClient
+import ProtocolClients
 import Synchronization
 
 struct Subscribe: AsyncParsableCommand {

@@ -3,7 +3,6 @@ import Broker
 import Catalog
 import Cluster
 import Execution
-import FreshetClient
 import JSON
 import LiveModel
 import LocalServers
@@ -11,6 +10,7 @@ import NIOCore
 import NIOPosix
 import Node
 import Postgres
+import ProtocolClients
 import RoleMachines
 import Settings
 import Streams

@@ -1,7 +1,7 @@
-import FreshetClient
 import JSON
 import NIOCore
 import NIOPosix
+import ProtocolClients
 import Synchronization
 
 /// A `graphql-transport-ws` client that records when results arrive.

@@ -1,5 +1,5 @@
 import Broker
-import FreshetClient
+import ProtocolClients
 
 import JSON
 import LiveModel

@@ -1,8 +1,7 @@
-import Catalog
 import CBenchmarks
+import Catalog
 import Execution
 import Foundation
-import FreshetClient
 import JSON
 import LiveModel
 import LocalServers
@@ -11,6 +10,7 @@ import NIOHTTP1
 import NIOPosix
 import Node
 import Postgres
+import ProtocolClients
 import SchemaModel
 import Settings
 

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import FreshetClient
 import Glibc
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import Settings
 
 /// The servers that the comparison measures, each started for one measurement with its default settings on a free port

@@ -1,8 +1,8 @@
 import Clocks
 import Foundation
-import FreshetClient
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 import RoleMachines
 import Synchronization
 

@@ -1,8 +1,8 @@
 import Clocks
 import Foundation
-import FreshetClient
 import LoadDriver
 import LocalServers
+import ProtocolClients
 import Synchronization
 
 /// A chaos run: rounds of faults under load, each followed by a verdict.

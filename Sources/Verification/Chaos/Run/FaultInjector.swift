@@ -1,11 +1,11 @@
 import Clocks
 import Foundation
-import FreshetClient
 import JSON
 import LoadDriver
 import LocalServers
 import NIOCore
 import NIOHTTP1
+import ProtocolClients
 import Synchronization
 
 /// Injects faults into the cluster and ends them again.

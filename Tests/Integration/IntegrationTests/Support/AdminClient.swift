@@ -1,7 +1,7 @@
-import FreshetClient
 import Foundation
 import JSON
 import NIOHTTP1
+import ProtocolClients
 import TestSupport
 
 /// A node's admin endpoint, by what the node printed when it was ready.

@@ -1,9 +1,9 @@
 import Foundation
-import FreshetClient
 import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ProtocolClients
 import Synchronization
 import TestSupport
 

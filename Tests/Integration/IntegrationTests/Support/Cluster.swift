@@ -1,8 +1,8 @@
-import FreshetClient
 import Foundation
 import JSON
 import LocalServers
 import NIOHTTP1
+import ProtocolClients
 
 /// Freshet nodes as processes of their own over one Postgres and one Redis.
 final class Cluster {

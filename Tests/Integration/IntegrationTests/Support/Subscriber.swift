@@ -1,7 +1,7 @@
-import FreshetClient
 import JSON
 import NIOCore
 import NIOPosix
+import ProtocolClients
 import Synchronization
 
 /// A test's `graphql-transport-ws` client: messages come one by one.

@@ -1,8 +1,8 @@
-import FreshetClient
 import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ProtocolClients
 import Testing
 
 @Suite struct ReconnectDelayTests {

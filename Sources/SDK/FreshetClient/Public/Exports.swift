@@ -1,0 +1,2 @@
+// Generated code imports this module alone.
+@_exported public import FreshetTypes

@@ -1,0 +1,159 @@
+public import FreshetTransport
+public import FreshetTypes
+import FreshetNIO
+import Foundation
+
+/// A generated connector: the operations that an app may run, over one link.
+public protocol FreshetConnector: Sendable {
+    static var identity: ConnectorIdentity { get }
+    var link: ConnectorLink { get }
+    init(link: ConnectorLink)
+}
+
+/// A connector's link to its server, its cache and its queue of mutations. An app makes one for each connector and
+/// keeps it; everything ends when it goes.
+///
+/// Nothing happens before the first use: no connection, no file.
+public final class ConnectorLink: Sendable {
+    public typealias TransportFactory = @Sendable (ServerEndpoint) throws -> any Transport
+
+    public let identity: ConnectorIdentity
+    private let cache: CacheSettings
+    private let auth: AuthSource
+    private let options: ConnectorOptions
+    private let time: any EngineTime
+    private let makeTransport: TransportFactory
+    private let state: Locked<State>
+
+    private struct State {
+        var address: String
+        var engine: Result<Engine, FreshetError>?
+    }
+
+    /// - Parameter address: `http[s]://host[:port]`. A wrong one is reported by the first operation.
+    public convenience init(
+        _ identity: ConnectorIdentity, at address: String, cache: CacheSettings = .persistent(),
+        auth: AuthSource = .none, options: ConnectorOptions = ConnectorOptions()
+    ) {
+        self.init(identity, at: address, cache: cache, auth: auth, options: options, time: SystemTime()) {
+            try NIOTransport($0, trust: options.trust)
+        }
+    }
+
+    /// A link over another transport, such as that of `FreshetURLSession`.
+    public convenience init(
+        _ identity: ConnectorIdentity, at address: String, cache: CacheSettings = .persistent(),
+        auth: AuthSource = .none, options: ConnectorOptions = ConnectorOptions(),
+        transport: @escaping TransportFactory
+    ) {
+        self.init(
+            identity, at: address, cache: cache, auth: auth, options: options, time: SystemTime(), transport: transport)
+    }
+
+    package init(
+        _ identity: ConnectorIdentity, at address: String, cache: CacheSettings, auth: AuthSource,
+        options: ConnectorOptions, time: any EngineTime, transport: @escaping TransportFactory
+    ) {
+        self.identity = identity
+        self.cache = cache
+        self.auth = auth
+        self.options = options
+        self.time = time
+        makeTransport = transport
+        state = Locked(State(address: address))
+    }
+
+    /// Uses another server from the start, such as one of `freshet dev`.
+    /// - Returns: false if the connector is in use already; then nothing changes.
+    @discardableResult
+    public func use(address: String) -> Bool {
+        state.withLock { state in
+            guard state.engine == nil else { return false }
+            state.address = address
+            return true
+        }
+    }
+
+    /// - Throws: `FreshetError.invalidAddress`.
+    package func engine() throws(FreshetError) -> Engine {
+        let made: Result<Engine, FreshetError> = state.withLock { state in
+            if let engine = state.engine { return engine }
+            let engine = makeEngine(state.address)
+            state.engine = engine
+            return engine
+        }
+        return try made.get()
+    }
+
+    private func makeEngine(_ address: String) -> Result<Engine, FreshetError> {
+        guard let endpoint = ServerEndpoint(address) else {
+            return .failure(FreshetError(.invalidAddress, "\"\(address)\" is not http[s]://host[:port]"))
+        }
+        do {
+            let engine = Engine(
+                identity, endpoint: endpoint, transport: try makeTransport(endpoint), cache: cache, auth: auth,
+                options: options, time: time, seed: UInt64.random(in: .min ... .max))
+            return .success(engine)
+        } catch {
+            return .failure(FreshetError(.invalidAddress, "the certificates cannot be used: \(error)"))
+        }
+    }
+}
+
+extension FreshetConnector {
+    /// The state of the link: the present one at once, then every change.
+    public var status: AsyncStream<LinkStatus> {
+        get async throws(FreshetError) { try await link.engine().statusStream() }
+    }
+
+    /// Uses `freshet dev` or another server at this address. Call it before the first operation.
+    /// - Returns: false if the connector is in use already; then nothing changes.
+    @discardableResult
+    public func useEmulator(host: String = "127.0.0.1", port: Int = 9_399) -> Bool {
+        link.use(address: "http://\(host.contains(":") ? "[\(host)]" : host):\(port)")
+    }
+
+    /// Sends mutations that an earlier run left in the queue, and ends `stop`. Without it, the first operation does so.
+    public func start() async throws(FreshetError) {
+        let engine = try link.engine()
+        await engine.start()
+        try await engine.resume()
+    }
+
+    /// Closes the link: live queries stay and are silent, mutations wait, until `start` or the next operation.
+    public func stop() async throws(FreshetError) { await (try link.engine()).stop() }
+
+    /// Stops, and empties the cache of all users. Mutations that wait stay.
+    public func clear() async throws(FreshetError) { await (try link.engine()).clear() }
+
+    /// Tells that the app's user or token has changed. Live queries of another user end with `userChanged`.
+    public func authChanged() async throws(FreshetError) { try await link.engine().authChanged() }
+
+    /// Tells that the network is back: the link is tested, or made again without waiting.
+    public func networkChanged() async throws(FreshetError) { await (try link.engine()).networkChanged() }
+
+    /// The mutations of the present user that wait for the server, in their order.
+    public var pendingMutations: [PendingMutation] {
+        get async throws(FreshetError) { try await link.engine().pendingMutations() }
+    }
+
+    /// The outcomes of queued mutations, those of earlier runs included.
+    public var queueEvents: AsyncStream<QueueEvent> {
+        get async throws(FreshetError) { try await link.engine().queueStream() }
+    }
+}
+
+/// A value under a lock that is held for moments only.
+final class Locked<Value>: @unchecked Sendable {
+    // Every access to `value` holds `lock`.
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&value)
+    }
+}

@@ -1,0 +1,92 @@
+import AsyncHTTPClient
+public import FreshetTransport
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// Sockets and requests over SwiftNIO, for Linux and Apple's systems.
+public final class NIOTransport: Transport {
+    /// Certificates that are accepted.
+    public enum Trust: Sendable, Hashable {
+        /// Certificates of authorities that the system trusts.
+        case system
+        /// Certificates of the authorities in a PEM file.
+        case authorities(file: String)
+    }
+
+    /// Sizes that are refused when exceeded.
+    public static let messageBytesMax = 64 << 20
+
+    private let endpoint: ServerEndpoint
+    private let client: HTTPClient
+    private let sockets: NIOSockets
+
+    /// - Throws: if the file of authorities cannot be used.
+    public init(_ endpoint: ServerEndpoint, trust: Trust = .system) throws {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if case .authorities(let file) = trust {
+            tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
+        }
+        self.endpoint = endpoint
+        var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+        configuration.httpVersion = .http1Only
+        configuration.connectionPool.idleTimeout = .seconds(30)
+        // The SDK decides what is tried again.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        client = HTTPClient(
+            eventLoopGroupProvider: .shared(.singletonMultiThreadedEventLoopGroup), configuration: configuration)
+        var socketTLS = tls
+        socketTLS.applicationProtocols = ["http/1.1"]
+        sockets = NIOSockets(
+            endpoint, context: endpoint.isSecure ? try NIOSSLContext(configuration: socketTLS) : nil,
+            messageBytesMax: Self.messageBytesMax)
+    }
+
+    deinit {
+        // After `close`, this does nothing.
+        let client = client
+        client.shutdown { _ in }
+    }
+
+    public func connect(
+        path: String, subprotocol: String, onEvent: @escaping @Sendable (SocketEvent) -> Void
+    ) -> any SocketConnection {
+        sockets.connect(path: path, subprotocol: subprotocol, onEvent: onEvent)
+    }
+
+    public func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
+        var message = HTTPClientRequest(url: endpoint.description + request.path)
+        message.method = HTTPMethod(rawValue: request.method)
+        for header in request.headers { message.headers.add(name: header.name, value: header.value) }
+        if !request.body.isEmpty { message.body = .bytes(request.body) }
+        do {
+            let response = try await client.execute(message, timeout: .milliseconds(request.timeoutMs))
+            let body = try await response.body.collect(upTo: Self.messageBytesMax)
+            var headers: [String: String] = [:]
+            for header in response.headers where headers[header.name.lowercased()] == nil {
+                headers[header.name.lowercased()] = header.value
+            }
+            return TransportResponse(
+                status: Int(response.status.code), headers: headers, body: Array(body.readableBytesView))
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> TransportFailure {
+        switch error {
+        case let error as HTTPClientError where error == .connectTimeout || error == .alreadyShutdown:
+            TransportFailure(.notSent, "no connection to the server")
+        case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
+            TransportFailure(.timeout, "no answer in time")
+        case is NIOConnectionError: TransportFailure(.notSent, "no connection to the server")
+        case is CancellationError: TransportFailure(.lost, "the request was cancelled")
+        default: TransportFailure(.lost, "the connection failed: \(error)")
+        }
+    }
+
+    public func close() async { try? await client.shutdown() }
+}

@@ -1,0 +1,112 @@
+package import FreshetTypes
+
+/// The queue of one user's mutations: each is sent until it is answered, in order within its group, with the key under
+/// which the server applies it once. Pure: it has no file, no clock and no network. Source: SDK specification §4 (8).
+///
+/// A mutation is saved before it is sent, and deleted after its answer. One that is refused does not hold up those
+/// behind it.
+package struct QueueMachine: Sendable {
+    private struct Entry: Sendable {
+        var mutation: QueuedMutation
+        var isSending = false
+    }
+
+    private let limits: QueueLimits
+    /// Waiting mutations, in the order of enqueueing.
+    private var entries: [Entry] = []
+    private var isOnline = false
+    private var failures = 0
+    private var retryAtMs: Int64?
+
+    package init(limits: QueueLimits = QueueLimits()) { self.limits = limits }
+
+    package var count: Int { entries.count }
+    package var mutations: [QueuedMutation] { entries.map(\.mutation) }
+
+    /// When `tick` is due; nil: never.
+    package var deadlineMs: Int64? { isOnline && !entries.isEmpty ? retryAtMs : nil }
+
+    /// Mutations of an earlier run, in their order.
+    package mutating func load(_ saved: [QueuedMutation], nowMs: Int64) -> [QueueAction] {
+        let known = Set(entries.map(\.mutation.id))
+        entries.insert(contentsOf: saved.filter { !known.contains($0.id) }.map { Entry(mutation: $0) }, at: 0)
+        return pump(nowMs)
+    }
+
+    /// - Throws: `FreshetError.queueFull`.
+    package mutating func enqueue(_ mutation: QueuedMutation, nowMs: Int64) throws(FreshetError) -> [QueueAction] {
+        guard entries.count < limits.countMax else {
+            throw FreshetError(.queueFull, "\(limits.countMax) mutations wait already")
+        }
+        entries.append(Entry(mutation: mutation))
+        return [.save(mutation)] + pump(nowMs)
+    }
+
+    /// Whether it makes sense to send: the app has started the connector. Going online ends a delay.
+    package mutating func setOnline(_ isOnline: Bool, nowMs: Int64) -> [QueueAction] {
+        self.isOnline = isOnline
+        if isOnline { retryAtMs = nil }
+        return pump(nowMs)
+    }
+
+    package mutating func tick(nowMs: Int64) -> [QueueAction] {
+        guard let retryAtMs, retryAtMs <= nowMs else { return [] }
+        self.retryAtMs = nil
+        return pump(nowMs)
+    }
+
+    package mutating func answered(id: String, _ answer: MutationAnswer, nowMs: Int64) -> [QueueAction] {
+        guard let index = entries.firstIndex(where: { $0.mutation.id == id && $0.isSending }) else { return [] }
+        entries[index].isSending = false
+        let mutation = entries[index].mutation
+        switch answer {
+        case .applied:
+            entries.remove(at: index)
+            (failures, retryAtMs) = (0, nil)
+            return [.delete(id: id), .applied(mutation)] + pump(nowMs)
+        case .refused(let error):
+            entries.remove(at: index)
+            (failures, retryAtMs) = (0, nil)
+            return [.delete(id: id), .failed(mutation, error)] + pump(nowMs)
+        case .unanswered(let retryAfterMs):
+            let delayMs = max(
+                min(limits.backoffMaxMs, limits.backoffMinMs << Int64(min(failures, 20))), retryAfterMs ?? 0)
+            failures += 1
+            retryAtMs = nowMs + delayMs
+            return []
+        }
+    }
+
+    /// Sends the first mutation of each group that has none under way.
+    private mutating func pump(_ nowMs: Int64) -> [QueueAction] {
+        guard isOnline, retryAtMs == nil else { return [] }
+        var actions: [QueueAction] = []
+        var seen: Set<String> = []
+        var expired: [Int] = []
+        for index in entries.indices {
+            let mutation = entries[index].mutation
+            if seen.contains(mutation.group) { continue }
+            if let sentAtMs = mutation.firstSentAtMs, !entries[index].isSending,
+                nowMs - sentAtMs > limits.keyKeptMs
+            {
+                expired.append(index)
+                continue
+            }
+            seen.insert(mutation.group)
+            if entries[index].isSending { continue }
+            entries[index].isSending = true
+            if mutation.firstSentAtMs == nil {
+                entries[index].mutation.firstSentAtMs = nowMs
+                // Saved first: after a crash it counts as sent.
+                actions.append(.save(entries[index].mutation))
+            }
+            actions.append(.send(entries[index].mutation))
+        }
+        for index in expired.reversed() {
+            let mutation = entries.remove(at: index).mutation
+            let error = FreshetError(.outcomeUnknown, "\(mutation.operation) was sent and not answered for too long")
+            actions += [.delete(id: mutation.id), .failed(mutation, error)]
+        }
+        return actions
+    }
+}

@@ -1,0 +1,102 @@
+#if canImport(Darwin)
+    public import Foundation
+    public import FreshetTransport
+
+    /// Sockets and requests over `URLSession`, which follows the system's proxies and reachability. Apple's systems
+    /// only.
+    public final class URLSessionTransport: Transport {
+        private let endpoint: ServerEndpoint
+        private let session: URLSession
+
+        public init(_ endpoint: ServerEndpoint, configuration: URLSessionConfiguration = .default) {
+            self.endpoint = endpoint
+            session = URLSession(configuration: configuration)
+        }
+
+        public func connect(
+            path: String, subprotocol: String, onEvent: @escaping @Sendable (SocketEvent) -> Void
+        ) -> any SocketConnection {
+            let scheme = endpoint.isSecure ? "wss" : "ws"
+            guard let url = URL(string: "\(scheme)://\(endpoint.authority)\(path)") else {
+                onEvent(.closed(code: nil, reason: "no address", retryAfterMs: nil))
+                return NoSocket()
+            }
+            let task = session.webSocketTask(with: url, protocols: [subprotocol])
+            task.maximumMessageSize = 64 << 20
+            let socket = URLSessionSocket(task)
+            task.resume()
+            // Reading begins when the socket is open; a failure is its first result.
+            task.sendPing { error in if error == nil { onEvent(.opened) } }
+            Task { await socket.read(onEvent) }
+            return socket
+        }
+
+        public func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
+            guard let url = URL(string: endpoint.description + request.path) else {
+                throw TransportFailure(.notSent, "no address")
+            }
+            var message = URLRequest(url: url, timeoutInterval: Double(request.timeoutMs) / 1_000)
+            message.httpMethod = request.method
+            for header in request.headers { message.setValue(header.value, forHTTPHeaderField: header.name) }
+            if !request.body.isEmpty { message.httpBody = Foundation.Data(request.body) }
+            do {
+                let (body, response) = try await session.data(for: message)
+                guard let response = response as? HTTPURLResponse else {
+                    throw TransportFailure(.lost, "no HTTP response")
+                }
+                let headers = response.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
+                return TransportResponse(
+                    status: response.statusCode, headers: Dictionary(headers, uniquingKeysWith: { first, _ in first }),
+                    body: Array(body))
+            } catch let error as TransportFailure {
+                throw error
+            } catch let error as URLError {
+                switch error.code {
+                case .timedOut: throw TransportFailure(.timeout, error.localizedDescription)
+                case .cannotConnectToHost, .cannotFindHost, .notConnectedToInternet, .dnsLookupFailed:
+                    throw TransportFailure(.notSent, error.localizedDescription)
+                default: throw TransportFailure(.lost, error.localizedDescription)
+                }
+            } catch {
+                throw TransportFailure(.lost, "\(error)")
+            }
+        }
+
+        public func close() async { session.invalidateAndCancel() }
+    }
+
+    private struct NoSocket: SocketConnection {
+        func send(_ text: [UInt8]) {}
+        func close(code: UInt16) {}
+    }
+
+    private final class URLSessionSocket: SocketConnection {
+        private let task: URLSessionWebSocketTask
+
+        init(_ task: URLSessionWebSocketTask) { self.task = task }
+
+        func send(_ text: [UInt8]) {
+            task.send(.string(String(decoding: text, as: UTF8.self))) { _ in }
+        }
+
+        func close(code: UInt16) {
+            task.cancel(with: URLSessionWebSocketTask.CloseCode(rawValue: Int(code)) ?? .normalClosure, reason: nil)
+        }
+
+        func read(_ onEvent: @Sendable (SocketEvent) -> Void) async {
+            while true {
+                do {
+                    switch try await task.receive() {
+                    case .string(let text): onEvent(.text(Array(text.utf8)))
+                    default: break
+                    }
+                } catch {
+                    let code = task.closeCode == .invalid ? nil : UInt16(clamping: task.closeCode.rawValue)
+                    let reason = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? "\(error)"
+                    onEvent(.closed(code: code, reason: reason, retryAfterMs: nil))
+                    return
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,223 @@
+import AuctionsClient
+import Foundation
+import FreshetClient
+import FreshetStore
+import JSON
+import NIOHTTP1
+import ProtocolClients
+import TestSupport
+import Testing
+
+/// The Swift SDK against nodes: the whole path of docs/clients/swift.md.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct SwiftSDKTests {
+    private static let secret = "0123456789abcdef0123456789abcdef"
+    private static let auth = ["auth.mode=hs256", "auth.hs256Secret=\(secret)"]
+
+    private func withCluster(_ body: (Cluster, String) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await Cluster.with { try await body($0, folder.path) }
+    }
+
+    private func state<Operation: QueryOperation>(
+        _ states: inout LiveResults<Operation>.Iterator, where fits: (LiveResult<Operation.Data>) -> Bool
+    ) async throws -> LiveResult<Operation.Data> {
+        while let state = try await states.next() {
+            if fits(state) { return state }
+        }
+        throw FreshetError(.closed, "the sequence ended")
+    }
+
+    /// Live list, one row changed by a mutation, and the ids of rows that the server sends to SQL Connect clients.
+    @Test func aLiveListFollowsMutations() async throws {
+        try await withCluster { cluster, _ in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            let auctions = AuctionsConnector(at: "\(node.address)", cache: .memory())
+            var states = auctions.listLots(category: "Clocks").live().makeAsyncIterator()
+            let first = try await state(&states) { $0.isConfirmed }
+            let lot = try #require(first.data?.lots.first)
+            #expect(first.data?.lots.count == 10)
+            _ = try await auctions.editLot(id: lot.id, category: "Clocks", description: "by the SDK").run()
+            let changed = try await state(&states) { $0.data?.lots.first?.description == "by the SDK" }
+            #expect(changed.isConfirmed && changed.source == .server)
+            // One more change, which comes as a patch on the same subscription.
+            _ = try await auctions.editLot(id: lot.id, category: "Clocks", description: "once more").run()
+            _ = try await state(&states) { $0.data?.lots.first?.description == "once more" }
+
+            let single = try await auctions.getLot(id: lot.id).get(.serverOnly)
+            #expect(single.data.lot?.description == "once more")
+            // Refused by the server, with its code.
+            let error = await #expect(throws: FreshetError.self) { try await auctions.myAccount().get(.serverOnly) }
+            #expect(error?.code == .unauthenticated)
+
+            let response = try await HTTPCall.send(
+                .POST, node.address,
+                path: "/v1/projects/p/locations/us-central1/services/auctions/connectors/auctions:executeQuery",
+                headers: ["content-type": "application/json"],
+                body: JSONWriter.compact([
+                    "operationName": "LotBids", "variables": ["lotId": lot.id.variableValue.json],
+                ]))
+            let body = try JSONParser.parse(response.body)
+            let entries = try #require(body["extensions"]?["dataConnect"]?.arrayValue)
+            let bids = try #require(body["data"]?["bids"]?.arrayValue)
+            let sent = entries.first { $0["path"] == ["bids"] }?["entityIds"]?.arrayValue
+            let computed = bids.map {
+                JSONValue.string(EntityID(type: "Bid", key: [$0["id"] ?? .null]).description)
+            }
+            #expect(sent == computed && (!bids.isEmpty || sent == nil))
+            let page = try await HTTPCall.send(
+                .POST, node.address,
+                path: "/v1/projects/p/locations/us-central1/services/auctions/connectors/auctions:executeQuery",
+                headers: ["content-type": "application/json"],
+                body: JSONWriter.compact(["operationName": "GetLot", "variables": ["id": lot.id.variableValue.json]]))
+            let id = try JSONParser.parse(page.body)["extensions"]?["dataConnect"]?[0]?["entityId"]
+            #expect(id?.stringValue == EntityID(LotKey(id: lot.id)).description)
+        }
+    }
+
+    /// The node is killed and comes back: the loss is shown, and what changed meanwhile comes.
+    @Test func aLostNodeIsShownAndTheQueryGoesOn() async throws {
+        try await withCluster { cluster, _ in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            let port = node.address.port
+            let auctions = AuctionsConnector(at: "\(node.address)", cache: .memory())
+            var states = auctions.listLots(category: "Maps").live().makeAsyncIterator()
+            let first = try await state(&states) { $0.isConfirmed }
+            let lot = try #require(first.data?.lots.first)
+            await node.process.crash()
+            let stale = try await state(&states) { !$0.isConfirmed }
+            #expect(stale.data == first.data && stale.error?.code == .offline && stale.staleSince != nil)
+            _ = try await cluster.start(roles: "api,worker,gateway", settings: ["http.port=\(port)"])
+            let other = AuctionsConnector(at: "\(node.address)", cache: .off)
+            _ = try await other.editLot(id: lot.id, category: "Maps", description: "meanwhile").run()
+            try await auctions.networkChanged()
+            let fresh = try await state(&states) {
+                $0.isConfirmed && $0.data?.lots.first?.description == "meanwhile"
+            }
+            #expect(fresh.error == nil)
+        }
+    }
+
+    /// Tokens of a few seconds: each is renewed before it ends, and no state is unconfirmed.
+    @Test func tokensAreRenewedWithoutALoss() async throws {
+        try await withCluster { cluster, _ in
+            let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.auth)
+            let tokens = TokenCount()
+            let auth = AuthSource.provider {
+                let now = Int64(Date().timeIntervalSince1970)
+                tokens.add()
+                return TestTokens.signed(uid: "ann", secret: Self.secret, expiresAt: now + 4)
+            }
+            let auctions = AuctionsConnector(at: "\(node.address)", cache: .memory(), auth: auth)
+            _ = try await auctions.saveAccount(name: "Ann 0").run()
+            var states = auctions.myAccount().live().makeAsyncIterator()
+            _ = try await state(&states) { $0.isConfirmed }
+            var number = 0
+            let before = tokens.value
+            while tokens.value < before + 3 {
+                number += 1
+                _ = try await auctions.saveAccount(name: "Ann \(number)").run()
+                while let state = try await states.next() {
+                    #expect(state.isConfirmed, "\(String(describing: state.error))")
+                    if state.data?.user?.name == "Ann \(number)" { break }
+                }
+            }
+            #expect(number > 2)
+        }
+    }
+
+    /// Another user's data is neither shown nor lost, with tokens that the server verifies.
+    @Test func usersAreApart() async throws {
+        try await withCluster { cluster, folder in
+            let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.auth)
+            let user = CurrentUser("ann", secret: Self.secret)
+            let auctions = AuctionsConnector(
+                at: "\(node.address)", cache: .persistent(maxAge: .seconds(600), directory: folder), auth: user.auth)
+            _ = try await auctions.saveAccount(name: "Ann").run()
+            var states = auctions.myAccount().live().makeAsyncIterator()
+            _ = try await state(&states) { $0.data?.user?.name == "Ann" }
+            user.become("bob")
+            try await auctions.authChanged()
+            let error = await #expect(throws: FreshetError.self) { while try await states.next() != nil {} }
+            #expect(error?.code == .userChanged)
+            let notCached = await #expect(throws: FreshetError.self) { try await auctions.myAccount().get(.cacheOnly) }
+            #expect(notCached?.code == .notCached)
+            #expect(try await auctions.myAccount().get().data.user == nil)
+            user.become("ann")
+            try await auctions.authChanged()
+            #expect(try await auctions.myAccount().get(.cacheOnly).data.user?.name == "Ann")
+        }
+    }
+
+    /// The sample app: a list that survives a kill, and a bid that is made offline, survives a kill and arrives once.
+    @Test func theSampleAppKeepsItsListAndItsBids() async throws {
+        try await withCluster { cluster, folder in
+            let node = try await cluster.start(roles: "api,worker,gateway", settings: Self.auth)
+            let token = TestTokens.signed(uid: "zoe", secret: Self.secret)
+            let options = [
+                "--server", "\(node.address)", "--category", "Clocks", "--token", token, "--directory", folder,
+            ]
+            let auctions = AuctionsConnector(at: "\(node.address)", cache: .off, auth: .token(token))
+            _ = try await auctions.saveAccount(name: "Zoe").run()
+            let executable = URL(fileURLWithPath: Repository.freshet).deletingLastPathComponent()
+                .appendingPathComponent("auction-watcher").path
+            let first = try FreshetProcess(options, executable: executable)
+            _ = try await first.line(containing: "10 lots (live)")
+            await first.crash()
+            await node.process.crash()
+
+            let input = folder + "/input"
+            try "bid 1 50000\n".write(toFile: input, atomically: true, encoding: .utf8)
+            let arguments = options.map { "'\($0)'" }.joined(separator: " ")
+            let offline = try FreshetProcess(
+                ["-c", "exec '\(executable)' \(arguments) < '\(input)'"], executable: "/bin/sh")
+            _ = try await offline.line(containing: "lots (not confirmed")
+            _ = try await offline.line(containing: "is kept")
+            _ = try await offline.line(containing: "bids are waiting")
+            await offline.crash()
+
+            _ = try await cluster.start(
+                roles: "api,worker,gateway", settings: Self.auth + ["http.port=\(node.address.port)"])
+            let last = try FreshetProcess(options, executable: executable)
+            _ = try await last.line(containing: "PlaceBid: done")
+            let shown = try await last.line(containing: "50000 €")
+            #expect(shown.hasPrefix("1. "))
+            await last.crash()
+            let again = AuctionsConnector(at: "\(node.address)", cache: .off)
+            let lots = try await again.listLots(category: "Clocks").get(.serverOnly).data.lots
+            let lot = try #require(lots.first { $0.highestBid == 50_000 })
+            let bids = try await again.lotBids(lotId: lot.id).get(.serverOnly).data.bids
+            #expect(bids.filter { $0.amount == 50_000 }.count == 1)
+        }
+    }
+}
+
+/// The user that the test has signed in.
+private final class CurrentUser: @unchecked Sendable {
+    // Every access to `name` holds `lock`.
+    private let lock = NSLock()
+    private var name: String
+    private let secret: String
+
+    init(_ name: String, secret: String) {
+        self.name = name
+        self.secret = secret
+    }
+
+    func become(_ name: String) { lock.withLock { self.name = name } }
+
+    var auth: AuthSource {
+        .provider { [self] in TestTokens.signed(uid: lock.withLock { name }, secret: secret) }
+    }
+}
+
+/// Counts tokens from any thread.
+private final class TokenCount: @unchecked Sendable {
+    // Every access to `count` holds `lock`.
+    private let lock = NSLock()
+    private var count = 0
+
+    func add() { lock.withLock { count += 1 } }
+    var value: Int { lock.withLock { count } }
+}

@@ -1,0 +1,176 @@
+import AuctionsClient
+import Foundation
+import FreshetClient
+import FreshetCombine
+import FreshetFirebase
+import FreshetObservation
+import FreshetTesting
+import Observation
+import OpenCombine
+import TestSupport
+import Testing
+
+/// Seed rows 6 to 8, 17 to 21 and 26: models and publishers.
+@MainActor @Suite(.timeLimit(.minutes(1)))
+struct ObservationTests {
+    @Test func aModelFollowsItsQuery() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let model = server.auctions().listLots().model()
+        #expect(model.phase == .idle && model.data == nil)
+        model.start()
+        try await onMain("live data") { model.phase == .live }
+        #expect(model.data?.lots.first?.highestBid == 5)
+        // Observation sees the change.
+        let changes = Counter()
+        withObservationTracking {
+            _ = model.data
+        } onChange: {
+            changes.add()
+        }
+        server.setLots([1: 6])
+        try await onMain("the change") { model.data?.lots.first?.highestBid == 6 }
+        #expect(changes.value == 1)
+        server.goOffline()
+        try await onMain("staleness") { model.phase == .stale }
+        #expect(model.error?.code == .offline && model.data != nil)
+        model.stop()
+        #expect(model.phase == .idle)
+    }
+
+    @Test func aModelForgetsTheDataOfAnotherUser() async throws {
+        let server = ScriptedServer()
+        let user = TestUser("ada")
+        server.set(MyAccount.self, to: ["user": ["uid": "ada", "name": "Ada"]])
+        let auctions = server.auctions(auth: user.auth)
+        let model = auctions.myAccount().model()
+        model.start()
+        try await onMain("live data") { model.phase == .live }
+        server.set(MyAccount.self, to: ["user": ["uid": "ben", "name": "Ben"]])
+        user.become("ben")
+        try await auctions.authChanged()
+        try await onMain("the other user") { model.data?.user?.uid == "ben" }
+        model.stop()
+    }
+
+    @Test func aPublisherGivesStatesUntilItIsCancelled() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let prices = Recorder<Int?>()
+        let subscription = server.auctions().listLots().publisher.sink(
+            receiveCompletion: { _ in }, receiveValue: { prices.add($0.data?.lots.first?.highestBid) })
+        try await onMain("a state") { prices.values.contains(5) }
+        server.setLots([1: 6])
+        try await onMain("the next state") { prices.values.last == 6 }
+        subscription.cancel()
+        try await onMain("the end of the subscription") { server.subscriptions == [] }
+    }
+
+    /// Row 26: a failure is the completion.
+    @Test func aRefusalCompletesThePublisher() async throws {
+        let server = ScriptedServer()
+        server.set(ListLots.self) { _ in .failure(ResponseError(message: "no", code: "PERMISSION_DENIED")) }
+        let failures = Recorder<String?>()
+        let subscription = Freshet.Publisher.create(server.auctions().listLots().live()).sink(
+            receiveCompletion: {
+                if case .failure(let error) = $0 { failures.add(error.serverCode) }
+            }, receiveValue: { _ in })
+        try await onMain("the completion") { failures.values == ["PERMISSION_DENIED"] }
+        subscription.cancel()
+    }
+
+    /// The seeds' spelling: `queryRef.data`, `lastError`, `execute()`, `subscribe().sink`.
+    @Test func firebaseRefsFollowAsLongAsTheyAreSubscribed() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let connector = AuctionsRefs(link: server.auctions().link)
+        let queryRef = connector.listLotsQuery.ref(category: "Clocks")
+        _ = try await queryRef.execute()
+        #expect(queryRef.data?.lots.first?.highestBid == 5)
+        var querySub: AnyCancellable? = try await queryRef.subscribe().sink { _ in }
+        var other: AnyCancellable? = try await queryRef.subscribe().sink { _ in }
+        try await onMain("the subscription") { server.subscriptions == ["ListLots"] }
+        server.setLots([1: 6])
+        try await onMain("the update") { queryRef.data?.lots.first?.highestBid == 6 }
+        // Seed row 19: the last one ends it.
+        querySub?.cancel()
+        querySub = nil
+        server.setLots([1: 7])
+        try await onMain("the update") { queryRef.data?.lots.first?.highestBid == 7 }
+        #expect(queryRef.lastError == nil)
+        server.goOffline()
+        try await onMain("the error") { queryRef.lastError?.code == .offline }
+        other?.cancel()
+        other = nil
+        server.goOnline()
+        #expect(querySub == nil && other == nil)
+    }
+
+    @Test func firebaseObservableObjectsTellOfChanges() async throws {
+        let server = ScriptedServer()
+        server.setLots([1: 5])
+        let ref = QueryRefObservableObject(server.auctions().listLots())
+        let changes = Counter()
+        let subscription = ref.objectWillChange.sink { changes.add() }
+        _ = try await ref.execute(fetchPolicy: .serverOnly)
+        #expect(ref.data?.lots.count == 1 && changes.value > 0)
+        server.goOffline()
+        await #expect(throws: FreshetError.self) { try await ref.execute(fetchPolicy: .serverOnly) }
+        #expect(ref.lastError?.code == .offline)
+        subscription.cancel()
+    }
+
+    @Test func firebaseMutationsReturnTheirKeys() async throws {
+        let server = ScriptedServer()
+        server.answer(CreateLot.self) { _ in .success(["lot_insert": ["id": AnyValue(lotID(3))]]) }
+        let connector = AuctionsRefs(link: server.auctions().link)
+        let result = try await connector.createLotMutation.execute(title: "A clock")
+        #expect(result.data.lot_insert.id == lotID(3))
+    }
+}
+
+/// Waits for a state of the main actor.
+@MainActor
+func onMain(_ what: String, _ condition: @MainActor () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !condition() {
+        guard ContinuousClock.now < deadline else { throw WaitTimedOut(description: "waited for \(what)") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// The sample's connector in the seeds' spelling.
+private struct AuctionsRefs: DataConnectConnector {
+    let link: ConnectorLink
+    var listLotsQuery: ListLotsQuery { ListLotsQuery(link: link) }
+    var createLotMutation: CreateLotMutation { CreateLotMutation(link: link) }
+
+    struct ListLotsQuery: Sendable {
+        typealias Ref = QueryRefObservation<ListLots>
+        let link: ConnectorLink
+
+        @MainActor func ref(category: Sent<String> = .absent) -> Ref {
+            Ref(Query(link, ListLots.Variables(category: category)))
+        }
+    }
+
+    struct CreateLotMutation: Sendable {
+        let link: ConnectorLink
+
+        func execute(title: String) async throws -> MutationOperationResult<CreateLot.Data> {
+            guard let closesAt = Timestamp("2027-01-01T00:00:00Z") else { throw NoFurtherState() }
+            let variables = CreateLot.Variables(title: title, category: "Clocks", startPrice: 5, closesAt: closesAt)
+            return try await MutationRef(Mutation<CreateLot>(link, variables)).execute()
+        }
+    }
+}
+
+/// Collects values from any thread.
+final class Recorder<Value: Sendable>: @unchecked Sendable {
+    // Every access to `recorded` holds `lock`.
+    private let lock = NSLock()
+    private var recorded: [Value] = []
+
+    func add(_ value: Value) { lock.withLock { recorded.append(value) } }
+    var values: [Value] { lock.withLock { recorded } }
+}

@@ -1,0 +1,159 @@
+import AuctionsClient
+import Foundation
+import FreshetClient
+import FreshetCombine
+import FreshetObservation
+import FreshetTesting
+import OpenCombine
+import TestSupport
+import Testing
+
+/// The code of docs/clients/swift.md. `everyBlockOfThePageIsHere` compares the page with this file, and the other tests
+/// run what stands here.
+@MainActor @Suite(.timeLimit(.minutes(1)))
+struct TutorialTests {
+    private static let page = "docs/clients/swift.md"
+
+    @Test func everyBlockOfThePageIsHere() throws {
+        func lines(_ text: some StringProtocol) -> [String] {
+            text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+        }
+        let own = lines(try Repository.text("Tests/Unit/SDKClientTests/TutorialTests.swift")).joined(separator: "\n")
+        var blocks = 0
+        for part in try Repository.text(Self.page).components(separatedBy: "```swift\n").dropFirst() {
+            let block = lines(part.components(separatedBy: "```")[0]).joined(separator: "\n")
+            #expect(own.contains(block), "\(block)")
+            blocks += 1
+        }
+        #expect(blocks > 8)
+    }
+
+    private func signedInToken() async throws -> String? { nil }
+
+    @Test func aConnectorIsMade() {
+        let auctions = AuctionsConnector(
+            at: "https://api.example.com",
+            cache: .persistent(maxAge: .seconds(5)),
+            auth: .provider { try await signedInToken() })
+        #expect(auctions.link.identity.connector == "auctions")
+    }
+
+    private func served() -> (ScriptedServer, AuctionsConnector) {
+        let server = ScriptedServer()
+        server.setLots([1: 50, 2: 70])
+        server.answer(PlaceBid.self) { _ in
+            .success(["bid_insert": ["id": AnyValue(lotID(9))], "lot_update": nil])
+        }
+        return (server, server.auctions(cache: .memory(maxAge: .seconds(5))))
+    }
+
+    @Test func aLiveQueryIsALoop() async throws {
+        let (server, auctions) = served()
+        var shown: [String] = []
+        func show(_ lots: [ListLots.Data.Lot], note: String?) {
+            shown.append("\(lots.count) \(note ?? "")")
+            if shown.count == 1 { server.goOffline() }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for try await state in auctions.listLots(category: "Clocks").live() {
+                guard let lots = state.data?.lots else { continue }
+                show(lots, note: state.isConfirmed ? nil : "as of \(state.fetchedAt?.description ?? "?")")
+                if shown.count == 2 { break }
+            }
+            group.cancelAll()
+        }
+        #expect(shown.first == "2 " && shown.last?.hasPrefix("2 as of 20") == true)
+    }
+
+    @Test func readsFollowAPolicy() async throws {
+        let (_, auctions) = served()
+        let lots = try await auctions.listLots().get().data.lots
+        let fresh = try await auctions.listLots().get(.serverOnly)
+        let cached = try await auctions.listLots().get(.cacheOnly)
+        #expect(lots.count == 2 && fresh.source == .server && cached.source == .cache)
+    }
+
+    @Test func aMutationRuns() async throws {
+        let (_, auctions) = served()
+        let lot = try #require(try await auctions.listLots().get().data.lots.first)
+        do {
+            let bid = try await auctions.placeBid(lotId: lot.id, category: lot.category, amount: 100).run()
+            print("placed \(bid.data.bid_insert.id)")
+        } catch {
+            switch error.code {
+            case .offline: print("no network, try again later")
+            case .refused: print("\(error.message)")
+            default: print("\(error)")
+            }
+        }
+    }
+
+    @Test func aBidWaitsInTheQueue() async throws {
+        let (server, auctions) = served()
+        let lot = try #require(try await auctions.listLots().get().data.lots.first)
+        server.goOffline()
+        let bid = auctions.placeBid(lotId: lot.id, category: lot.category, amount: 100)
+        let queued = try await bid.enqueue { expected in
+            expected[lot.key].highestBid = 100
+        }
+        #expect(try await auctions.listLots().get(.cacheOnly).data.lots.first?.highestBid == 100)
+        server.goOnline()
+        try await auctions.start()
+        _ = try await queued.value
+
+        func report() async throws {
+            for await event in try await auctions.queueEvents {
+                if case .failure(let error) = event.outcome { print("\(event.operation): \(error.message)") }
+            }
+        }
+        let reporting = Task { try await report() }
+        reporting.cancel()
+        try await reporting.value
+    }
+
+    @Test func modelsArePublishersAndObservable() async throws {
+        let (_, auctions) = served()
+        let model = auctions.listLots(category: "Clocks").model()
+        let following = Task { await model.follow() }
+        try await onMain("live data") { model.phase == .live }
+        following.cancel()
+        try await onMain("the end") { model.phase == .idle }
+
+        let prices = Recorder<Int?>()
+        let subscription = auctions.listLots().publisher
+            .map { $0.data?.lots.first?.highestBid }
+            .sink(receiveCompletion: { _ in }, receiveValue: { prices.add($0) })
+        try await onMain("a state") { prices.values == [50] || prices.values.last == 50 }
+        subscription.cancel()
+    }
+
+    @Test func rowsAreObserved() async throws {
+        let (_, auctions) = served()
+        var snapshots = auctions.observeQuery(
+            auctions.listLots(), \.lots,
+            where: { ($0.highestBid ?? 0) > 60 }, sort: .ascending(\.closesAt)
+        ).makeAsyncIterator()
+        let snapshot = try await snapshots.next()
+        #expect(snapshot?.items.count == 1 && snapshot?.isSynced == true)
+
+        func watch() async throws {
+            for try await change in auctions.observe(LotKey.self) {
+                print("\(change.key.id): \(change.kind)")
+            }
+        }
+        let watching = Task { try await watch() }
+        watching.cancel()
+        try await watching.value
+    }
+
+    @Test func anAppIsTestedWithAScriptedServer() async throws {
+        let server = ScriptedServer()
+        let auctions = server.connector(AuctionsConnector.self)
+        server.set(ListLots.self, to: ["lots": []])
+        server.answer(WithdrawLot.self) { _ in
+            .failure(ResponseError(message: "The lot is closed.", code: "PERMISSION_DENIED"))
+        }
+        #expect(try await auctions.listLots().get().data.lots.isEmpty)
+        await #expect(throws: FreshetError.self) { try await auctions.withdrawLot(id: lotID(1)).run() }
+    }
+}

@@ -1,0 +1,110 @@
+import AuctionsClient
+import FreshetClient
+import FreshetTesting
+import TestSupport
+import Testing
+
+/// Another user's data is never shown and never lost.
+@Suite(.timeLimit(.minutes(1)))
+struct UserTests {
+    private func account(_ name: String) -> AnyValue {
+        ["user": ["uid": AnyValue(name), "name": AnyValue(name), "city": nil, "about": nil]]
+    }
+
+    @Test func aLiveQueryEndsWhenTheUserChanges() async throws {
+        let server = ScriptedServer()
+        let user = TestUser("ada")
+        server.set(MyAccount.self, to: account("ada"))
+        let auctions = server.auctions(auth: user.auth)
+        var states = auctions.myAccount().live().makeAsyncIterator()
+        _ = try await state(&states) { $0.isConfirmed }
+        user.become("ben")
+        server.set(MyAccount.self, to: account("ben"))
+        try await auctions.authChanged()
+        let error = await #expect(throws: FreshetError.self) {
+            while try await states.next() != nil {}
+        }
+        #expect(error?.code == .userChanged)
+        var next = auctions.myAccount().live().makeAsyncIterator()
+        let shown = try #require(try await next.next())
+        #expect(shown.data?.user?.uid == "ben")
+    }
+
+    @Test func cachedDataOfAnotherUserIsNotShownAndComesBackWithThem() async throws {
+        try await withFolder { folder in
+            let server = ScriptedServer()
+            let user = TestUser("ada")
+            let cache = CacheSettings.persistent(maxAge: .seconds(60), directory: folder)
+            let auctions = server.auctions(cache: cache, auth: user.auth)
+            server.set(MyAccount.self, to: account("ada"))
+            _ = try await auctions.myAccount().get()
+            user.become("ben")
+            try await auctions.authChanged()
+            server.goOffline()
+            let error = await #expect(throws: FreshetError.self) { try await auctions.myAccount().get(.cacheOnly) }
+            #expect(error?.code == .notCached)
+            user.become("ada")
+            try await auctions.authChanged()
+            #expect(try await auctions.myAccount().get(.cacheOnly).data.user?.uid == "ada")
+        }
+    }
+
+    @Test func mutationsOfAnotherUserWaitForThem() async throws {
+        try await withFolder { folder in
+            let server = ScriptedServer()
+            let user = TestUser("ada")
+            server.answer(WithdrawLot.self) { _ in .success(["lot_delete": nil]) }
+            server.goOffline()
+            let auctions = server.auctions(cache: .persistent(directory: folder), auth: user.auth)
+            _ = try await auctions.withdrawLot(id: lotID(1)).enqueue()
+            user.become("ben")
+            try await auctions.authChanged()
+            server.goOnline()
+            #expect(try await auctions.pendingMutations == [])
+            try await auctions.start()
+            #expect(server.requests.isEmpty)
+            var events = try await auctions.queueEvents.makeAsyncIterator()
+            user.become("ada")
+            try await auctions.authChanged()
+            #expect(await events.next()?.operation == "WithdrawLot")
+            #expect(server.requests.last?.token?.hasPrefix("ada") == true)
+        }
+    }
+
+    @Test func aRejectedTokenIsAskedForOnceMore() async throws {
+        let server = ScriptedServer()
+        let user = TestUser("ada")
+        server.set(MyAccount.self, to: account("ada"))
+        // The first token has expired at the server.
+        server.rejectTokens { $0 == "ada-1" }
+        let auctions = server.auctions(auth: user.auth)
+        _ = try await auctions.myAccount().get()
+        #expect(server.requests.map(\.token) == ["ada-1", "ada-2"])
+    }
+
+    @Test func aTokenThatStaysRejectedEndsTheQuery() async throws {
+        let server = ScriptedServer()
+        server.rejectTokens { _ in true }
+        let auctions = server.auctions(auth: TestUser("ada").auth)
+        var states = auctions.myAccount().live().makeAsyncIterator()
+        let error = await #expect(throws: FreshetError.self) {
+            while try await states.next() != nil {}
+        }
+        #expect(error?.code == .unauthenticated)
+    }
+
+    @Test func aProviderThatFailsIsNoReasonToShowNothing() async throws {
+        try await withFolder { folder in
+            let server = ScriptedServer()
+            let cache = CacheSettings.persistent(directory: folder)
+            server.set(MyAccount.self, to: account("ada"))
+            _ = try await server.auctions(cache: cache, auth: TestUser("ada").auth).myAccount().get()
+            struct Offline: Error {}
+            let auth = AuthSource.provider(user: { "ada" }, token: { throw Offline() })
+            let auctions = server.auctions(cache: cache, auth: auth)
+            #expect(try await auctions.myAccount().get(.cacheOnly).data.user?.uid == "ada")
+            let error = await #expect(throws: FreshetError.self) { try await auctions.myAccount().get() }
+            #expect(error?.code == .unauthenticated)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import FreshetLink
+import FreshetTypes
+import JSON
+import JSONPatch
+import SeededRandom
+import TestSupport
+import Testing
+
+/// Random sequences against a server in a few lines: whatever happens, a followed query ends up with the server's
+/// result, and nothing arrives for one that is not followed.
+@Suite struct LinkRandomTests {
+    /// The server's side of one link, and its documents.
+    private struct Server {
+        /// A number that changes, by feed.
+        var values: [Int: Int64] = [:]
+        var token = 0
+        var link: Int?
+        var isGreeted = false
+        /// Feed and the value last sent, by subscription.
+        var subscriptions: [String: (feed: Int, sent: Int64?)] = [:]
+
+        func document(_ value: Int64) -> JSONValue {
+            [
+                "lots": [["id": "a", "price": .int(value)], ["id": "b", "price": .int(value / 3)]],
+                "n": .int(value % 5),
+            ]
+        }
+    }
+
+    private struct Run {
+        var random: SeededRandom
+        var driver: LinkDriver
+        var server = Server()
+        var followed: Set<Int> = []
+        /// The last document that the app got, by feed; nil after a loss.
+        var shown: [Int: JSONValue?] = [:]
+        var nextFeed = 0
+
+        init(seed: UInt64) {
+            random = SeededRandom(seed: seed)
+            driver = LinkDriver(
+                limits: LinkLimits(backoffMinMs: 10, backoffMaxMs: 100, stepMs: 50, silenceMs: 500, idleMs: 20),
+                seed: seed)
+        }
+
+        /// Performs what the machine wants.
+        mutating func perform(mayFail: Bool) {
+            var rounds = 0
+            while case let actions = driver.take(), !actions.isEmpty {
+                rounds += 1
+                #expect(rounds < 10_000, "the machine never comes to rest")
+                for action in actions { perform(action, mayFail) }
+            }
+        }
+
+        private mutating func perform(_ action: LinkAction, _ mayFail: Bool) {
+            switch action {
+            case .fetchToken:
+                if mayFail, random.below(8) == 0 {
+                    driver.actions += driver.machine.tokenFailed(
+                        FreshetError(.unauthenticated, "none"), nowMs: driver.nowMs)
+                } else {
+                    server.token += 1
+                    driver.tokenReady("T\(server.token)", renewInMs: Int64(random.below(400)))
+                }
+            case .open(let link):
+                switch mayFail ? random.below(6) : 5 {
+                case 0: driver.closed(link, nil, "refused", retryAfterMs: random.below(2) == 0 ? nil : 30)
+                case 1: break  // Nobody answers.
+                default: driver.opened(link)
+                }
+            case .send(let link, let bytes): arrived(link, (try? JSONParser.parse(bytes)) ?? .null, mayFail)
+            case .close(let link, _): if server.link == link { server.link = nil }
+            case .result(let id, let data, _):
+                #expect(followed.contains(id.number), "a result for a feed that is not followed")
+                shown[id.number] = data
+            case .failed(let id, _), .ended(let id, _):
+                shown[id.number] = .some(nil)
+                if case .ended = action { followed.remove(id.number) }
+            case .lost: for id in followed { shown[id] = .some(nil) }
+            case .status: break
+            }
+        }
+
+        private mutating func arrived(_ link: Int, _ message: JSONValue, _ mayFail: Bool) {
+            switch message["type"]?.stringValue {
+            case "connection_init":
+                if mayFail, random.below(8) == 0 { return driver.closed(link, 4403, "Forbidden") }
+                (server.link, server.subscriptions) = (link, [:])
+                driver.received(link, ["type": "connection_ack"])
+            case "ping":
+                if !mayFail || random.below(3) > 0 { driver.received(link, ["type": "pong"]) }
+            case "subscribe":
+                guard server.link == link, let id = message["id"]?.stringValue,
+                    let feed = message["payload"]?["operationName"]?.stringValue.flatMap({ Int($0.dropFirst()) })
+                else { return }
+                if mayFail, random.below(10) == 0 {
+                    return driver.received(
+                        link,
+                        [
+                            "id": .string(id), "type": "error",
+                            "payload": [["message": "later", "extensions": ["code": "UNAVAILABLE"]]],
+                        ])
+                }
+                server.subscriptions[id] = (feed, nil)
+                deliver(id)
+            case "complete":
+                if let id = message["id"]?.stringValue { server.subscriptions[id] = nil }
+            default: break
+            }
+        }
+
+        /// Sends a subscription the present value, whole or as a patch.
+        mutating func deliver(_ id: String) {
+            guard let link = server.link, let subscription = server.subscriptions[id],
+                let value = server.values[subscription.feed], subscription.sent != value
+            else { return }
+            server.subscriptions[id]?.sent = value
+            let document = server.document(value)
+            if let sent = subscription.sent, random.below(3) > 0,
+                let patch = JSONPatch.difference(
+                    from: JSONWriter.compact(server.document(sent)), to: JSONWriter.compact(document),
+                    at: "/data", limits: JSONPatch.Limits(bytesMax: 10_000)),
+                let patchValue = try? JSONParser.parse(patch)
+            {
+                driver.next(link, id, ["extensions": ["delta": ["patch": patchValue]]])
+            } else {
+                driver.next(link, id, ["data": document])
+            }
+        }
+
+        mutating func step() {
+            switch random.below(10) {
+            case 0, 1:
+                nextFeed += 1
+                server.values[nextFeed] = 1
+                followed.insert(nextFeed)
+                shown[nextFeed] = .some(nil)
+                driver.follow(nextFeed, "Q\(nextFeed)")
+            case 2:
+                guard let id = followed.sorted().first else { return }
+                followed.remove(id)
+                driver.unfollow(id)
+            case 3, 4, 5:
+                guard nextFeed > 0 else { return }
+                let feed = 1 + random.below(nextFeed)
+                server.values[feed] = Int64(random.below(1_000))
+                for id in server.subscriptions.keys.sorted() where server.subscriptions[id]?.feed == feed {
+                    deliver(id)
+                }
+            case 6:
+                guard let link = server.link else { return }
+                server.link = nil
+                let codes: [UInt16?] = [nil, 1001, 1013, 4403]
+                driver.closed(link, codes[random.below(4)], "")
+            case 7:
+                // A patch that fits nothing.
+                guard let link = server.link, let id = server.subscriptions.keys.sorted().first else { return }
+                driver.next(
+                    link, id, ["extensions": ["delta": ["patch": [["op": "remove", "path": "/data/none"]]]]])
+            default: driver.advance()
+            }
+        }
+    }
+
+    @Test func everyFollowedQueryEndsUpWithTheServersResult() {
+        for seed in 0..<UInt64(10_000 * FuzzLength.factor) {
+            var run = Run(seed: seed)
+            for _ in 0..<25 {
+                run.step()
+                run.perform(mayFail: true)
+            }
+            // Calm: nothing fails any more, and time goes on until the link is up.
+            for _ in 0..<40 {
+                run.perform(mayFail: false)
+                if run.driver.machine.isReady,
+                    run.shown.allSatisfy({ !run.followed.contains($0.key) || $0.value != nil })
+                {
+                    break
+                }
+                run.driver.advance()
+            }
+            run.perform(mayFail: false)
+            for id in run.followed {
+                let expected = run.server.values[id].map(run.server.document)
+                #expect(run.shown[id] == .some(expected), "seed \(seed), feed \(id)")
+            }
+            #expect(run.driver.machine.feedCount == run.followed.count, "seed \(seed)")
+            #expect(run.driver.machine.heldCount <= 2 * run.followed.count, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import FreshetStore
+import FreshetTypes
+import JSON
+import Testing
+
+private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
+private let lot: EntityShape = .object(["lot": .entity("Lot", key: ["id"])])
+
+extension ResultKey {
+    fileprivate init(_ operation: String) { self.init(operation: operation, variables: "{}") }
+}
+
+extension StoreMachine {
+    fileprivate mutating func put(_ name: String, _ document: JSONValue, _ shape: EntityShape) -> StoreOutcome {
+        write(ResultKey(name), document, shape, revision: "1", atMs: 0)
+    }
+
+    fileprivate mutating func document(_ name: String) -> JSONValue? {
+        read(ResultKey(name), revision: "1")?.document
+    }
+}
+
+@Suite struct StoreMachineTests {
+    private let list: JSONValue = ["lots": [["id": "a", "price": 1], ["id": "b", "price": 2]]]
+
+    @Test func aResultReadsAsItWasWritten() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        #expect(store.document("List") == list)
+        #expect(store.entityCount == 2)
+    }
+
+    /// Seed row 23: an entity that is updated in one area of the app updates in others.
+    @Test func aRowIsSharedBetweenResults() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        let outcome = store.put("One", ["lot": ["id": "b", "price": 9, "text": "new"]], lot)
+        #expect(outcome.changed == [ResultKey("List"), ResultKey("One")])
+        #expect(store.document("List") == ["lots": [["id": "a", "price": 1], ["id": "b", "price": 9]]])
+    }
+
+    @Test func theIDIsTheServers() {
+        // select encode(substr(sha256('Lot["0a","x"]'), 1, 16), 'hex') with the separators of json_build_array
+        #expect(EntityID(type: "Lot", key: ["0a"]) == EntityID(type: "Lot", key: ["0a"]))
+        #expect(EntityID(type: "Lot", key: ["a", 1]).description.count == 32)
+        #expect(EntityID(type: "Lot", key: ["a"]) != EntityID(type: "User", key: ["a"]))
+    }
+
+    @Test func rowsBelowRowsAreShared() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        let shape: EntityShape = .object([
+            "bids": .entity("Bid", key: ["id"], ["user": .entity("User", key: ["uid"])])
+        ])
+        _ = store.put("Bids", ["bids": [["id": "1", "user": ["uid": "u", "name": "Ada"]]]], shape)
+        _ = store.put("Me", ["user": ["uid": "u", "name": "Eve"]], .object(["user": .entity("User", key: ["uid"])]))
+        #expect(store.document("Bids") == ["bids": [["id": "1", "user": ["uid": "u", "name": "Eve"]]]])
+    }
+
+    @Test func aKeyOfAReferenceIsAPath() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        let shape: EntityShape = .object([
+            "watches": .entity("Watch", key: ["user.uid", "lot.id"])
+        ])
+        let document: JSONValue = ["watches": [["user": ["uid": "u"], "lot": ["id": "a"], "note": "x"]]]
+        _ = store.put("W", document, shape)
+        #expect(store.document("W") == document)
+        #expect(store.entityCount == 1)
+    }
+
+    @Test func aRowWithoutItsKeyIsNoRow() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        let document: JSONValue = ["lots": [["id": nil, "price": 1], ["price": 2]]]
+        _ = store.put("List", document, lots)
+        #expect(store.document("List") == document)
+        #expect(store.entityCount == 0)
+    }
+
+    /// Objects that are no rows depend on what each query selects in them.
+    @Test func nestedObjectsAreNotShared() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("A", ["lot": ["id": "a", "seller": ["name": "Ada"]]], lot)
+        _ = store.put("B", ["lot": ["id": "a", "seller": ["city": "Oslo"]]], lot)
+        #expect(store.document("A") == ["lot": ["id": "a", "seller": ["name": "Ada"]]])
+        #expect(store.document("B") == ["lot": ["id": "a", "seller": ["city": "Oslo"]]])
+    }
+
+    /// Seed row 25: events by entity.
+    @Test func eventsSayWhatHappenedToRows() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        #expect(store.put("List", list, lots).events.map(\.kind) == [.created, .created])
+        #expect(store.put("List", list, lots).events == [])
+        let next: JSONValue = ["lots": [["id": "a", "price": 7]]]
+        let events = store.put("List", next, lots).events
+        #expect(events.map(\.kind) == [.updated(fields: ["price"]), .deleted])
+        #expect(events.map { $0.record.key } == [["a"], ["b"]])
+    }
+
+    @Test func anotherRevisionIsNotRead() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        #expect(store.read(ResultKey("List"), revision: "2") == nil)
+    }
+
+    @Test func theLeastUsedResultGoesFirstAndFollowedOnesStay() {
+        var store = StoreMachine(bytesMax: 20_000)
+        store.follow(ResultKey("R0"))
+        for number in 0..<100 {
+            let rows = (0..<10).map { JSONValue.object(["id": .string("\(number)-\($0)"), "price": 1]) }
+            _ = store.put("R\(number)", ["lots": .array(rows)], lots)
+            _ = store.document("R1")
+        }
+        #expect(store.bytes <= 20_000)
+        #expect(store.document("R0") != nil && store.document("R1") != nil && store.document("R99") != nil)
+        #expect(store.document("R2") == nil)
+        #expect(store.entityCount == 10 * store.resultCount)
+    }
+
+    // MARK: Optimistic changes
+
+    @Test func anOptimisticChangeIsShownAndUndone() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        let change = OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 5])
+        #expect(store.apply("m", [change]).changed == [ResultKey("List")])
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 5)
+        // A result of the server that does not know the mutation yet does not undo it.
+        _ = store.put("List", ["lots": [["id": "a", "price": 2], ["id": "b", "price": 2]]], lots)
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 5)
+        #expect(store.revert("m").changed == [ResultKey("List")])
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 2)
+    }
+
+    @Test func aCommittedChangeStaysUntilTheServerSaysOtherwise() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        _ = store.apply("m", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 5])])
+        _ = store.commit("m")
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 5)
+        _ = store.put("List", list, lots)
+        #expect(store.document("List") == list)
+    }
+
+    @Test func anOptimisticDeletionHidesTheRow() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        _ = store.put("One", ["lot": ["id": "a", "price": 1]], lot)
+        _ = store.apply("m", [OptimisticChange(type: "Lot", key: ["a"], fields: nil)])
+        #expect(store.document("List") == ["lots": [["id": "b", "price": 2]]])
+        #expect(store.document("One") == ["lot": nil])
+        _ = store.commit("m")
+        #expect(store.document("List") == ["lots": [["id": "b", "price": 2]]])
+        // The server still has it.
+        _ = store.put("List", list, lots)
+        #expect(store.document("List") == list)
+    }
+
+    @Test func changesOfOneRowStack() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        _ = store.put("List", list, lots)
+        _ = store.apply("m1", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 5])])
+        _ = store.apply("m2", [OptimisticChange(type: "Lot", key: ["a"], fields: ["price": 6])])
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 6)
+        _ = store.revert("m2")
+        #expect(store.document("List")?["lots"]?[0]?["price"] == 5)
+    }
+
+    @Test func treesSurviveTheirStoredForm() {
+        let document: JSONValue = ["lots": [["id": "a", "seller": ["name": "x"], "tags": ["p", "q"]]], "n": nil]
+        let tree = NormalizedResult(document, lots).tree
+        #expect(ResultTree(stored: tree.stored) == tree)
+        #expect(ResultTree(stored: ["x"]) == nil)
+    }
+}

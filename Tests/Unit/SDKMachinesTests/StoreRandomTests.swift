@@ -1,0 +1,107 @@
+import FreshetStore
+import FreshetTypes
+import JSON
+import SeededRandom
+import TestSupport
+import Testing
+
+/// Random writes, changes and reads against a store in the plainest form: all documents as they came, and for each row
+/// the newest fields.
+@Suite struct StoreRandomTests {
+    private struct Model {
+        /// Row ids in order, each with the names of the selected fields, by result.
+        var results: [String: [(id: String, names: [String])]] = [:]
+        var fields: [String: [String: Int64]] = [:]
+        var deleted: Set<String> = []
+        var layers: [(id: String, row: String, name: String, value: Int64?)] = []
+
+        func document(_ name: String) -> JSONValue? {
+            guard let rows = results[name] else { return nil }
+            var elements: [JSONValue] = []
+            for (id, names) in rows {
+                if deleted.contains(id) { continue }
+                var fields = fields[id] ?? [:]
+                var isGone = false
+                for layer in layers where layer.row == id {
+                    if let value = layer.value { fields[layer.name] = value } else { isGone = true }
+                }
+                if isGone { continue }
+                var object: JSONObject = ["id": .string(id)]
+                for name in names { object[name] = fields[name].map(JSONValue.int) ?? .null }
+                elements.append(.object(object))
+            }
+            return ["lots": .array(elements)]
+        }
+
+        /// Rows that no result shows are forgotten.
+        mutating func forget() {
+            let shown = Set(results.values.flatMap { $0.map(\.id) })
+            fields = fields.filter { shown.contains($0.key) }
+            deleted.formIntersection(shown)
+        }
+    }
+
+    @Test func theStoreReadsLikeItsModel() {
+        let shape: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
+        for seed in 0..<UInt64(10_000 * FuzzLength.factor) {
+            var random = SeededRandom(seed: seed)
+            var store = StoreMachine(bytesMax: .max)
+            var model = Model()
+            func key(_ name: String) -> ResultKey { ResultKey(operation: name, variables: "{}") }
+            for step in 0..<20 {
+                let name = "R\(random.below(3))"
+                let row = "r\(random.below(4))"
+                switch random.below(6) {
+                case 0, 1, 2:
+                    var rows: [(id: String, names: [String])] = []
+                    var elements: [JSONValue] = []
+                    for id in 0..<4 where random.below(2) == 0 {
+                        let names = ["p", "q", "s"].filter { _ in random.below(2) == 0 }
+                        var object: JSONObject = ["id": .string("r\(id)")]
+                        for field in names {
+                            let value = Int64(random.below(3))
+                            object[field] = .int(value)
+                            model.fields["r\(id)", default: [:]][field] = value
+                        }
+                        model.deleted.remove("r\(id)")
+                        rows.append(("r\(id)", names))
+                        elements.append(.object(object))
+                    }
+                    model.results[name] = rows
+                    _ = store.write(key(name), ["lots": .array(elements)], shape, revision: "1", atMs: 0)
+                    model.forget()
+                case 3:
+                    let value: Int64? = random.below(4) == 0 ? nil : Int64(random.below(9))
+                    model.layers.append(("m\(step)", row, "p", value))
+                    let fields = value.map { JSONObject([("p", JSONValue.int($0))]) }
+                    _ = store.apply("m\(step)", [OptimisticChange(type: "Lot", key: [.string(row)], fields: fields)])
+                case 4:
+                    guard !model.layers.isEmpty else { continue }
+                    let layer = model.layers.remove(at: random.below(model.layers.count))
+                    if random.below(2) == 0 {
+                        _ = store.revert(layer.id)
+                    } else {
+                        _ = store.commit(layer.id)
+                        if let value = layer.value {
+                            if model.fields[layer.row] != nil { model.fields[layer.row]?[layer.name] = value }
+                        } else if model.results.values.contains(where: { $0.contains { $0.id == layer.row } }) {
+                            model.deleted.insert(layer.row)
+                        }
+                    }
+                default:
+                    model.results[name] = nil
+                    _ = store.remove(key(name))
+                    model.forget()
+                }
+                for name in ["R0", "R1", "R2"] {
+                    let read = store.read(key(name), revision: "1")?.document
+                    #expect(read == model.document(name), "seed \(seed), step \(step), \(name)")
+                    if read != model.document(name) { return }
+                }
+            }
+            #expect(store.bytes >= 0)
+            for name in ["R0", "R1", "R2"] { _ = store.remove(key(name)) }
+            #expect(store.bytes == 0 && store.entityCount == 0, "seed \(seed)")
+        }
+    }
+}
