@@ -1,5 +1,5 @@
 import Chaos
-import FreshetClient
+import ProtocolClients
 import Foundation
 import JSON
 import LocalServers
