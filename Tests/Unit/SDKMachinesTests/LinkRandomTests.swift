@@ -154,8 +154,13 @@ import Testing
                 let codes: [UInt16?] = [nil, 1001, 1013, 4403]
                 driver.closed(link, codes[random.below(4)], "")
             case 7:
-                // A patch that fits nothing.
-                guard let link = server.link, let id = server.subscriptions.keys.sorted().first else { return }
+                // A new value as a patch that fits nothing, from a base that the client does not hold.
+                guard let link = server.link, let id = server.subscriptions.keys.sorted().first,
+                    let feed = server.subscriptions[id]?.feed
+                else { return }
+                let value = Int64(1_000 + random.below(1_000))
+                server.values[feed] = value
+                server.subscriptions[id]?.sent = value
                 driver.next(
                     link, id, ["extensions": ["delta": ["patch": [["op": "remove", "path": "/data/none"]]]]])
             default: driver.advance()
