@@ -105,6 +105,7 @@ let package = Package(
         module(.core, "Operations", ["CEL", "GraphQLLanguage", "JSON", "LiveModel", "SchemaModel"]),
         module(.core, "QuerySQL", ["JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(.core, "SchemaMigration", ["JSON", "SchemaModel"]),
+        module(.core, "SQLDependencies", ["SchemaModel"]),
         module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(
             .core, "Catalog",
@@ -153,8 +154,9 @@ let package = Package(
         module(
             .roles, "Migrations",
             [
-                "Catalog", "Clocks", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL",
-                "Refresh", "SchemaMigration", "SchemaModel", "Settings", logging,
+                "Catalog", "Clocks", "DeploymentPlan", "Execution", "JSON", "LiveModel", "Operations", "Postgres",
+                "QuerySQL",
+                "Refresh", "SQLDependencies", "SchemaMigration", "SchemaModel", "Settings", logging,
             ]),
         module(
             .servers, "OutboundHTTP",
@@ -274,7 +276,7 @@ let package = Package(
             .tools, "DevEnvironment",
             [
                 "Catalog", "Clocks", "Deployments", "Execution", "FreshetClient", "LocalServers", "Migrations",
-                "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
+                "Operations", "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         program(
             .tools, "freshet",
@@ -341,6 +343,7 @@ let package = Package(
         tests(.unit, "FailoverTests", ["Failover"]),
         tests(
             .unit, "ChangeCaptureTests", ["ChangeCapture", "JSON", "LiveModel", "SchemaModel", "SeededRandom"]),
+        tests(.unit, "SQLDependenciesTests", ["SQLDependencies", "SchemaModel"]),
         tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .unit, "CatalogTests",
@@ -362,7 +365,7 @@ let package = Package(
             [
                 "Catalog", "ChangeCapture", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
                 "Execution", "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations",
-                "Postgres",
+                "Postgres", "SQLDependencies",
                 "ProjectFolder", "Refresh", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden", "Projects", "VectorProjects"]),

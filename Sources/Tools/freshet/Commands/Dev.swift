@@ -73,10 +73,13 @@ struct Dev: AsyncParsableCommand {
         if settings.cluster.nodeId == nil { settings.cluster.nodeId = "dev" }
         let keepers = SupervisedServers.keep(postgres, redis, report: Terminal.error)
         do {
-            let example = try await SchemaDatabase(url: postgres.connectionString, logger: logger)
-                .prepare(project, catalog, loadsSeed: !noSeed, report: Terminal.error)
+            let options = CatalogOptions(
+                everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: true)
+            let prepared = try await SchemaDatabase(url: postgres.connectionString, logger: logger)
+                .prepare(project, catalog, options, loadsSeed: !noSeed, report: Terminal.error)
             let node = ServiceNode(
-                settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
+                settings: settings, catalog: prepared.project.catalog,
+                folder: ProjectArchive(prepared.project.project), metrics: metrics,
                 page: Array(DemoPage.html.utf8), isDevelopment: true, logger: logger)
             let address = try await node.start()
             let follower =
@@ -85,7 +88,7 @@ struct Dev: AsyncParsableCommand {
                 : try await FolderFollower.start(
                     self.project, node, settings,
                     SchemaDatabase(url: postgres.connectionString, logger: logger))
-            Self.welcome(settings, address, project, example: example)
+            Self.welcome(settings, address, project, example: prepared.example)
             Self.tellOfUnrefreshed(catalog)
             await Signals.waitForEnd()
             Terminal.error("stopping …")
