@@ -120,7 +120,7 @@ package struct Catalog: Sendable {
     /// The queries that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
 
-    /// What native SQL and views read, as the project says.
+    /// The project's knowledge of what native SQL and views read.
     package let sqlReads: SQLReads
 
     /// The SQL texts that queries with automatic refreshes read, with these queries, sorted.

@@ -50,7 +50,7 @@ package struct CatalogSet: Sendable {
     /// The queries of any version that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
 
-    /// The queries of any version that refresh by themselves according to what the database told of SQL texts, with the
+    /// The queries of any version that refresh by themselves according to what a database says of SQL texts, with the
     /// digests of the definitions that this follows from.
     package var sqlDefinitions: [(query: OperationReference, definitions: [String: String])] {
         members.flatMap { $0.catalog.connectors.values.flatMap(\.operations.values) }.compactMap { query in

@@ -37,7 +37,7 @@ struct ConnectorCompiler {
     let schemaText: [UInt8]
     let options: CatalogOptions
     let automaticRefresh: AutomaticRefresh
-    /// What native SQL and views read.
+    /// The tables that native SQL and views read.
     var sqlReads = SQLReads.none
 
     func parse(_ source: ConnectorSource, sink: inout DiagnosticSink) -> ParsedConnector {

@@ -9,7 +9,7 @@ package import SchemaModel
 ///      "location":…,"schema":[…],"serviceId":…}
 ///
 /// Paths are relative to the common folder of all files, so the same files are the same version in any location. Seed
-/// rows and warnings are not included. What the database told of its SQL is.
+/// rows and warnings are not included. What a database says of its SQL is.
 package struct ProjectArchive: Sendable {
     /// Maximum size of `text` in bytes.
     package static let bytesMax = 16 << 20

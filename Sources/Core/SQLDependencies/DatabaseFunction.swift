@@ -1,6 +1,6 @@
 /// A function that a query uses, as `pg_proc` describes it, and what Freshet relies on.
 package struct DatabaseFunction: Sendable {
-    /// As `regprocedure` prints it: `now()`, `count("any")`, `public.score(integer)`.
+    /// The name and the types of the arguments as `regprocedure` prints them: `now()`, `count("any")`.
     package let signature: String
     package let name: String
     /// Whether it is in the schema `pg_catalog`.

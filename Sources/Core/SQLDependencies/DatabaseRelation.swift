@@ -22,7 +22,7 @@ package struct DatabaseRelation: Sendable {
     package let isPartition: Bool
     /// Whether other tables inherit from it, partitions included.
     package let hasChildren: Bool
-    /// By number.
+    /// The columns by number.
     package let columns: [Int: Column]
     /// The rule of a view.
     package let rule: String?

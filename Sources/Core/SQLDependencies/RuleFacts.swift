@@ -1,4 +1,4 @@
-/// What the stored rule of a view says of its query: which relations, columns, functions and operators it uses.
+/// The relations, columns, functions and operators that a query uses, as the stored rule of a view of it says.
 ///
 /// Every kind of node must be known, so that a construct of a later version of Postgres is refused and not overlooked.
 /// Columns are those for which Postgres asks the privilege to select.

@@ -69,7 +69,7 @@ package final class DeploymentWatch: Sendable {
         let watch = DeploymentWatch(store, folder, catalog, node, settings, logger)
         if let failure = await watch.end(of: { $0.start() }) { throw DeploymentError(failure) }
         let served = watch.catalogs.set.current.version
-        // A deployment says what the database told of the folder's SQL.
+        // A deployment says what the database says of the folder's SQL.
         var project = folder.project
         project.sqlReads = watch.catalogs.set.current.catalog.sqlReads
         if served != ProjectArchive(project).version {

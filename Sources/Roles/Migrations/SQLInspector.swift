@@ -22,7 +22,7 @@ package enum SQLInspector {
             var reads = SQLReads.none
             var refusals: [String: String] = [:]
             for text in texts {
-                try await session.savepoint("freshet_text")
+                try await session.savepoint("text")
                 let outcome: TextInspection.Outcome
                 do throws(PostgresError) {
                     outcome = try await inspect(text, schema, session)
@@ -30,7 +30,7 @@ package enum SQLInspector {
                     guard case .server = error.code else { throw error }
                     outcome = .refused("Postgres makes no view of it: \(error.message)")
                 }
-                try await session.rollback(to: "freshet_text")
+                try await session.rollback(to: "text")
                 switch outcome {
                 case .found(let finding): reads.add(finding, of: text)
                 case .refused(let reason): refusals[text] = reason

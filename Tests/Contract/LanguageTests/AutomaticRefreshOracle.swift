@@ -27,7 +27,8 @@ struct AutomaticRefreshOracle {
         type Game @table(key: "id") { id: Int! title: String! kind: Kind! host: Player! day: Date uid: UUID }
         type Entry @table(key: ["game", "player"]) { game: Game! player: Player! points: Int! }
         type Note @table(key: "id") { id: Int! text: String! parent: Note player: Player }
-        type Score @view(sql: "SELECT player_id, count(*) AS games, sum(points) AS points FROM entry GROUP BY player_id") {
+        type Score
+          @view(sql: "SELECT player_id, count(*) AS games, sum(points) AS points FROM entry GROUP BY player_id") {
           player: Player games: Int64 points: Int64
         }
         type Standing @view(name: "standing") { playerId: Int name: String games: Int64 }
@@ -122,7 +123,9 @@ struct AutomaticRefreshOracle {
           _select(sql: "SELECT n AS note, p.name FROM note n LEFT JOIN player p ON p.id = n.player_id WHERE n.id >= $1"
             params: [$id])
         }
-        query Scores($p: Int64!) @auth(level: PUBLIC) { scores(where: {points: {gt: $p}}) { games points player { name } } }
+        query Scores($p: Int64!) @auth(level: PUBLIC) {
+          scores(where: {points: {gt: $p}}) { games points player { name } }
+        }
         query Standings @auth(level: PUBLIC) { standings(orderBy: [{games: DESC}], limit: 4) { name games } }
         """
 

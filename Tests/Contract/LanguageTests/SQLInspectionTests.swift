@@ -10,7 +10,7 @@ import SchemaModel
 import Testing
 
 extension Language {
-    /// What Postgres tells of SQL texts.
+    /// Answers of Postgres about SQL texts.
     @Suite struct SQLInspection {
         private static let schema =
             """

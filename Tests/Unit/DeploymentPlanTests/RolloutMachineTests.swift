@@ -32,7 +32,7 @@ import Testing
         var isStored = true
         var isHarmful = false
         var isActivated = true
-        /// What the migrated database makes of the candidate.
+        /// The candidate with what the migrated database says.
         var migrated: RolloutMachine.Candidate?
         /// The call that fails, by its word.
         var failing = ""

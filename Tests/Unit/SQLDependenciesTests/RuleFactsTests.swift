@@ -10,9 +10,9 @@ import Testing
         let flags =
             ":commandType 1 :hasAggs false :hasTargetSRFs false :hasDistinctOn false :hasModifyingCTE false"
         return """
-            ({QUERY \(flags) :rtable ({RANGETBLENTRY :alias {ALIAS :aliasname old :colnames <>} :rtekind 0 :relid \(view) \
-            :selectedCols (b) :securityQuals <>} {RANGETBLENTRY :alias {ALIAS :aliasname r} :rtekind 1 :subquery \
-            {QUERY \(flags) :rtable (\(entries)) :jointree {FROMEXPR :fromlist ({RANGETBLREF :rtindex 1}) :quals <>} \
+            ({QUERY \(flags) :rtable ({RANGETBLENTRY :alias {ALIAS :aliasname old :colnames <>} :rtekind 0 \
+            :relid \(view) :selectedCols (b) :securityQuals <>} {RANGETBLENTRY :alias {ALIAS :aliasname r} :rtekind 1 \
+            :subquery {QUERY \(flags) :rtable (\(entries)) :jointree {FROMEXPR :fromlist ({RANGETBLREF :rtindex 1}) :quals <>} \
             :targetList (\(query)) :groupClause <> :limitOffset <> :limitCount <> :setOperations <> \(order)} \
             :relid 0 :securityQuals <>}) :targetList ({CONST :constvalue 4 [ 1 0 0 0 ]})})
             """
@@ -40,7 +40,7 @@ import Testing
         #expect(facts.relations[20_000]?.isWholeRow == true)
     }
 
-    /// From Postgres 16, columns stand in nodes of their own.
+    /// Postgres 16 and newer have nodes for the columns.
     @Test func columnsOfPermissionsCount() {
         let entry = "{RANGETBLENTRY :rtekind 0 :relid 20000 :perminfoindex 1 :securityQuals <>}"
         let permission = "{RTEPERMISSIONINFO :relid 20000 :inh true :selectedCols (b 9)}"
@@ -53,8 +53,9 @@ import Testing
     @Test func functionsAndOperatorsAreTold() {
         let facts = Self.facts(
             Self.rule(
-                "{FUNCEXPR :funcid 1299} {OPEXPR :opno 96 :opfuncid 65} {AGGREF :aggfnoid 2108} {WINDOWFUNC :winfnoid 3100}"
-                    + " {ROWCOMPAREEXPR :opnos (o 97 98)} {SORTGROUPCLAUSE :eqop 96 :sortop 97}", entries: ""))
+                "{FUNCEXPR :funcid 1299} {OPEXPR :opno 96 :opfuncid 65} {AGGREF :aggfnoid 2108}"
+                    + " {WINDOWFUNC :winfnoid 3100} {ROWCOMPAREEXPR :opnos (o 97 98)}"
+                    + " {SORTGROUPCLAUSE :eqop 96 :sortop 97}", entries: ""))
         #expect(facts.refusal == nil)
         #expect(facts.functions == [1299, 65, 3100] && facts.aggregates == [2108] && facts.operators == [96, 97, 98])
         #expect(facts.dependsOnStoredOrder, "a window")
@@ -89,7 +90,7 @@ import Testing
         ("{RANGETBLENTRY :rtekind 7 :relid 0}", "it reads from a place that is not understood"),
         ("{RANGETBLENTRY :rtekind 0 :relid 0 :securityQuals ({CONST :x 1})}", "row security applies to it"),
     ])
-    func whatIsNotUnderstoodIsRefused(node: String, reason: String) {
+    func unknownConstructsAreRefused(node: String, reason: String) {
         #expect(Self.facts(Self.rule(node, entries: "")).refusal == reason)
     }
 

@@ -65,7 +65,7 @@ import Testing
         #expect(Self.tables(Self.outcome([20_000: Self.relation()], columns: "")) == ["lot()"])
         #expect(
             Self.tables(Self.outcome([20_000: Self.relation(kind: "p", hasChildren: true)])) == ["lot(id owner_id)"])
-        // Changes of a generated column, or of one that no field has, are not told.
+        // Changes of a generated column, or of one that no field has, remain unknown.
         #expect(Self.tables(Self.outcome([20_000: Self.relation(generated: true)])) == ["lot(*)"])
         #expect(Self.tables(Self.outcome([20_000: Self.relation()], columns: " 10")) == ["lot(*)"])
         #expect(Self.tables(Self.outcome([20_000: Self.relation()], columns: " 7 8")) == ["lot(*)"])

@@ -8,7 +8,8 @@ extension Lint {
         guard subject.isAutomatic, query.readWriteSet.readsTime, query.refresh.everyMs == nil else { return }
         warn(
             .refreshTime, at: subject.range,
-            "the result of \"\(query.reference.operation)\" changes as time passes, and only changes of rows refresh it",
+            "the result of \"\(query.reference.operation)\" changes as time passes, and only changes of rows refresh"
+                + " it",
             help: "add @refresh(every: …)")
     }
 

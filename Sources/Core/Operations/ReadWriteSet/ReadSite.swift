@@ -69,8 +69,8 @@ package struct ReadSite: Sendable {
 /// All places where a query reads tables.
 package struct ReadSites: Sendable {
     package internal(set) var all: [ReadSite] = []
-    /// Whether the query may also read rows of any table: native SQL or a view of which the database has not told what
-    /// it reads, a filter from a variable.
+    /// Whether the query may also read rows of any table: native SQL or a view of which it is not known what it
+    /// reads, a filter from a variable.
     package internal(set) var mayReadAnything = false
 
     /// Whether the query reads no rows.

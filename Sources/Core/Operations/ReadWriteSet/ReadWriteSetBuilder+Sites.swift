@@ -42,7 +42,7 @@ extension ReadWriteSetBuilder {
 
     // MARK: Native SQL and views
 
-    /// Records what an SQL text reads: any table unless the database has told it.
+    /// Records what an SQL text reads: any table unless it is known.
     /// - Parameter comesInOrder: whether its rows come in an order of their values.
     mutating func readSQL(_ text: String, comesInOrder: Bool) {
         result.sqlTexts.insert(text)

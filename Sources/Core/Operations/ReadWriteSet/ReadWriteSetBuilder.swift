@@ -3,7 +3,7 @@ import SchemaModel
 /// Walks the tree of an operation and collects what it reads and writes.
 struct ReadWriteSetBuilder {
     let schema: Schema
-    /// What native SQL and views read.
+    /// The tables that native SQL and views read.
     var sqlReads = SQLReads.none
     /// Variables that always have a value.
     let requiredVariables: Set<String>

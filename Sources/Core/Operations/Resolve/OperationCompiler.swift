@@ -21,7 +21,7 @@ package struct OperationCompiler {
     package let options: CatalogOptions
     /// Whether results include the ids of their rows.
     package let includesEntityIDs: Bool
-    /// What native SQL and views read.
+    /// The tables that native SQL and views read.
     package let sqlReads: SQLReads
 
     package init(

@@ -35,7 +35,7 @@ package struct WorkerMachine: Sendable {
         /// A larger result is reported as an error of its live query.
         package var resultBytesMax = 8 << 20
         /// Time between comparisons of the definitions that queries with SQL depend on.
-        package var definitionsMs = 10_000
+        package var definitionsMs: Int64 = 10_000
 
         package init() {}
 

@@ -1,5 +1,5 @@
-/// What the native SQL and the views of a project read, as its database says. A text that is not among them may read
-/// anything.
+/// The tables that the native SQL and the views of a project read, as its database says. A text that is not among them
+/// may read anything.
 ///
 /// Part of what is stored with a deployment, so that all nodes decide alike.
 package struct SQLReads: Sendable, Hashable {

@@ -39,8 +39,8 @@ package struct WorkerSection: SettingSection {
     package let verifyPerSecond = Setting.int(
         "worker.verifyPerSecond", 1, in: 0...1000,
         "Live queries with automatic refresh that run without a cause, to verify that they missed no change.")
-    package let definitionsMs = Setting.int(
-        "worker.definitionsMs", 10_000, in: 100...600_000,
+    package let definitionsMs = Setting.duration(
+        "worker.definitionsMs", Parts.worker.definitionsMs, in: 100...10 * minute,
         "Time between looks whether views and functions that automatic refreshes rely on changed in the database; if"
             + " so, their queries run as often.")
     package let historyMax = Setting.int(

@@ -95,7 +95,7 @@ struct ProjectArchiveTests {
         }
     }
 
-    @Test func whatTheDatabaseToldOfSQLIsKept() throws {
+    @Test func findingsAboutSQLAreKept() throws {
         var inspected = project(in: "x/")
         inspected.sqlReads = SQLReads([
             "SELECT 1": .init(tables: [], storedOrder: .none, readsTime: true),

@@ -111,9 +111,10 @@ import Testing
 
     private static let viewSchema =
         schema
-        + #"type Rich @view(sql: "SELECT * FROM bid") { amount: Int lot: Lot } type Named @view(name: "n") { extra: Any }"#
+        + #"type Rich @view(sql: "SELECT * FROM bid") { amount: Int lot: Lot }"#
+        + #"type Named @view(name: "n") { extra: Any }"#
 
-    /// The sites of a query on a database that told this of its only SQL text.
+    /// The sites of a query on a database that says this of its only SQL text.
     private static func sites(
         _ query: String, _ finding: SQLReads.Finding, unknown: Bool = false
     ) throws -> [String] {
@@ -147,7 +148,7 @@ import Testing
             storedOrder: order, readsTime: readsTime)
     }
 
-    @Test func whatSQLReadsHasSites() throws {
+    @Test func tablesThatSQLReadsHaveSites() throws {
         let native = #"query Q($u: UUID) @auth(level: PUBLIC) { _select(sql: "SELECT $1", params: [$u]) }"#
         #expect(try Self.sites(native, Self.finding(["bid": ["lot_id", "amount"]])) == ["bid: ; amount lotId"])
         #expect(try Self.sites(native, Self.finding(["bid": []], readsTime: true)) == ["bid: ; "])
