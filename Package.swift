@@ -151,6 +151,7 @@ let package = Package(
         module(.core, "Operations", ["CEL", "GraphQLLanguage", "JSON", "LiveModel", "SchemaModel"]),
         module(.core, "QuerySQL", ["JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(.core, "SchemaMigration", ["JSON", "SchemaModel"]),
+        module(.core, "SQLDependencies", ["SchemaModel"]),
         module(.core, "SchemaSDL", ["GraphQLLanguage", "JSON", "LiveModel", "Operations", "SchemaModel"]),
         module(
             .core, "Catalog",
@@ -203,8 +204,9 @@ let package = Package(
         module(
             .roles, "Migrations",
             [
-                "Catalog", "Clocks", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL",
-                "Refresh", "SchemaMigration", "SchemaModel", "Settings", logging,
+                "Catalog", "Clocks", "DeploymentPlan", "Execution", "JSON", "LiveModel", "Operations", "Postgres",
+                "QuerySQL",
+                "Refresh", "SQLDependencies", "SchemaMigration", "SchemaModel", "Settings", logging,
             ]),
         module(
             .servers, "OutboundHTTP",
@@ -324,7 +326,7 @@ let package = Package(
             .tools, "DevEnvironment",
             [
                 "Catalog", "Clocks", "Deployments", "Execution", "ProtocolClients", "LocalServers", "Migrations",
-                "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
+                "Operations", "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         // What `freshet generate swift` prints for the sample project, as far as the sample app and tests need it
         module(.tools, "AuctionsClient", ["FreshetClient"]),
@@ -396,6 +398,7 @@ let package = Package(
         tests(.unit, "FailoverTests", ["Failover"]),
         tests(
             .unit, "ChangeCaptureTests", ["ChangeCapture", "JSON", "LiveModel", "SchemaModel", "SeededRandom"]),
+        tests(.unit, "SQLDependenciesTests", ["SQLDependencies", "SchemaModel"]),
         tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
         tests(
             .unit, "CatalogTests",
@@ -417,7 +420,7 @@ let package = Package(
             [
                 "Catalog", "ChangeCapture", "Operations", "QuerySQL", "SchemaMigration", "SchemaModel", "SchemaSDL",
                 "Execution", "GraphQLLanguage", "JSON", "LibrarySchema", "LiveModel", "LocalServers", "Migrations",
-                "Postgres",
+                "Postgres", "SQLDependencies",
                 "ProjectFolder", "Refresh", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden", "Projects", "VectorProjects"]),

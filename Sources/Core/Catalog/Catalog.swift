@@ -52,7 +52,7 @@ package struct Catalog: Sendable {
             api: tables.adding(resolvers),
             schemaText: project.schemaFiles.sorted { $0.path < $1.path }.flatMap { $0.source.bytes + [0] }
                 + project.resolvers.flatMap(\.identity),
-            options: options, automaticRefresh: project.automaticRefresh)
+            options: options, automaticRefresh: project.automaticRefresh, sqlReads: project.sqlReads)
         let isEmpty = schema.tables.isEmpty && schema.views.isEmpty && !sink.hasErrors
         let parsed = project.connectors.map { compiler.parse($0, sink: &sink) }
         var connectors: [String: Connector] = [:]
@@ -70,13 +70,14 @@ package struct Catalog: Sendable {
         return Catalog(
             serviceID: project.serviceID, location: project.location, schema: schema,
             resolvers: resolvers, connectors: connectors,
-            warnings: project.warnings + sink.diagnostics)
+            warnings: project.warnings + sink.diagnostics, sqlReads: project.sqlReads)
     }
 
     private init(
         serviceID: String, location: String, schema: Schema, resolvers: [ResolverSchema],
-        connectors: [String: Connector], warnings: [Diagnostic]
+        connectors: [String: Connector], warnings: [Diagnostic], sqlReads: SQLReads
     ) {
+        self.sqlReads = sqlReads
         self.serviceID = serviceID
         self.location = location
         self.schema = schema
@@ -118,6 +119,18 @@ package struct Catalog: Sendable {
 
     /// The queries that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
+
+    /// The project's knowledge of what native SQL and views read.
+    package let sqlReads: SQLReads
+
+    /// The SQL texts that queries with automatic refreshes read, with these queries, sorted.
+    package var sqlTexts: [(text: String, readers: [OperationReference])] {
+        var readers: [String: [OperationReference]] = [:]
+        for query in connectors.values.flatMap(\.operations.values) where query.automaticSites != nil {
+            for text in query.readWriteSet.sqlTexts { readers[text, default: []].append(query.reference) }
+        }
+        return readers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
+    }
 
     /// Returns the queries that a mutation can refresh, sorted: those in its own connector whose rules name it, those
     /// in all connectors that look up rows by key in a table where the mutation writes by key, and those with automatic

@@ -1,4 +1,6 @@
 package import LiveModel
+import Operations
+import SchemaModel
 
 /// The catalogs that a node serves at one time: the current one, which new requests and sessions get; announced ones,
 /// which become current once every node has loaded them; and former ones, whose sessions have not reconnected yet.
@@ -47,6 +49,15 @@ package struct CatalogSet: Sendable {
 
     /// The queries of any version that refresh by the write-ahead log; nil if there are none.
     package let captured: CapturedReads?
+
+    /// The queries of any version that refresh by themselves according to what a database says of SQL texts, with the
+    /// digests of the definitions that this follows from.
+    package var sqlDefinitions: [(query: OperationReference, definitions: [String: String])] {
+        members.flatMap { $0.catalog.connectors.values.flatMap(\.operations.values) }.compactMap { query in
+            guard query.automaticSites?.use == .refreshes, !query.readWriteSet.sqlReads.isEmpty else { return nil }
+            return (query.reference, query.readWriteSet.sqlReads.definitions)
+        }
+    }
 
     package var members: [Member] { [current] + others }
 

@@ -1,4 +1,5 @@
 import GraphQLLanguage
+import JSON
 import LiveModel
 import Operations
 import SchemaModel
@@ -36,6 +37,8 @@ struct ConnectorCompiler {
     let schemaText: [UInt8]
     let options: CatalogOptions
     let automaticRefresh: AutomaticRefresh
+    /// The tables that native SQL and views read.
+    var sqlReads = SQLReads.none
 
     func parse(_ source: ConnectorSource, sink: inout DiagnosticSink) -> ParsedConnector {
         let errorsBefore = sink.count(of: .error)
@@ -52,7 +55,7 @@ struct ConnectorCompiler {
         result.known.isComplete = !sources.isIncomplete
         let compiler = OperationCompiler(
             api: api, connector: source.id, sources: sources, options: options,
-            includesEntityIDs: source.includesEntityIDs)
+            includesEntityIDs: source.includesEntityIDs, sqlReads: sqlReads)
         for operation in sources.operations {
             let compilation = compiler.compile(operation, sink: &sink)
             let name = operation.name.value
@@ -136,8 +139,9 @@ struct ConnectorCompiler {
     /// Returns what changes of rows mean for the query; nil for nothing.
     /// - Parameter comment: the mode that a comment sets, which takes precedence.
     private func automatic(_ operation: OperationTree, _ comment: AutomaticRefresh.Mode?) -> AutomaticSites.Use? {
-        // A query that only custom resolvers answer reads no rows.
-        guard operation.kind == .query, !operation.readWriteSet.sites.isEmpty else { return nil }
+        // A query that only custom resolvers answer reads no rows. Whether SQL reads any, only a database tells.
+        let reads = operation.readWriteSet
+        guard operation.kind == .query, !reads.sites.isEmpty || !reads.sqlTexts.isEmpty else { return nil }
         let name = operation.reference
         return switch comment ?? automaticRefresh.mode(connector: name.connector, operation: name.operation) {
         case .off: nil
@@ -152,9 +156,14 @@ struct ConnectorCompiler {
         // live queries with different rules.
         let form: [UInt8] =
             (operation.results.hasEntityIDs ? [0, 1] : []) + (automatic?.versionForm ?? [])
-            + (automatic == nil ? [] : automaticRefresh.source.versionForm)
+            + (automatic == nil
+                ? [] : automaticRefresh.source.versionForm + operation.readWriteSet.sqlReads.versionForm)
         return Digest(of: Array(operation.text.utf8) + [0] + schemaText + form)
     }
+}
+
+extension SQLReads {
+    fileprivate var versionForm: [UInt8] { isEmpty ? [] : [0, 6] + json.canonicalBytes }
 }
 
 extension AutomaticRefresh.Source {

@@ -9,7 +9,7 @@ package import SchemaModel
 ///      "location":…,"schema":[…],"serviceId":…}
 ///
 /// Paths are relative to the common folder of all files, so the same files are the same version in any location. Seed
-/// rows and warnings are not included.
+/// rows and warnings are not included. What a database says of its SQL is.
 package struct ProjectArchive: Sendable {
     /// Maximum size of `text` in bytes.
     package static let bytesMax = 16 << 20
@@ -75,10 +75,14 @@ package struct ProjectArchive: Sendable {
         guard let automatic = Self.automaticRefresh(value["automaticRefresh"]) else {
             throw Failure(description: "the stored project has automatic refreshes of another format")
         }
-        self.init(
-            Project(
-                serviceID: serviceID, location: location, schemaFiles: schema, resolvers: resolvers,
-                connectors: sources, automaticRefresh: automatic))
+        guard let sqlReads = value["sqlReads"].map({ SQLReads(json: $0) }) ?? SQLReads.none else {
+            throw Failure(description: "the stored project has findings about its SQL of another format")
+        }
+        var project = Project(
+            serviceID: serviceID, location: location, schemaFiles: schema, resolvers: resolvers, connectors: sources,
+            automaticRefresh: automatic)
+        project.sqlReads = sqlReads
+        self.init(project)
     }
 
     private static func json(_ project: Project) -> JSONValue {
@@ -117,6 +121,7 @@ package struct ProjectArchive: Sendable {
             }
             object["automaticRefresh"] = .object(automatic)
         }
+        if !project.sqlReads.isEmpty { object["sqlReads"] = project.sqlReads.json }
         return .object(object)
     }
 

@@ -50,7 +50,8 @@ extension RolloutMachine {
         case compare(with: Digest)
         /// Plan the migration and report the plan; answer with `.planned`.
         case plan
-        /// Migrate the database; answer with `.done`.
+        /// Migrate the database; answer with `.candidate` if that changed what the version says of the database, with
+        /// `.done` otherwise.
         case migrate
         /// Store the candidate as announced; answer with `.announced`.
         case announce

@@ -103,6 +103,10 @@ package struct RolloutMachine: Sendable {
             return planned(steps, isHarmful: isHarmful, schedule)
         case (.listingUnable(let steps), .nodes(let nodes)): return checked(steps, nodes)
         case (.migrating, .done): return call(.announce, .announcing)
+        case (.migrating, .candidate(let candidate)):
+            self.candidate = candidate
+            guard candidate.byteCount <= ProjectArchive.bytesMax else { return end(RolloutRefused.tooLarge) }
+            return call(.announce, .announcing)
         case (.announcing, .announced(let id)):
             let report = Effect.report(.announced(deployment: id, version))
             return [report] + wait(for: .load, id, newRoster, nowMs: nowMs)

@@ -69,7 +69,10 @@ package final class DeploymentWatch: Sendable {
         let watch = DeploymentWatch(store, folder, catalog, node, settings, logger)
         if let failure = await watch.end(of: { $0.start() }) { throw DeploymentError(failure) }
         let served = watch.catalogs.set.current.version
-        if served != folder.version {
+        // A deployment says what the database says of the folder's SQL.
+        var project = folder.project
+        project.sqlReads = watch.catalogs.set.current.catalog.sqlReads
+        if served != ProjectArchive(project).version {
             logger.notice(
                 "the folder differs from the deployed version",
                 metadata: ["deployed": "\(served.shortHex)", "folder": "\(folder.version.shortHex)"])

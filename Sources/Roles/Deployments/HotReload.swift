@@ -64,7 +64,9 @@ package struct HotReload: Sendable {
     package static func adopt(_ project: Project, in database: SchemaDatabase) async throws {
         let store = DeploymentStore(pool: database.pool)
         let archive = ProjectArchive(project)
-        guard let active = try await store.history().lastActive, active.version != archive.version else { return }
+        let active = try await store.history().lastActive
+        // Without a deployment, nodes serve the folder, which does not say what its SQL reads.
+        if let active { if active.version == archive.version { return } } else if project.sqlReads.isEmpty { return }
         try await store.withdrawAnnounced()
         _ = try await store.activate(try await store.announce(archive, by: user))
     }
@@ -83,13 +85,15 @@ package struct HotReload: Sendable {
         if !catalog.warnings.isEmpty { report(.diagnostics(catalog.warnings)) }
         if !catalog.invalidOperations.isEmpty { report(.omitted(catalog.invalidOperations)) }
         do {
-            try await deploy(ProjectArchive(project), catalog)
+            let inspected = try await InspectedProject(project, catalog, options: options, database.pool)
+            try await deploy(inspected)
         } catch {
             report(.notReloaded(reason: "\(error)"))
         }
     }
 
-    private func deploy(_ archive: ProjectArchive, _ catalog: Catalog) async throws {
+    private func deploy(_ inspected: InspectedProject) async throws {
+        let steps = Steps(reload: self, inspected: inspected)
         var machine = RolloutMachine.Settings()
         machine.isReload = true
         machine.schedule = schedule
@@ -98,10 +102,10 @@ package struct HotReload: Sendable {
         machine.lookMs = Self.lookMs
         // The one node answers by itself.
         (machine.heartbeatMs, machine.nodeTtlMs) = (0, Self.loadMaxMs)
-        var run = RolloutRun(store, Steps(reload: self, archive: archive, catalog: catalog))
+        var run = RolloutRun(store, steps)
         do {
             try await run.run(RolloutMachine(settings: machine)) {
-                $0.deploy(.init(version: archive.version, byteCount: archive.text.utf8.count))
+                $0.deploy(steps.measure)
             }
         } catch RolloutRefused.notReached(let goal, _) {
             throw NotReloaded(description: "the node did not \(goal) it")
@@ -116,8 +120,18 @@ package struct HotReload: Sendable {
 
     private struct Steps: RolloutSteps {
         let reload: HotReload
-        let archive: ProjectArchive
-        let catalog: Catalog
+        private var inspected: InspectedProject
+        private(set) var archive: ProjectArchive
+
+        init(reload: HotReload, inspected: InspectedProject) {
+            self.reload = reload
+            self.inspected = inspected
+            archive = ProjectArchive(inspected.project)
+        }
+
+        var measure: RolloutMachine.Candidate {
+            RolloutMachine.Candidate(version: archive.version, byteCount: archive.text.utf8.count)
+        }
 
         var user: String { HotReload.user }
         var historyMax: Int { reload.historyMax }
@@ -131,15 +145,21 @@ package struct HotReload: Sendable {
             ]
         }
 
-        func migrate() async throws {
+        mutating func migrate() async throws -> RolloutMachine.Candidate? {
+            let reload = reload
             for summary in try await reload.database.migrate(
-                catalog.schema, report: { reload.report(.database($0)) })
+                inspected.catalog.schema, report: { reload.report(.database($0)) })
             {
                 reload.report(.schemaChanged(summary: summary))
             }
-            for summary in try await ChangePublications.publish(catalog.captured, reload.database.pool) {
+            inspected = try await InspectedProject(
+                inspected.project, inspected.catalog, options: reload.options, reload.database.pool)
+            for summary in try await ChangePublications.publish(inspected.catalog.captured, reload.database.pool) {
                 reload.report(.schemaChanged(summary: summary))
             }
+            let former = archive.version
+            archive = ProjectArchive(inspected.project)
+            return archive.version == former ? nil : measure
         }
 
         func report(_ report: RolloutMachine.Report) {

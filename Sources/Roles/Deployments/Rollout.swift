@@ -63,8 +63,8 @@ package struct Rollout: Sendable {
     ///   - catalog: compiled from `project`.
     ///   - user: recorded in the history.
     package func deploy(_ project: Project, _ catalog: Catalog, by user: String, dryRun: Bool) async throws {
-        let candidate = Candidate(archive: ProjectArchive(project), catalog: catalog, project: project)
         try await locked {
+            let candidate = try await inspected(project, catalog)
             var run = RolloutRun(store, steps(candidate, by: user))
             try await run.run(machine(dryRun: dryRun)) { $0.deploy(candidate.measure) }
         }
@@ -79,6 +79,12 @@ package struct Rollout: Sendable {
     }
 
     // MARK: Steps
+
+    private func inspected(_ project: Project, _ catalog: Catalog) async throws -> Candidate {
+        let inspected = try await InspectedProject(project, catalog, options: settings.options, database.pool)
+        return Candidate(
+            archive: ProjectArchive(inspected.project), catalog: inspected.catalog, project: inspected.project)
+    }
 
     private struct Candidate: Sendable {
         let archive: ProjectArchive
@@ -96,6 +102,7 @@ package struct Rollout: Sendable {
         let user: String
         /// Nil until a rollback has loaded it.
         var candidate: Candidate?
+        let isRollback: Bool
 
         var historyMax: Int { rollout.settings.historyMax }
         var archive: ProjectArchive { chosen.archive }
@@ -137,8 +144,9 @@ package struct Rollout: Sendable {
                 isHarmful: plan.drift.contains(where: \.isHarmful))
         }
 
-        func migrate() async throws {
+        mutating func migrate() async throws -> RolloutMachine.Candidate? {
             let report = rollout.report
+            let former = chosen
             do {
                 _ = try await rollout.database.migrate(
                     chosen.catalog.schema, retries: rollout.settings.lockRetries
@@ -146,6 +154,8 @@ package struct Rollout: Sendable {
                     // The plan has already been reported.
                     if case .waiting(let holder) = event { report(.waiting(holder: holder)) }
                 }
+                // The migrated database may tell more; a former version stays what it was.
+                if !isRollback { candidate = try await rollout.inspected(former.project, former.catalog) }
                 _ = try await ChangePublications.publish(chosen.catalog.captured, rollout.database.pool)
             } catch let error as TableNotFree {
                 throw RolloutRefused.migration("\(error)")
@@ -154,13 +164,14 @@ package struct Rollout: Sendable {
                 throw RolloutRefused.migration(
                     "migration failed: \(error.message)" + (error.detail.map { " (\($0))" } ?? ""))
             }
+            return chosen.archive.version == former.archive.version ? nil : chosen.measure
         }
 
         func report(_ report: RolloutMachine.Report) { rollout.report(.step(report)) }
     }
 
     private func steps(_ candidate: Candidate?, by user: String) -> Steps {
-        Steps(rollout: self, user: user, candidate: candidate)
+        Steps(rollout: self, user: user, candidate: candidate, isRollback: candidate == nil)
     }
 
     private func machine(dryRun: Bool) -> RolloutMachine {

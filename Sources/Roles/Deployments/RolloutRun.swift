@@ -15,7 +15,8 @@ protocol RolloutSteps: Sendable {
     /// - Returns: the number of changes that would break clients; nil when the version is not stored.
     func breakingChanges(from version: Digest) async throws -> Int?
     func plan() async throws -> RolloutMachine.Answer
-    func migrate() async throws
+    /// - Returns: the candidate if it says something else of the migrated database.
+    mutating func migrate() async throws -> RolloutMachine.Candidate?
     func report(_ report: RolloutMachine.Report)
 }
 
@@ -71,7 +72,7 @@ struct RolloutRun<Steps: RolloutSteps> {
         case .compare(let version):
             return try await steps.breakingChanges(from: version).map { .compared(breaking: $0) } ?? .notStored
         case .plan: return try await steps.plan()
-        case .migrate: try await steps.migrate()
+        case .migrate: return try await steps.migrate().map { .candidate($0) } ?? .done
         case .announce: return .announced(deployment: try await store.announce(steps.archive, by: steps.user))
         case .activate(let id): return .activated(try await store.activate(id))
         case .prune(let versions): try await store.prune(keeping: versions, historyMax: steps.historyMax)

@@ -52,7 +52,7 @@ package final class QueryExecutor: Sendable {
         case failed(RequestError)
     }
 
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let replicas: PostgresReplicas?
     private let clock: ServiceClock
     private let resolvers: (any ResolverTransport)?

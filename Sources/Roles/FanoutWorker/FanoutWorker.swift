@@ -32,7 +32,7 @@ package actor FanoutWorker {
     private let readNodes: @Sendable () -> Void
     let queries: QueryExecutor
     private let epochs: ShardEpochs
-    private let settings: Settings
+    let settings: Settings
     let clock: ServiceClock
     let logger: Logger
     let failures: OperationFailureLog
@@ -74,7 +74,11 @@ package actor FanoutWorker {
     /// Runs until its task is cancelled or `drain` closes the reader.
     package func run() async {
         let ticks = Task { await self.keepTicking() }
-        defer { ticks.cancel() }
+        let comparing = Task { await self.keepComparingDefinitions() }
+        defer {
+            ticks.cancel()
+            comparing.cancel()
+        }
         perform(machine.started())
         var failure = RepeatedFailure()
         while !Task.isCancelled {
@@ -134,6 +138,10 @@ package actor FanoutWorker {
         let cutShort = outcomes.count { if case .cutShort = $0 { true } else { false } }
         metrics.ran(outcomes.count, changed: machine.resultsRead - before, cutShort: cutShort, took: duration)
         perform(effects)
+    }
+
+    func definitionsChanged(_ operations: Set<OperationReference>) {
+        perform(machine.definitionsChanged(operations, nowMs: clock.nowMs()))
     }
 
     private func timeReached(_ deadlineMs: Int64) {

@@ -2,7 +2,7 @@ package import Catalog
 import JSON
 import LiveModel
 import Logging
-import Operations
+package import Operations
 import Postgres
 import QuerySQL
 package import SchemaModel
@@ -14,15 +14,19 @@ package enum DatabaseLint {
     /// The number of rows below which scanning a whole table is appropriate.
     static let rowsMin = 1_000.0
 
-    package static func diagnostics(
-        _ catalog: Catalog, _ project: Project, url: String
-    ) async throws -> [Diagnostic] {
+    /// - Returns: the warnings, and the catalog with what the database says of native SQL and views.
+    package static func findings(
+        _ catalog: Catalog, _ project: Project, options: CatalogOptions, url: String
+    ) async throws -> (diagnostics: [Diagnostic], catalog: Catalog) {
         let database = SchemaDatabase(url: url, logger: Logger(label: "freshet.check"))
         try await database.pool.start()
         do {
-            let found = try await diagnostics(catalog, project, database.pool)
+            let inspected = try await InspectedProject(project, catalog, options: options, database.pool)
+            var found = inspected.diagnostics
+            found += try await DeployedDefinitions.diagnostics(database.pool)
+            found += try await diagnostics(inspected.catalog, project, database.pool)
             await database.pool.stop()
-            return found
+            return (found, inspected.catalog)
         } catch {
             await database.pool.stop()
             throw error

@@ -135,6 +135,7 @@ extension NodeContext {
         worker.eventsAgeMaxMs = Int64(settings.redis.eventsAgeMaxMs)
         worker.inboxLengthMax = settings.redis.inboxLengthMax
         worker.resultBytesMax = settings.gateway.resultBytesMax
+        worker.definitionsMs = Int64(settings.worker.definitionsMs)
         return worker
     }
 

@@ -2,17 +2,20 @@ package import Catalog
 import Deployments
 import Execution
 package import Migrations
+package import Operations
 import Postgres
 package import SchemaModel
 
 extension SchemaDatabase {
     /// Prepares a private server for a project: migrates the schema, makes the folder current and, once, loads the
-    /// seed. Opens and closes the pool.
+    /// seed. Asks it what the project's SQL reads. Opens and closes the pool.
     /// - Parameter report: receives a line for each change.
-    /// - Returns: the id of a lot for examples, if the project is the sample.
+    /// - Returns: the project with what the database says of it, and the id of a lot for examples, if it is the sample.
     package func prepare(
-        _ project: Project, _ catalog: Catalog, loadsSeed: Bool, report: @escaping @Sendable (String) -> Void
-    ) async throws -> String? {
+        _ project: Project, _ catalog: Catalog, _ options: CatalogOptions, loadsSeed: Bool,
+        report: @escaping @Sendable (String) -> Void
+    ) async throws -> (project: InspectedProject, example: String?) {
+        let inspected: InspectedProject
         let example: String?
         do {
             try await pool.start()
@@ -21,8 +24,9 @@ extension SchemaDatabase {
             }
             if !migrated.isEmpty { report("schema: \(migrated.count) changes made") }
             try await pool.script(ServiceSchema.sql)
-            for line in try await ChangePublications.publish(catalog.captured, pool) { report(line) }
-            try await HotReload.adopt(project, in: self)
+            inspected = try await InspectedProject(project, catalog, options: options, pool)
+            for line in try await ChangePublications.publish(inspected.catalog.captured, pool) { report(line) }
+            try await HotReload.adopt(inspected.project, in: self)
             if let seed = project.seedSQL, loadsSeed, try await isEmpty(catalog.schema) {
                 try await pool.script(seed)
                 report("seed.sql loaded")
@@ -33,7 +37,7 @@ extension SchemaDatabase {
             throw error
         }
         await pool.stop()
-        return example
+        return (inspected, example)
     }
 
     private func sampleLot(_ catalog: Catalog) async throws -> String? {

@@ -3,6 +3,7 @@ import Foundation
 import LocalServers
 import Logging
 import Migrations
+import Operations
 import ProtocolClients
 package import SchemaModel
 package import Settings
@@ -75,7 +76,10 @@ package struct LocalCluster: Sendable {
         let servers = try await processes.startServers()
         try Task.checkCancellation()
         let example = try await SchemaDatabase(url: servers.postgresURL, logger: Logger(label: "freshet"))
-            .prepare(project, catalog, loadsSeed: loadsSeed, report: report)
+            .prepare(
+                project, catalog, CatalogOptions(everyMinimumMs: own.worker.everyMinimumMs), loadsSeed: loadsSeed,
+                report: report
+            ).example
 
         // The proxy needs two more.
         let needed = ClusterPlan.portsNeeded(api: sizes.api, workers: sizes.workers, gateways: sizes.gateways) + 2

@@ -77,13 +77,16 @@ extension OperationExplanation {
                 "  timer: every \(everyMs % 1_000 == 0 ? "\(everyMs / 1_000) s" : "\(everyMs) ms")",
                 "    index: one timer for each live query, those due together run together",
             ]
-        case .site(let table, let guards, let fields, let siteClass, let shown, let identity):
+        case .site(let table, let guards, let fields, let siteClass, let shown, let identity, let isOfSQL):
             var lines = [
                 "  automatic: changes of \(table)" + (guards.isEmpty ? "" : " where \(guards.joined(separator: ", "))"),
                 guards.isEmpty
                     ? "    index: every live query of the operation"
                     : "    index: hash of the first value that is known",
-                "    class: \(siteClass.rawValue), \(siteClass.reason)",
+                "    class: \(siteClass.rawValue), "
+                    + (isOfSQL
+                        ? "native SQL or a view reads the table, as the database says, so all rows count"
+                        : siteClass.reason),
             ]
             if let fields { lines.append("    updates count that set one of: \(fields.joined(separator: ", "))") }
             if let shown {
@@ -108,6 +111,7 @@ extension OperationExplanation {
         case .anyRow:
             return [
                 "  automatic: changes of any row, because native SQL, a view or a filter from a variable may read it",
+                "    --database asks a database what native SQL and views read",
                 "    index: every live query of the operation",
             ]
         case .trigger(let mutation, let condition, let form):

@@ -24,8 +24,10 @@ package struct OperationExplanation: Sendable {
         ///   - shown: how rows enter the result; nil if it does not show the rows one by one.
         ///   - identity: the fields, beside the key, that the replica identity needs for changes by others to be as
         ///     exact as mutations; nil if the query does not refresh by the database's log.
+        ///   - isOfSQL: whether native SQL or a view reads the rows.
         case site(
-            table: String, guards: [String], fields: [String]?, SiteClass, shown: Entering?, identity: [String]?)
+            table: String, guards: [String], fields: [String]?, SiteClass, shown: Entering?, identity: [String]?,
+            isOfSQL: Bool)
         /// Changes of any rows, because the query may read any table.
         case anyRow
     }
@@ -141,7 +143,7 @@ package struct OperationExplanation: Sendable {
                     table: site.form.table, guards: site.guardTexts, fields: site.form.fields?.sorted(),
                     site.siteClass, shown: site.read.shown.map(Entering.init),
                     identity: automatic.source == .mutations
-                        ? nil : site.formerFields.subtracting(key).sorted())
+                        ? nil : site.formerFields.subtracting(key).sorted(), isOfSQL: site.read.isOfSQL)
             }
     }
 

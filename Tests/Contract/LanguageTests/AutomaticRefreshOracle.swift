@@ -4,6 +4,7 @@ import Execution
 import Foundation
 import JSON
 import LiveModel
+import Migrations
 import Operations
 import Postgres
 import SchemaMigration
@@ -26,6 +27,19 @@ struct AutomaticRefreshOracle {
         type Game @table(key: "id") { id: Int! title: String! kind: Kind! host: Player! day: Date uid: UUID }
         type Entry @table(key: ["game", "player"]) { game: Game! player: Player! points: Int! }
         type Note @table(key: "id") { id: Int! text: String! parent: Note player: Player }
+        type Score
+          @view(sql: "SELECT player_id, count(*) AS games, sum(points) AS points FROM entry GROUP BY player_id") {
+          player: Player games: Int64 points: Int64
+        }
+        type Standing @view(name: "standing") { playerId: Int name: String games: Int64 }
+        """
+
+    /// Views of the database, one over the other.
+    static let views =
+        """
+        CREATE VIEW appearances AS SELECT player_id, count(*) AS games FROM entry WHERE points > 2 GROUP BY player_id;
+        CREATE VIEW standing AS SELECT p.id AS player_id, p.name, coalesce(a.games, 0) AS games
+          FROM player p LEFT JOIN appearances a ON a.player_id = p.id WHERE p.active
         """
 
     static let queries =
@@ -99,7 +113,30 @@ struct AutomaticRefreshOracle {
           games(where: {day: {le: $day}, uid: {ne: $u}, hostId: {in: [1, 2, 5]}}, orderBy: [{id: ASC}]) { title }
         }
         query Counted @auth(level: PUBLIC) { _select(sql: "SELECT count(*) AS n FROM entry", params: []) }
+        query Best($t: Int) @auth(level: PUBLIC) {
+          _selectFirst(
+            sql: "SELECT max(rank) AS best, count(*) FILTER (WHERE active) AS n FROM player WHERE team_id = $1"
+            params: [$t]
+          )
+        }
+        query Whole($id: Int) @auth(level: PUBLIC) {
+          _select(sql: "SELECT n AS note, p.name FROM note n LEFT JOIN player p ON p.id = n.player_id WHERE n.id >= $1"
+            params: [$id])
+        }
+        query Scores($p: Int64!) @auth(level: PUBLIC) {
+          scores(where: {points: {gt: $p}}) { games points player { name } }
+        }
+        query Standings @auth(level: PUBLIC) { standings(orderBy: [{games: DESC}], limit: 4) { name games } }
         """
+
+    /// The queries that read by SQL, with the mutations after which they cannot have another result.
+    static let ofSQL: [String: Set<String>] = [
+        "Counted": ["AddTeam", "AddNote", "DropNote", "Raise", "Tag", "SetKind"],
+        "Best": ["AddNote", "AddTeam", "DropNote", "SetKind", "Score", "AddGame", "Tag"],
+        "Whole": ["AddTeam", "SetKind", "Score", "AddGame"],
+        "Scores": ["AddNote", "DropNote", "Raise", "Tag", "SetKind", "AddTeam"],
+        "Standings": ["AddNote", "DropNote", "Tag", "Raise", "AddTeam", "SetKind"],
+    ]
 
     static let mutations =
         """
@@ -275,13 +312,16 @@ struct AutomaticRefreshOracle {
         }
 
     static func catalog(_ source: AutomaticRefresh.Source = .mutations) throws -> Catalog {
-        try Catalog.compile(
-            Project(
-                serviceID: "oracle", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
-                connectors: [
-                    ConnectorSource(
-                        id: "main", files: [SourceFile(path: "main.gql", text: queries + "\n" + mutations)])
-                ], automaticRefresh: AutomaticRefresh(mode: .all, source: source)))
+        try Catalog.compile(project(source))
+    }
+
+    private static func project(_ source: AutomaticRefresh.Source) -> Project {
+        Project(
+            serviceID: "oracle", schemaFiles: [SourceFile(path: "schema.gql", text: schema)],
+            connectors: [
+                ConnectorSource(
+                    id: "main", files: [SourceFile(path: "main.gql", text: queries + "\n" + mutations)])
+            ], automaticRefresh: AutomaticRefresh(mode: .all, source: source))
     }
 
     /// Foreign keys that follow a changed target, as a database may have them that was there before.
@@ -363,7 +403,10 @@ struct AutomaticRefreshOracle {
     }
 
     mutating func run(transitions: Int, on pool: PostgresPool) async throws -> Summary {
-        let catalog = try Self.catalog(source)
+        let inspected = try await InspectedProject(
+            Self.project(source), try Self.catalog(source), options: CatalogOptions(), pool)
+        #expect(inspected.refusals.isEmpty)
+        let catalog = inspected.catalog
         let operations = try #require(catalog.connectors["main"]).operations.values
             .sorted { $0.reference < $1.reference }
         let mutations = operations.filter { $0.kind == .mutation }

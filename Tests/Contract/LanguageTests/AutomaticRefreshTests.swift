@@ -19,7 +19,7 @@ extension Language {
             let statements = Migration.create(schema).map(\.sql) + AutomaticRefreshOracle.followingKeys(schema)
             return try await LanguageServer.withOwnDatabase(fill: { pool in
                 try await pool.script(ServiceSchema.sql)
-                try await pool.script(statements.joined(separator: ";\n"))
+                try await pool.script((statements + [AutomaticRefreshOracle.views]).joined(separator: ";\n"))
                 // Whatever mutations or others write, the database adds to it.
                 if source != .mutations { try await pool.script(Self.triggers) }
             }) { pool in
@@ -54,6 +54,9 @@ extension Language {
             // Neither does one that every change matches.
             let all = transitions * summary.liveQueries
             #expect(matched * 5 < all * 4, "\(matched) of \(all)")
+            for (query, others) in AutomaticRefreshOracle.ofSQL where source == .mutations {
+                for mutation in others { #expect(summary.matchedBy["\(query) after \(mutation)"] == nil) }
+            }
             for (matched, changed) in [
                 (summary.matched, summary.changed), (summary.matchedBy, summary.changedBy),
             ] {

@@ -32,6 +32,8 @@ import Testing
         var isStored = true
         var isHarmful = false
         var isActivated = true
+        /// The candidate with what the migrated database says.
+        var migrated: RolloutMachine.Candidate?
         /// The call that fails, by its word.
         var failing = ""
         private(set) var words: [String] = []
@@ -106,7 +108,7 @@ import Testing
                 answer = nodes(reads).map { .nodes($0) } ?? .failed(Broken())
             case .compare: (word, answer) = ("compare", isStored ? .compared(breaking: breaking) : .notStored)
             case .plan: (word, answer) = ("plan", .planned(steps: ["add table"], isHarmful: isHarmful))
-            case .migrate: (word, answer) = ("migrate", .done)
+            case .migrate: (word, answer) = ("migrate", migrated.map { .candidate($0) } ?? .done)
             case .announce: (word, answer) = ("announce", .announced(deployment: 2))
             case .activate(let id): (word, answer) = ("activate \(id)", .activated(isActivated))
             case .prune(let versions): (word, answer) = ("prune but \(versions.count)", .done)
@@ -144,6 +146,18 @@ import Testing
                 "nodes", "(0 of 1 load)", "wait", "nodes", "(1 of 1 load)", "activate 2", "nodes", "(0 of 1 serve)",
                 "wait", "nodes", "(1 of 1 serve)", "(deployed on 1)", "history", "prune but 1", "end",
             ])
+    }
+
+    @Test func aMigratedDatabaseMaySayMoreOfTheVersion() {
+        var run = Run()
+        run.migrated = .init(version: Self.version("more"), byteCount: 1)
+        run.nodes = { _ in [Self.node("a", deployment: 2, project: "more")] }
+        run.deploy(Self.candidate)
+        #expect(run.words.contains("(deployed on 1)") && run.words.last == "end", "\(run.words)")
+        var large = Run()
+        large.migrated = .init(version: Self.version("more"), byteCount: ProjectArchive.bytesMax + 1)
+        large.deploy(Self.candidate)
+        #expect(large.words.suffix(2) == ["migrate", "fail"])
     }
 
     @Test func dryRunChangesNothing() {

@@ -53,6 +53,7 @@ package struct Lint {
             lint.checkTriggers(subject)
             lint.checkRules(subject)
             lint.checkTimer(subject)
+            lint.checkTime(subject)
             lint.checkIndexes(subject)
         }
         return lint.sink.diagnostics

@@ -2,6 +2,17 @@ import LiveModel
 import SchemaModel
 
 extension Lint {
+    /// `refresh-time`: warns about a query that changes of rows refresh although its result also changes without any.
+    mutating func checkTime(_ subject: LintSubject) {
+        let query = subject.operation
+        guard subject.isAutomatic, query.readWriteSet.readsTime, query.refresh.everyMs == nil else { return }
+        warn(
+            .refreshTime, at: subject.range,
+            "the result of \"\(query.reference.operation)\" changes as time passes, and only changes of rows refresh"
+                + " it",
+            help: "add @refresh(every: …)")
+    }
+
     static let everyOftenMs = 30_000
 
     /// `refresh-often`: warns about a timer below 30 s although the mutations that change what the query reads are

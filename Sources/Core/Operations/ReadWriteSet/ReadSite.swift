@@ -31,6 +31,8 @@ package struct ReadSite: Sendable {
     package let shown: Shown?
     /// The fields that the query uses of the table; nil if also the order in which its rows are stored counts.
     package let fields: Set<String>?
+    /// Whether native SQL or a view reads the rows, so that any of the table may count.
+    package let isOfSQL: Bool
 
     /// Rows of which the result shows each, up to a limit. A row that it does not show matters only once it enters.
     package struct Shown: Sendable {
@@ -67,7 +69,8 @@ package struct ReadSite: Sendable {
 /// All places where a query reads tables.
 package struct ReadSites: Sendable {
     package internal(set) var all: [ReadSite] = []
-    /// Whether the query may also read rows of any table: native SQL, a view, a filter from a variable.
+    /// Whether the query may also read rows of any table: native SQL or a view of which it is not known what it
+    /// reads, a filter from a variable.
     package internal(set) var mayReadAnything = false
 
     /// Whether the query reads no rows.

@@ -1,3 +1,5 @@
+package import SchemaModel
+
 /// The tables and rows that an operation reads and writes, as far as its text determines them, for explanations and
 /// lints, and the sites by which automatic refreshes find what a change concerns.
 ///
@@ -41,8 +43,8 @@ package struct ReadWriteSet: Sendable {
     package internal(set) var rootTables: Set<String> = []
     /// The fields that a query selects, compares, orders by or joins by, by table.
     package internal(set) var fieldsRead: [String: Set<String>] = [:]
-    /// Whether the set is incomplete, because of native SQL, a view, a filter or order from a variable or a custom
-    /// resolver.
+    /// Whether the set is incomplete, because of native SQL or a view of which it is not known what it reads, a
+    /// filter or order from a variable or a custom resolver.
     package internal(set) var isPartial = false
     /// Whether the result may change as time passes.
     package internal(set) var readsTime = false
@@ -52,6 +54,10 @@ package struct ReadWriteSet: Sendable {
     package internal(set) var tablesFollowing: Set<String> = []
     /// The places where a query reads rows.
     package internal(set) var sites = ReadSites()
+    /// The SQL texts of native SQL and views that a query reads, with `NULL::type` in place of parameters.
+    package internal(set) var sqlTexts: Set<String> = []
+    /// The tables that these read, as far as they are known.
+    package internal(set) var sqlReads = SQLReads.none
 
     package static let nothing = ReadWriteSet()
 

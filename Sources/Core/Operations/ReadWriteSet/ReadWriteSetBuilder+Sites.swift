@@ -7,6 +7,7 @@ extension ReadWriteSetBuilder {
         let guards: [ReadSite.Guard]
         let binding: ReadSite.Binding?
         let shown: ReadSite.Shown?
+        var isOfSQL = false
 
         /// The conditions that make a row one of the site's.
         var conditions: Set<String> {
@@ -34,7 +35,41 @@ extension ReadWriteSetBuilder {
             let table = draft.table.name
             return ReadSite(
                 table: table, guards: draft.guards, binding: draft.binding, shown: draft.shown,
-                fields: storedOrderTables.contains(table) ? nil : result.fieldsRead[table] ?? [])
+                fields: storedOrderTables.contains(table) ? nil : result.fieldsRead[table] ?? [],
+                isOfSQL: draft.isOfSQL)
+        }
+    }
+
+    // MARK: Native SQL and views
+
+    /// Records what an SQL text reads: any table unless it is known.
+    /// - Parameter comesInOrder: whether its rows come in an order of their values.
+    mutating func readSQL(_ text: String, comesInOrder: Bool) {
+        result.sqlTexts.insert(text)
+        guard let found = sqlReads[text] else { return mayReadAnything() }
+        let tables = found.tables.compactMap { read in
+            schema.tables.first { $0.name == read.name }.map { (table: $0, columns: read.columns) }
+        }
+        guard tables.count == found.tables.count else { return mayReadAnything() }
+        result.sqlReads.add(found, of: text)
+        if found.readsTime { result.readsTime = true }
+        let countsOrder =
+            switch found.storedOrder {
+            case .none: false
+            case .order: !comesInOrder
+            case .rows: true
+            }
+        for (table, columns) in tables {
+            let known = Dictionary(table.columns.map { ($0.name, $0.field) }, uniquingKeysWith: { first, _ in first })
+            let fields = columns?.map { known[$0] }
+            if !countsOrder, let fields, !fields.contains(nil) {
+                note(fields.compactMap { $0 }, of: table)
+            } else {
+                note(table.columns.map(\.field), of: table)
+                storedOrderTables.insert(table.name)
+            }
+            result.reads.append(ReadWriteSet.Read(table: table.name, equal: [:], searchedBy: [], kind: .filter))
+            siteDrafts.append(SiteDraft(table: table, guards: [], binding: nil, shown: nil, isOfSQL: true))
         }
     }
 

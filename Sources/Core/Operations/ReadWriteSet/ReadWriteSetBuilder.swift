@@ -3,6 +3,8 @@ import SchemaModel
 /// Walks the tree of an operation and collects what it reads and writes.
 struct ReadWriteSetBuilder {
     let schema: Schema
+    /// The tables that native SQL and views read.
+    var sqlReads = SQLReads.none
     /// Variables that always have a value.
     let requiredVariables: Set<String>
     var result = ReadWriteSet()
@@ -17,8 +19,9 @@ struct ReadWriteSetBuilder {
         let name: String?
     }
 
-    init(schema: Schema, requiredVariables: Set<String>) {
+    init(schema: Schema, requiredVariables: Set<String>, sqlReads: SQLReads = .none) {
         self.schema = schema
+        self.sqlReads = sqlReads
         self.requiredVariables = requiredVariables
     }
 
@@ -31,7 +34,7 @@ struct ReadWriteSetBuilder {
             case .list(let list):
                 result.rootTables.insert(list.source.table.name)
                 add(list, enclosing: [:], at: [field.responseKey])
-            case .native: mayReadAnything()
+            case .native(let native): readSQL(native.textWithNulls, comesInOrder: false)
             case .remote: result.isPartial = true
             case .typeName: continue
             }
@@ -196,7 +199,10 @@ struct ReadWriteSetBuilder {
         _ binding: ReadSite.Binding? = nil, guardedBy fixed: [String: FixedValue]? = nil,
         members: [ReadSite.Guard] = [], shown: ReadSite.Shown? = nil
     ) {
-        if table.view != nil { mayReadAnything() }
+        if let text = table.viewText {
+            // Lists of a view come in the order of the columns that have one.
+            readSQL(text, comesInOrder: !table.columns.contains { [.any, .vector].contains($0.type.scalar) })
+        }
         result.reads.append(
             ReadWriteSet.Read(
                 table: table.name, equal: equal.compactMapValues(\.name), searchedBy: searchedBy, kind: kind))

@@ -21,11 +21,14 @@ package struct OperationCompiler {
     package let options: CatalogOptions
     /// Whether results include the ids of their rows.
     package let includesEntityIDs: Bool
+    /// The tables that native SQL and views read.
+    package let sqlReads: SQLReads
 
     package init(
         api: GeneratedAPI, connector: String, sources: ConnectorSources, options: CatalogOptions,
-        includesEntityIDs: Bool
+        includesEntityIDs: Bool, sqlReads: SQLReads
     ) {
+        self.sqlReads = sqlReads
         self.api = api
         self.connector = connector
         self.sources = sources
@@ -46,7 +49,8 @@ package struct OperationCompiler {
     private func tree(of resolved: BoundOperation, _ context: OperationContext) -> OperationTree? {
         guard !resolved.hasErrors, let auth = resolved.auth else { return nil }
         var readWrites = ReadWriteSetBuilder(
-            schema: api.schema, requiredVariables: Set(resolved.variables.filter(\.type.isNonNull).map(\.name)))
+            schema: api.schema, requiredVariables: Set(resolved.variables.filter(\.type.isNonNull).map(\.name)),
+            sqlReads: sqlReads)
         let (root, results) = root(of: resolved, &readWrites)
         return OperationTree(
             reference: OperationReference(connector: connector, operation: context.name),

@@ -226,4 +226,14 @@ package struct NativeSQL: Sendable {
 
     package let parts: [Part]
     package let result: Result
+
+    /// The text with `NULL::type` in place of its parameters.
+    var textWithNulls: String {
+        parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .operand(let operand): "NULL::\(operand.sqlType.text)"
+            }
+        }.joined()
+    }
 }

@@ -97,6 +97,12 @@ package struct RefreshMachine: Sendable {
         return actions + dispatch(nowMs: nowMs)
     }
 
+    /// Runs all live queries of these operations again, because what their results depend on changed without an event.
+    package mutating func rerun(_ operations: Set<OperationReference>, nowMs: Int64) -> [RefreshAction] {
+        for shard in ownedShards { inShard(shard) { $0.rerun(operations, &$1, nowMs: nowMs) } }
+        return dispatch(nowMs: nowMs)
+    }
+
     // MARK: Interest
 
     /// Handles a gateway's message on the shard's control stream.

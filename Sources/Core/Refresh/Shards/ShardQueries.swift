@@ -79,6 +79,13 @@ struct ShardQueries: Sendable {
         queries.triggerAll(&schedule, nowMs: nowMs)
     }
 
+    /// Runs the live queries of some operations again, without an event.
+    mutating func rerun(_ operations: Set<OperationReference>, _ schedule: inout RunSchedule, nowMs: Int64) {
+        for slot in queries.table.allSlots.sorted() where operations.contains(queries.table[slot].query.operation) {
+            queries.trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs)
+        }
+    }
+
     // MARK: Interest
 
     /// Handles a gateway's announcement of a live query.

@@ -34,6 +34,8 @@ package struct WorkerMachine: Sendable {
         package var batchBytesMax = 8 << 20
         /// A larger result is reported as an error of its live query.
         package var resultBytesMax = 8 << 20
+        /// Time between comparisons of the definitions that queries with SQL depend on.
+        package var definitionsMs: Int64 = 10_000
 
         package init() {}
 
@@ -147,6 +149,12 @@ package struct WorkerMachine: Sendable {
         }
         if !isDraining { performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs) }
         if upkeep.begin(refresh, nowMs: nowMs) { nextUpkeep() }
+        return takeEffects()
+    }
+
+    /// Handles queries of which the database no longer defines as before what their SQL reads.
+    package mutating func definitionsChanged(_ operations: Set<OperationReference>, nowMs: Int64) -> [Effect] {
+        performRefresh(refresh.rerun(operations, nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
     }
 

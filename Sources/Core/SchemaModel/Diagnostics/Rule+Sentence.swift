@@ -145,6 +145,8 @@ extension Diagnostic.Rule {
         case .refreshAnyRow: "Any change of a busy table refreshes a query."
         case .refreshMissing: "No rule refreshes the query."
         case .refreshOften: "The timer is below 30 s, where triggers would do."
+        case .refreshSQL: "The database does not tell what native SQL or a view reads, so any change refreshes a query."
+        case .refreshTime: "A result changes as time passes, and only changes of rows refresh it."
         case .refreshTooBroad: "The trigger lacks a condition on variables that the query and the mutation share."
         case .refreshTrigger: "A trigger may change rows that a query reads, which mutations do not tell."
         case .refreshUnrelated: "The trigger's mutation writes nothing that the query reads."

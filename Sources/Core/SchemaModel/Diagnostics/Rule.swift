@@ -147,6 +147,8 @@ extension Diagnostic {
         case refreshAnyRow = "refresh-any-row"
         case refreshMissing = "refresh-missing"
         case refreshOften = "refresh-often"
+        case refreshSQL = "refresh-sql"
+        case refreshTime = "refresh-time"
         case refreshTooBroad = "refresh-too-broad"
         case refreshTrigger = "refresh-trigger"
         case refreshUnrelated = "refresh-unrelated"

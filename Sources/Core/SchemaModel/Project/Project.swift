@@ -12,6 +12,8 @@ package struct Project: Sendable {
     package var connectors: [ConnectorSource]
     /// Which queries refresh without a rule.
     package var automaticRefresh: AutomaticRefresh
+    /// The tables that its native SQL and views read, as a database says; `.none` until one is asked.
+    package var sqlReads = SQLReads.none
     /// The text of `seed.sql` next to `dataconnect.yaml`, for development databases.
     package var seedSQL: String?
     /// Warnings from reading the folder.

@@ -39,6 +39,10 @@ package struct WorkerSection: SettingSection {
     package let verifyPerSecond = Setting.int(
         "worker.verifyPerSecond", 1, in: 0...1000,
         "Live queries with automatic refresh that run without a cause, to verify that they missed no change.")
+    package let definitionsMs = Setting.duration(
+        "worker.definitionsMs", Parts.worker.definitionsMs, in: 100...10 * minute,
+        "Time between looks whether views and functions that automatic refreshes rely on changed in the database; if"
+            + " so, their queries run as often.")
     package let historyMax = Setting.int(
         "worker.historyMax", Parts.refresh.historyMax, in: 1...100_000,
         "Events remembered per shard to decide whether a result that a gateway holds is still current.")

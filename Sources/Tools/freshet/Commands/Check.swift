@@ -43,7 +43,7 @@ struct Check: AsyncParsableCommand {
         help:
             """
             libpq connection string of a database with the schema and real data: Postgres says which queries read \
-            whole tables.
+            whole tables, and what native SQL and views read.
             """
     )
     var database: String?
@@ -120,10 +120,10 @@ struct Check: AsyncParsableCommand {
     private func lints(_ catalog: Catalog, _ project: Project) async -> [Diagnostic] {
         let lints = catalog.lints
         guard let url = database else { return lints }
-        // Postgres' plans are more reliable than a guess from the schema.
-        let known = lints.filter { $0.rule != .missingIndex }
         do {
-            return try await DatabaseLint.diagnostics(catalog, project, url: url) + known
+            let found = try await DatabaseLint.findings(catalog, project, options: CatalogOptions(), url: url)
+            // Postgres' plans are more reliable than a guess from the schema.
+            return found.diagnostics + found.catalog.lints.filter { $0.rule != .missingIndex }
         } catch {
             Terminal.error("--database: \(Terminal.reason(error))")
             return lints

@@ -76,10 +76,13 @@ struct Dev: AsyncParsableCommand {
         if settings.cluster.nodeId == nil { settings.cluster.nodeId = "dev" }
         let keepers = SupervisedServers.keep(postgres, redis, report: Terminal.error)
         do {
-            let example = try await SchemaDatabase(url: postgres.connectionString, logger: logger)
-                .prepare(project, catalog, loadsSeed: !noSeed, report: Terminal.error)
+            let options = CatalogOptions(
+                everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: true)
+            let prepared = try await SchemaDatabase(url: postgres.connectionString, logger: logger)
+                .prepare(project, catalog, options, loadsSeed: !noSeed, report: Terminal.error)
             let node = ServiceNode(
-                settings: settings, catalog: catalog, folder: ProjectArchive(project), metrics: metrics,
+                settings: settings, catalog: prepared.project.catalog,
+                folder: ProjectArchive(prepared.project.project), metrics: metrics,
                 page: Array(DemoPage.html.utf8), isDevelopment: true, logger: logger)
             let address = try await node.start()
             let follower =
@@ -89,7 +92,7 @@ struct Dev: AsyncParsableCommand {
                     self.project, node, settings,
                     SchemaDatabase(url: postgres.connectionString, logger: logger),
                     generator: noGenerate ? nil : CodeGenerator(folder: self.project, options: .init()))
-            Self.welcome(settings, address, project, example: example)
+            Self.welcome(settings, address, project, example: prepared.example)
             Self.tellOfUnrefreshed(catalog)
             await Signals.waitForEnd()
             Terminal.error("stopping …")

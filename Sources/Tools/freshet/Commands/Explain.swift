@@ -3,10 +3,12 @@ import Catalog
 import Explanation
 import JSON
 import LiveModel
+import Logging
+import Migrations
 import Operations
 import SchemaModel
 
-struct Explain: ParsableCommand {
+struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Explains an operation: its SQL, its rules and their indexes, and what refreshes it.",
         discussion: """
@@ -23,12 +25,28 @@ struct Explain: ParsableCommand {
     @Option(help: "Variables as JSON; shows the SQL for exactly these.")
     var vars: String?
 
+    @Option(
+        help:
+            "libpq connection string of a database with the schema, which says what native SQL and views read."
+    )
+    var database: String?
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
-    func run() throws {
+    func run() async throws {
         let project = ProjectLoading.project(at: project)
-        let catalog = ProjectLoading.catalog(of: project, everyMinimumMs: CatalogOptions().everyMinimumMs)
+        var catalog = ProjectLoading.catalog(of: project, everyMinimumMs: CatalogOptions().everyMinimumMs)
+        if let database {
+            do {
+                let inspected = try await SchemaDatabase(url: database, logger: Logger(label: "freshet.explain"))
+                    .inspected(project, catalog, options: CatalogOptions())
+                Terminal.report(inspected.diagnostics)
+                catalog = inspected.catalog
+            } catch {
+                Terminal.fail("--database: \(Terminal.reason(error))")
+            }
+        }
         let stored = try find(in: catalog)
         var variables: JSONObject?
         if let vars {

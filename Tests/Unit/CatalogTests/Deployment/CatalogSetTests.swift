@@ -95,6 +95,26 @@ struct ProjectArchiveTests {
         }
     }
 
+    @Test func findingsAboutSQLAreKept() throws {
+        var inspected = project(in: "x/")
+        inspected.sqlReads = SQLReads([
+            "SELECT 1": .init(tables: [], storedOrder: .none, readsTime: true),
+            "SELECT * FROM s": .init(
+                tables: [.init(name: "s", columns: ["a", "b"]), .init(name: "t", columns: nil)], storedOrder: .rows,
+                readsTime: false, definitions: ["r:1:public.s": "d"]),
+        ])
+        let archive = ProjectArchive(inspected)
+        #expect(archive.version != ProjectArchive(project(in: "x/")).version)
+        let stored = try ProjectArchive(parsing: archive.text)
+        #expect(stored.project.sqlReads == inspected.sqlReads && stored.version == archive.version)
+        #expect(!ProjectArchive(project(in: "x/")).text.contains("sqlReads"))
+        for (good, bad) in [("\"rows\"", "\"some\""), ("[\"a\",\"b\"]", "[\"a\",1]"), ("\"d\"", "1")] {
+            #expect(throws: ProjectArchive.Failure.self) {
+                try ProjectArchive(parsing: archive.text.replacing(good, with: bad))
+            }
+        }
+    }
+
     /// A setting of `connector.yaml` that changes results is part of the version.
     @Test func entityIDsAreKept() throws {
         var cached = project(in: "x/")

@@ -2,6 +2,7 @@ import Catalog
 import JSON
 import LibrarySchema
 import LiveModel
+import Operations
 import QuerySQL
 import Refresh
 import SchemaModel
@@ -104,6 +105,86 @@ import Testing
         let head = isVariable ? String(query.prefix { $0 != "{" }) : ""
         let body = String(query.dropFirst(head.count))
         #expect(try Self.sites("\(head)@auth(level: PUBLIC) \(body)") == expected)
+    }
+
+    // MARK: Native SQL and views
+
+    private static let viewSchema =
+        schema
+        + #"type Rich @view(sql: "SELECT * FROM bid") { amount: Int lot: Lot }"#
+        + #"type Named @view(name: "n") { extra: Any }"#
+
+    /// The sites of a query on a database that says this of its only SQL text.
+    private static func sites(
+        _ query: String, _ finding: SQLReads.Finding, unknown: Bool = false
+    ) throws -> [String] {
+        var project = Project(
+            serviceID: "test", schemaFiles: [SourceFile(path: "schema.gql", text: viewSchema)],
+            connectors: [ConnectorSource(id: "main", files: [SourceFile(path: "main.gql", text: query)])],
+            automaticRefresh: .init(mode: .all))
+        let former = try #require(try Catalog.compile(project).connectors["main"]?.operations.values.first)
+        #expect(former.automaticSites?.mayReadAnything == true)
+        let text = try #require(try Catalog.compile(project).sqlTexts.first?.text)
+        project.sqlReads = SQLReads([unknown ? "SELECT" : text: finding])
+        let catalog = try Catalog.compile(project)
+        let operation = try #require(catalog.connectors["main"]?.operations.values.first)
+        #expect((operation.version == former.version) == unknown)
+        // The database is asked about the same texts again.
+        #expect(catalog.sqlTexts.map(\.text) == [text])
+        let sites = try #require(operation.automaticSites)
+        if sites.mayReadAnything { return ["anything"] }
+        #expect(operation.readWriteSet.readsTime == finding.readsTime)
+        return sites.sites.map { site in
+            "\(site.form.table): \(site.guardTexts.joined(separator: ", "));"
+                + " \(site.form.fields.map { $0.sorted().joined(separator: " ") } ?? "all")"
+        }.sorted()
+    }
+
+    private static func finding(
+        _ tables: [String: [String]?], _ order: SQLReads.StoredOrder = .none, readsTime: Bool = false
+    ) -> SQLReads.Finding {
+        .init(
+            tables: tables.sorted { $0.key < $1.key }.map { .init(name: $0.key, columns: $0.value) },
+            storedOrder: order, readsTime: readsTime)
+    }
+
+    @Test func tablesThatSQLReadsHaveSites() throws {
+        let native = #"query Q($u: UUID) @auth(level: PUBLIC) { _select(sql: "SELECT $1", params: [$u]) }"#
+        #expect(try Self.sites(native, Self.finding(["bid": ["lot_id", "amount"]])) == ["bid: ; amount lotId"])
+        #expect(try Self.sites(native, Self.finding(["bid": []], readsTime: true)) == ["bid: ; "])
+        #expect(try Self.sites(native, Self.finding([:])) == [])
+        // Rows may come as they are stored, and a whole row has all fields.
+        #expect(try Self.sites(native, Self.finding(["bid": ["amount"]], .order)) == ["bid: ; all"])
+        #expect(try Self.sites(native, Self.finding(["bid": ["amount"]], .rows)) == ["bid: ; all"])
+        #expect(try Self.sites(native, Self.finding(["bid": nil])) == ["bid: ; all"])
+        #expect(try Self.sites(native, Self.finding(["bid": ["amount", "gone"]])) == ["bid: ; all"])
+        // What is not known of this text, or names a table without a type, says nothing.
+        #expect(try Self.sites(native, Self.finding(["bid": []]), unknown: true) == ["anything"])
+    }
+
+    @Test func listsOfViewsComeInTheOrderOfTheirValues() throws {
+        let view = "query Q @auth(level: PUBLIC) { riches { amount lot { title } } }"
+        #expect(
+            try Self.sites(view, Self.finding(["bid": ["amount", "lot_id"]], .order))
+                == ["bid: ; amount lotId", "lot: ; id title"])
+        #expect(
+            try Self.sites(view, Self.finding(["bid": ["amount"]], .rows)) == ["bid: ; all", "lot: ; id title"])
+        // Values without an order come in any.
+        let named = "query Q @auth(level: PUBLIC) { nameds { extra } }"
+        #expect(try Self.sites(named, Self.finding(["bid": ["amount"]], .order)) == ["bid: ; all"])
+    }
+
+    @Test func parametersOfTextsAreNulls() throws {
+        let catalog = try Self.catalog(
+            """
+            query Q($u: UUID, $k: Kind, $ts: [String!]) @auth(level: PUBLIC) {
+              _select(sql: "SELECT $1, $2, '$3', $3", params: [$u, $k, $ts])
+            }
+            # freshet: refresh off
+            query Off @auth(level: PUBLIC) { _select(sql: "SELECT 2", params: []) }
+            """)
+        #expect(catalog.sqlTexts.map(\.text) == [#"SELECT NULL::uuid, NULL::"kind", '$3', NULL::text[]"#])
+        #expect(catalog.sqlTexts.first?.readers == [OperationReference(connector: "main", operation: "Q")])
     }
 
     @Test func aVariableThatIsNotSentGuardsNothing() throws {

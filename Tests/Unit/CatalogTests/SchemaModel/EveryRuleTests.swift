@@ -11,7 +11,7 @@ import Testing
 @Suite struct EveryRuleTests {
     /// Rules that only `freshet check --database` reports, from the plans of Postgres: `ToolTests`.
     private static let needDatabase: Set<Diagnostic.Rule> = [
-        .sequentialScan, .databaseLog, .refreshTrigger, .refreshAnyRow,
+        .sequentialScan, .databaseLog, .refreshTrigger, .refreshAnyRow, .refreshSQL,
     ]
 
     @Test func everyRuleIsReported() throws {
@@ -131,6 +131,13 @@ import Testing
         .customResolver: [
             "dataconnect.yaml": resolvers, "people/p.gql": "type Mutation { rename(name: String!): Boolean }",
             "main/queries.gql": "mutation M @auth(level: USER) @transaction { rename(name: \"x\") }",
+        ],
+        .refreshTime: [
+            "main/queries.gql":
+                """
+            # freshet: refresh automatic
+            query Q @auth(level: USER) { novels(where: {createdAt: {gt_time: {now: true}}}) { title } }
+            """
         ],
         .refreshTooBroad: [
             "main/queries.gql":
