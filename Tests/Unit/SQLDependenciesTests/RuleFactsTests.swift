@@ -13,7 +13,8 @@ import Testing
             ({QUERY \(flags) :rtable ({RANGETBLENTRY :alias {ALIAS :aliasname old :colnames <>} :rtekind 0 \
             :relid \(view) :selectedCols (b) :securityQuals <>} {RANGETBLENTRY :alias {ALIAS :aliasname r} :rtekind 1 \
             :subquery {QUERY \(flags) :rtable (\(entries)) \
-            :jointree {FROMEXPR :fromlist ({RANGETBLREF :rtindex 1}) :quals <>} :targetList (\(query)) :groupClause <> :limitOffset <> :limitCount <> :setOperations <> \(order)} \
+            :jointree {FROMEXPR :fromlist ({RANGETBLREF :rtindex 1}) :quals <>} :targetList (\(query)) \
+            :groupClause <> :limitOffset <> :limitCount <> :setOperations <> \(order)} \
             :relid 0 :securityQuals <>}) :targetList ({CONST :constvalue 4 [ 1 0 0 0 ]})})
             """
     }
