@@ -1,7 +1,7 @@
-import FreshetClient
 import Foundation
 import JSON
 import LocalServers
+import ProtocolClients
 import TestSupport
 import Testing
 
