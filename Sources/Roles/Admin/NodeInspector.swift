@@ -186,6 +186,7 @@ package struct NodeInspector: Sendable {
                 status: status, lastID: info?.lastID, checkpoint: checkpoint)
             var row = view.row(nowMs: nowMs)
             row["epoch"] = lease.map { .int(Int64($0.epoch)) } ?? .null
+            row["unfollowed"] = .bool(overrides.unfollowed.contains(shard))
             row["leaseRemainingMs"] = lease.map { .int(Int64($0.remainingMs)) } ?? .null
             row["streamLength"] = .int(Int64(info?.length ?? 0))
             if let report = mine[shard] {

@@ -10,9 +10,10 @@ import Synchronization
 package struct MemberRoles: Sendable {
     /// Returns the node's entry for the node list.
     package var announcement: @Sendable (_ isDraining: Bool) async -> NodeRecordPayload
-    /// Updates a worker: the workers that share the shards, the gateways, and the workers to which operators moved
-    /// shards.
-    package var updateWorker: @Sendable ([NodeID], Set<NodeID>, [ShardID: NodeID]) async -> Void = { _, _, _ in }
+    /// Updates a worker: the workers that share the shards, the gateways, the workers to which operators moved shards,
+    /// and the shards that nobody follows.
+    package var updateWorker: @Sendable ([NodeID], Set<NodeID>, [ShardID: NodeID], UnfollowedShards) async -> Void =
+        { _, _, _, _ in }
     /// Updates a gateway: the overrides that determine the routes of live queries.
     package var updateGateway: @Sendable (ClusterOverrides) -> Void = { _ in }
     /// Begins to move the sessions to other nodes.
@@ -213,8 +214,8 @@ package final class Membership: Sendable {
                 self.change { $0.entryRemoved(call, answer) }
             }
         case .wakeWorkers: await broker.wakeWorkers(of: node.name)
-        case .updateWorker(let workers, let gateways, let movedShards):
-            await roles.updateWorker(workers, gateways, movedShards)
+        case .updateWorker(let workers, let gateways, let movedShards, let unfollowed):
+            await roles.updateWorker(workers, gateways, movedShards, unfollowed)
         case .updateGateway(let overrides): roles.updateGateway(overrides)
         case .drainSessions: roles.drainSessions()
         case .endRound(let round): end(round: round)

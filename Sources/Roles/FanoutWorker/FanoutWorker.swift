@@ -7,6 +7,7 @@ import Pacing
 import Postgres
 package import Refresh
 package import RoleMachines
+package import Sharding
 import Streams
 import Synchronization
 import Threads
@@ -102,16 +103,22 @@ package actor FanoutWorker {
             let changes = WorkerMachine.ServerChanges(
                 broker: broker.state.serverChanges, database: queries.databaseChanges)
             perform(machine.ticked(changes, nowMs: clock.nowMs()))
-            metrics.record(machine.refresh, replicas: queries.replicaCounts)
+            metrics.record(
+                machine.refresh, unfollowed: machine.unfollowedShardCount, replicas: queries.replicaCounts)
             try? await Task.sleep(for: .milliseconds(settings.tickMs))
         }
     }
 
     /// Passes the current node list to the machine; called by the node's heartbeat.
     /// - Parameter movedShards: the shards that an operator moved, with their targets.
-    package func nodesChanged(workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID] = [:]) {
+    package func nodesChanged(
+        workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID] = [:],
+        unfollowed: UnfollowedShards = UnfollowedShards()
+    ) {
         perform(
-            machine.nodesListed(workers: workers, gateways: gateways, movedShards: movedShards, nowMs: clock.nowMs()))
+            machine.nodesListed(
+                workers: workers, gateways: gateways, movedShards: movedShards, unfollowed: unfollowed,
+                nowMs: clock.nowMs()))
     }
 
     /// Releases every shard; returns when that is done.

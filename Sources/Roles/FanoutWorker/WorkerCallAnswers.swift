@@ -3,6 +3,7 @@ import Execution
 import LiveModel
 import Postgres
 import RoleMachines
+import Sharding
 import Streams
 
 extension Broker {
@@ -30,6 +31,16 @@ extension Broker {
                     try await trimFenced(stream, minimumID: minimumID, lease: lease, epoch: epoch) != nil)
             case .wakeWorkers(let node):
                 await wakeWorkers(of: node.name)
+                return .done(true)
+            case .unfollowedShards:
+                let stored = try await overrides()
+                return .unfollowed(
+                    ClusterOverrides(generation: stored.generation, fields: stored.fields).unfollowed)
+            case .changeOverrides(let changes):
+                _ = try await changeOverrides(changes.map { (field: $0.field, value: $0.value) })
+                return .done(true)
+            case .appendResyncMarker(let stream):
+                _ = try await append([.resyncMarker(to: stream)])
                 return .done(true)
             }
         } catch {

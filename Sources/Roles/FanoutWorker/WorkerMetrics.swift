@@ -8,6 +8,8 @@ import Refresh
 package struct WorkerMetrics: Sendable {
     private let shards = Metric.gauge(
         "freshet_worker_shards", "shards owned; the sum over all workers should be `freshet_cluster_shards`")
+    private let unfollowed = Metric.gauge(
+        "freshet_worker_unfollowed_shards", "owned shards without live queries, to which publishers append no events")
     private let liveQueries = Metric.gauge("freshet_worker_live_queries", "live queries registered")
     private let due = Metric.gauge("freshet_worker_due_live_queries", "live queries waiting to run")
     private let paced = Metric.gauge(
@@ -85,10 +87,13 @@ package struct WorkerMetrics: Sendable {
         changed.increment(by: Int64(results))
     }
 
-    mutating func record(_ machine: RefreshMachine, replicas: (answered: Int, missed: Int)) {
+    mutating func record(
+        _ machine: RefreshMachine, unfollowed unfollowedCount: Int, replicas: (answered: Int, missed: Int)
+    ) {
         liveQueries.record(machine.liveQueryCount)
         due.record(machine.dueCount)
         shards.record(machine.ownedShards.count)
+        unfollowed.record(unfollowedCount)
         paced.record(machine.pacedCount)
         replicaAnswered.record(replicas.answered)
         replicaMissed.record(replicas.missed)

@@ -136,6 +136,7 @@ extension NodeContext {
         worker.inboxLengthMax = settings.redis.inboxLengthMax
         worker.resultBytesMax = settings.gateway.resultBytesMax
         worker.definitionsMs = Int64(settings.worker.definitionsMs)
+        worker.unfollowedAfterMs = Int64(settings.worker.unfollowedAfterMs)
         return worker
     }
 

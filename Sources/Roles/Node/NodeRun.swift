@@ -88,7 +88,9 @@ struct NodeRun {
         let announcement = NodeAnnouncement(node, listeners.address, execution, roles)
         var member = MemberRoles { await announcement.record(isDraining: $0) }
         if let worker = roles.worker {
-            member.updateWorker = { await worker.nodesChanged(workers: $0, gateways: $1, movedShards: $2) }
+            member.updateWorker = {
+                await worker.nodesChanged(workers: $0, gateways: $1, movedShards: $2, unfollowed: $3)
+            }
         }
         if let gateway = roles.gateway { member.updateGateway = { gateway.overridesChanged($0) } }
         let (sessions, overMs) = (roles.sessions, Int64(node.settings.drain.sessionsMs))

@@ -120,11 +120,13 @@ struct AutomaticRefreshOracle {
           )
         }
         query Whole($id: Int) @auth(level: PUBLIC) {
-          _select(sql: "SELECT n AS note, p.name FROM note n LEFT JOIN player p ON p.id = n.player_id WHERE n.id >= $1"
+          _select(
+            sql: "SELECT n AS note, p.name FROM note n LEFT JOIN player p ON p.id = n.player_id \
+              WHERE n.id >= $1 ORDER BY n.id"
             params: [$id])
         }
         query Scores($p: Int64!) @auth(level: PUBLIC) {
-          scores(where: {points: {gt: $p}}) { games points player { name } }
+          scores(where: {points: {gt: $p}}, orderBy: [{playerId: ASC}]) { games points player { name } }
         }
         query Standings @auth(level: PUBLIC) { standings(orderBy: [{games: DESC}], limit: 4) { name games } }
         """

@@ -29,7 +29,7 @@ struct MembershipTests {
                     id: id, roles: roles, address: "", adminAddress: "", version: "", startedAtMs: 0,
                     isDraining: isDraining, load: 0)
             }
-            member.updateWorker = { workers, _, movedShards in
+            member.updateWorker = { workers, _, movedShards, _ in
                 self.calls.withLock {
                     $0.workers.append(workers)
                     $0.movedShards.append(movedShards)

@@ -24,11 +24,13 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var deploymentProblem: String
     /// The node's process; nil if the system does not identify it.
     package var process: ProcessIdentity?
+    /// Whether the node, if it is a worker, knows marks of unfollowed shards.
+    package var knowsUnfollowedShards: Bool
 
     package init(
         id: NodeID, roles: Set<Role>, address: String, adminAddress: String, version: String, startedAtMs: Int64,
         isDraining: Bool, load: Int, shards: [ShardStatus] = [], project: String = "", deployment: Int64 = 0,
-        deploymentProblem: String = "", process: ProcessIdentity? = nil
+        deploymentProblem: String = "", process: ProcessIdentity? = nil, knowsUnfollowedShards: Bool = true
     ) {
         self.id = id
         self.roles = roles
@@ -43,6 +45,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
         self.deployment = deployment
         self.deploymentProblem = deploymentProblem
         self.process = process
+        self.knowsUnfollowedShards = knowsUnfollowedShards
     }
 
     package var payload: [UInt8] {
@@ -52,6 +55,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             "draining": .bool(isDraining), "load": .int(Int64(load)), "shards": .array(shards.map(\.json)),
             "project": .string(project), "deployment": .int(deployment),
             "deploymentProblem": .string(deploymentProblem), "process": process?.json ?? .null,
+            "unfollowedShards": .bool(knowsUnfollowedShards),
         ]).compactBytes
     }
 
@@ -93,6 +97,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             adminAddress: object["adminAddress"]?.stringValue ?? "", version: object["version"]?.stringValue ?? "",
             startedAtMs: startedAtMs, isDraining: object["draining"]?.boolValue ?? false, load: loadCount,
             shards: shards, project: object["project"]?.stringValue ?? "", deployment: Int64(version),
-            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "", process: process)
+            deploymentProblem: object["deploymentProblem"]?.stringValue ?? "", process: process,
+            knowsUnfollowedShards: object["unfollowedShards"]?.boolValue ?? false)
     }
 }

@@ -19,5 +19,10 @@ package struct LiveNodes: Sendable, Hashable {
     /// The workers that share the shards.
     package var workers: [NodeID] { nodes.filter { $0.roles.contains(.worker) && !$0.isDraining }.map(\.id) }
 
+    /// Whether all workers, draining ones included, know marks of unfollowed shards.
+    package var knowUnfollowedShards: Bool {
+        nodes.allSatisfy { !$0.roles.contains(.worker) || $0.knowsUnfollowedShards }
+    }
+
     package var gateways: Set<NodeID> { Set(nodes.filter { $0.roles.contains(.gateway) }.map(\.id)) }
 }

@@ -35,15 +35,18 @@ struct EventRouting: Sendable {
     var allShards: [ShardID] { ShardID.all(count: shardCount) }
 
     /// Returns the shards according to `overrides`, which were confirmed after the event's commit, and those named in
-    /// its row.
+    /// its row; without those that nobody follows.
     /// - Parameter mutation: nil for a row without a readable event, which may concern any query.
     func shards(
         of row: OutboxRow, mutation: OperationReference?, overrides: ClusterOverrides, rules: some PublishingRules,
         nowMs: Int64
     ) -> Set<ShardID> {
-        guard let mutation, let queries = rules.queriesRefreshed(by: mutation) else { return Set(allShards) }
+        guard let mutation, let queries = rules.queriesRefreshed(by: mutation) else {
+            return Set(allShards).subtracting(overrides.unfollowed)
+        }
         return Set(row.shards).union(
-            ShardRouting.shards(of: queries, shardCount: shardCount, overrides: overrides, nowMs: nowMs))
+            ShardRouting.shards(of: queries, shardCount: shardCount, overrides: overrides, nowMs: nowMs)
+        ).subtracting(overrides.unfollowed)
     }
 
     /// Groups publications into batches of at most `bytesMax`; a larger event forms its own batch.

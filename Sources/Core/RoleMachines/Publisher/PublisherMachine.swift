@@ -5,8 +5,8 @@ package import Sharding
 ///
 /// Delivery is at least once: a row whose publication is uncertain stays, and the sweeper of any node publishes it
 /// again (`SweeperMachine`). Before a batch of rows is removed, the overrides are confirmed as of a time after the
-/// rows' commits. If the splits or the catalogs changed since an event's shards were chosen, the event is also
-/// published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses the removal
+/// rows' commits. If the splits, the followed shards or the catalogs changed since an event's shards were chosen, the
+/// event is also published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses the removal
 /// while a deployment exists that this node had not loaded.
 /// An answer to a call that is not in flight is ignored.
 /// Bounds: `inFlightMax` events in flight (further events are left to the sweepers) and as many rows awaiting removal.
@@ -53,7 +53,7 @@ package struct PublisherMachine: Sendable {
     }
 
     package enum Report: Sendable, Hashable {
-        /// Every shard named in the row has the event.
+        /// Every followed shard named in the row has the event.
         case published
         /// An event is left to the sweepers.
         case deferred(id: String, reason: String)
@@ -101,10 +101,12 @@ package struct PublisherMachine: Sendable {
         guard inFlight.count < settings.inFlightMax else {
             return [.report(.deferred(id: event.row.id, reason: "too many events are being published"))]
         }
+        let shards = event.targets.followedShards
+        if shards.isEmpty { return published(event) }
         hasPublished = true
         let call = newCall()
         inFlight[call] = event
-        return [.append(call, [Publication(row: event.row, shards: event.row.shards)])]
+        return [.append(call, [Publication(row: event.row, shards: shards)])]
     }
 
     /// Handles the answer to an append.
@@ -114,6 +116,10 @@ package struct PublisherMachine: Sendable {
         if case .failure(let failure) = answer {
             return [.report(.deferred(id: event.row.id, reason: failure.reason))]
         }
+        return published(event)
+    }
+
+    private mutating func published(_ event: Committed) -> [Effect] {
         // Rows beyond the bound are left to the sweepers.
         if published.count < settings.inFlightMax { published.append(event) }
         guard case .idle = removal else { return [.report(.published)] }
@@ -150,7 +156,7 @@ package struct PublisherMachine: Sendable {
         for event in batch where !event.targets.areCurrent(overrides, rules) {
             let shards = routing.shards(
                 of: event.row, mutation: event.mutation, overrides: overrides, rules: rules, nowMs: nowMs
-            ).subtracting(event.row.shards)
+            ).subtracting(event.targets.followedShards)
             if !shards.isEmpty { added.append(Publication(row: event.row, shards: shards.sorted())) }
         }
         return republish(

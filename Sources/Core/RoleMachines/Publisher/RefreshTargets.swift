@@ -5,6 +5,8 @@ package import Sharding
 package struct RefreshTargets: Sendable, Hashable {
     /// Shards that own a query which the mutation could refresh.
     package let shards: [ShardID]
+    /// Those of `shards` that somebody follows, as far as this node knows.
+    package let followedShards: [ShardID]
     /// The parts of the writer's `auth` that conditions read.
     package let authReads: AuthReads
     /// The fields, by table, whose values events tell of changed rows; nil if they tell no changes.
@@ -28,6 +30,7 @@ package struct RefreshTargets: Sendable, Hashable {
             queries.map {
                 ShardRouting.shards(of: $0, shardCount: shardCount, overrides: overrides, nowMs: nowMs)
             } ?? ShardID.all(count: shardCount)
+        followedShards = shards.filter { !overrides.unfollowed.contains($0) }
         authReads = rules.authReads(of: mutation)
         recordedFields = rules.recordedFields
         generation = overrides.generation

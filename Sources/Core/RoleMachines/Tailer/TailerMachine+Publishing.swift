@@ -84,7 +84,8 @@ extension TailerMachine {
     ) -> Set<ShardID> {
         let queries = event.rows.map { rules.queries(reading: Set($0.all.map(\.table))) } ?? rules.all
         return Set(
-            ShardRouting.shards(of: queries, shardCount: routing.shardCount, overrides: overrides, nowMs: nowMs))
+            ShardRouting.shards(of: queries, shardCount: routing.shardCount, overrides: overrides, nowMs: nowMs)
+        ).subtracting(overrides.unfollowed)
     }
 
     private mutating func append(

@@ -89,7 +89,7 @@ struct EpochNegotiation: Sendable {
         case .lease(.granted(let grant)):
             step = .recording(grant)
             return .database(.recordEpoch(grant.epoch, shard))
-        case .lastID, .entries, .nodes, .done:
+        case .lastID, .entries, .nodes, .unfollowed, .done:
             preconditionFailure("\(reply) does not answer \(step) of \(shard)")
         }
     }

@@ -37,11 +37,13 @@ extension RefreshMachine {
     }
 
     /// Handles a read of the shard's control stream.
-    /// - Parameter unreadable: called for each entry that is not a control message. The entry is skipped; summaries
-    ///   repair its effect.
+    /// - Parameters:
+    ///   - isHeld: called for each message; true: it is not handled now.
+    ///   - unreadable: called for each entry that is not a control message. The entry is skipped; summaries repair its
+    ///     effect.
     mutating func controlRead(
         _ shard: ShardID, signal: StreamSignal?, entries: [StreamEntry], gateways: some Sequence<NodeID>, nowMs: Int64,
-        unreadable: (StreamID) -> Void = { _ in }
+        isHeld: (ControlMessage) -> Bool = { _ in false }, unreadable: (StreamID) -> Void = { _ in }
     ) -> [RefreshAction] {
         var actions: [RefreshAction] = signal == nil ? [] : requestAnnouncements(of: gateways, to: shard)
         for entry in entries {
@@ -49,7 +51,7 @@ extension RefreshMachine {
                 unreadable(entry.id)
                 continue
             }
-            actions += controlArrived(shard, message, nowMs: nowMs)
+            if !isHeld(message) { actions += controlArrived(shard, message, nowMs: nowMs) }
         }
         return actions
     }
@@ -72,7 +74,7 @@ extension RefreshMachine {
         return actions
     }
 
-    private func requestAnnouncements(of gateways: some Sequence<NodeID>, to shard: ShardID) -> [RefreshAction] {
+    func requestAnnouncements(of gateways: some Sequence<NodeID>, to shard: ShardID) -> [RefreshAction] {
         guard let epoch = epoch(of: shard) else { return [] }
         return gateways.map { .send(to: $0, .announceAll(shard: shard, epoch: epoch)) }
     }

@@ -1,7 +1,8 @@
 import LiveModel
 import Streams
 
-/// Begins to serve a shard whose lease was granted: catalogs → epoch → last event → history → end of control → nodes.
+/// Begins to serve a shard whose lease was granted: catalogs → epoch → last event → history → end of control
+/// → marks of unfollowed shards → nodes.
 ///
 /// Before every step the owner checks whether the lease is still held under this epoch; if not, the start ends.
 struct ShardStart: Sendable {
@@ -11,7 +12,8 @@ struct ShardStart: Sendable {
         case readingLastEvent
         case readingHistory(EventHistory)
         case readingControlEnd(EventHistory)
-        case readingNodes(EventHistory, controlEnd: StreamID)
+        case readingUnfollowed(EventHistory, controlEnd: StreamID)
+        case readingNodes(EventHistory, controlEnd: StreamID, isUnfollowed: Bool)
     }
 
     let shard: ShardID
@@ -35,7 +37,7 @@ struct ShardStart: Sendable {
         case loadCatalogs
         case database(WorkerMachine.DatabaseCall)
         case broker(WorkerMachine.BrokerCall)
-        case open(history: EventHistory, controlEnd: StreamID, nodes: [NodeRecord])
+        case open(history: EventHistory, controlEnd: StreamID, isUnfollowed: Bool, nodes: [NodeRecord])
         case fail(String)
     }
 
@@ -77,12 +79,16 @@ struct ShardStart: Sendable {
             history.add(page)
             return read(history)
         case (.readingControlEnd(let history), .lastID(let controlEnd)):
-            step = .readingNodes(history, controlEnd: controlEnd)
+            // After the lease was granted, so that only a late write of a former owner can mark the shard unseen.
+            step = .readingUnfollowed(history, controlEnd: controlEnd)
+            return .broker(.unfollowedShards)
+        case (.readingUnfollowed(let history, let controlEnd), .unfollowed(let shards)):
+            step = .readingNodes(history, controlEnd: controlEnd, isUnfollowed: shards.contains(shard))
             return .broker(.nodes)
-        case (.readingNodes(let history, let controlEnd), .nodes(let nodes)):
-            return .open(history: history, controlEnd: controlEnd, nodes: nodes)
+        case (.readingNodes(let history, let controlEnd, let isUnfollowed), .nodes(let nodes)):
+            return .open(history: history, controlEnd: controlEnd, isUnfollowed: isUnfollowed, nodes: nodes)
         case (.loadingCatalogs, _), (.readingEpoch, _), (.readingLastEvent, _), (.readingHistory, _),
-            (.readingControlEnd, _), (.readingNodes, _):
+            (.readingControlEnd, _), (.readingUnfollowed, _), (.readingNodes, _):
             preconditionFailure("\(reply) does not answer \(step) of \(shard)")
         }
     }

@@ -1,5 +1,6 @@
 package import LiveModel
 import Refresh
+package import Sharding
 package import Streams
 
 extension WorkerMachine {
@@ -30,6 +31,12 @@ extension WorkerMachine {
         case trim(stream: String, minimumID: StreamID, lease: String, epoch: UInt64)
         /// Makes every worker look at nodes and leases now, in the name of this one. Answer: `done`.
         case wakeWorkers(of: NodeID)
+        /// Reads which shards are marked as unfollowed. Answer: `unfollowed`.
+        case unfollowedShards
+        /// Changes the cluster overrides. Answer: `done`.
+        case changeOverrides([OverrideChange])
+        /// Answer: `done`.
+        case appendResyncMarker(stream: String)
     }
 
     /// The answer to a `BrokerCall`.
@@ -38,6 +45,7 @@ extension WorkerMachine {
         case entries([StreamEntry])
         case nodes([NodeRecord])
         case lease(LeaseAnswer)
+        case unfollowed(Set<ShardID>)
         case done(Bool)
         /// The call timed out or was refused. It may have been executed.
         case failed(String)
@@ -70,7 +78,7 @@ extension WorkerMachine {
     }
 
     /// The purpose of a call in flight, which receives its answer. Bound: each call ends, at the latest by its timeout.
-    /// A shard has at most one start, one page of older events and one hand-over step in flight, and as many
+    /// A shard has at most one start, one step of `FollowedShards`, one page of older events and one hand-over step in flight, and as many
     /// negotiations and renewals as begin within one timeout; a worker has `RefreshSettings.runsMax` live queries in
     /// runs and one batch of messages in flight.
     enum PendingCall: Sendable {
@@ -84,6 +92,9 @@ extension WorkerMachine {
         case trim
         case replay(ReplayPage)
         case wakeWorkers
+        /// Marks shards, owned under these epochs, as unfollowed.
+        case marking([ShardID: UInt64])
+        case following(FollowedShards.Step, ShardID, epoch: UInt64)
         case run(RunBatch)
         /// The gateway and the live query of each message.
         case append([(gateway: NodeID, key: LiveQueryKey?)])
@@ -92,7 +103,9 @@ extension WorkerMachine {
         var isRelease: Bool {
             switch self {
             case .finalCheckpoint, .release: true
-            case .negotiation, .start, .renewal, .checkpoint, .trim, .replay, .wakeWorkers, .run, .append: false
+            case .negotiation, .start, .renewal, .checkpoint, .trim, .replay, .wakeWorkers, .marking, .following,
+                .run, .append:
+                false
             }
         }
 
@@ -101,7 +114,7 @@ extension WorkerMachine {
         var isHandOver: Bool {
             switch self {
             case .negotiation, .finalCheckpoint, .release, .wakeWorkers: true
-            case .start, .renewal, .checkpoint, .trim, .replay, .run, .append: false
+            case .start, .renewal, .checkpoint, .trim, .replay, .marking, .following, .run, .append: false
             }
         }
     }

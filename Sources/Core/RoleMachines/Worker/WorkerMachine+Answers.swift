@@ -33,8 +33,18 @@ extension WorkerMachine {
             performRefresh(refresh.pageRead(page, entries, nowMs: nowMs), nowMs: nowMs)
         case (.replay(let page), .failed): performRefresh(refresh.pageRead(page, nil, nowMs: nowMs), nowMs: nowMs)
         case (.wakeWorkers, .done), (.wakeWorkers, .failed): break
+        case (.marking(let shards), .done):
+            performFollowing(following.marked(shards, isDone: true, nowMs: nowMs), nowMs: nowMs)
+        case (.marking(let shards), .failed):
+            performFollowing(following.marked(shards, isDone: false, nowMs: nowMs), nowMs: nowMs)
+        case (.following(let step, let shard, let epoch), .done):
+            performFollowing(
+                following.stepEnded(step, of: shard, epoch: epoch, isDone: true, nowMs: nowMs), nowMs: nowMs)
+        case (.following(let step, let shard, let epoch), .failed):
+            performFollowing(
+                following.stepEnded(step, of: shard, epoch: epoch, isDone: false, nowMs: nowMs), nowMs: nowMs)
         case (.renewal, _), (.finalCheckpoint, _), (.release, _), (.checkpoint, _), (.trim, _), (.replay, _),
-            (.wakeWorkers, _), (.run, _), (.append, _):
+            (.wakeWorkers, _), (.marking, _), (.following, _), (.run, _), (.append, _):
             preconditionFailure("\(reply) does not answer \(pending)")
         }
         return takeEffects()
@@ -56,7 +66,8 @@ extension WorkerMachine {
             guard isCurrent(start) else { break }
             let action = start.databaseAnswered(reply)
             go(on: start, action, nowMs: nowMs)
-        case .renewal, .finalCheckpoint, .release, .checkpoint, .trim, .replay, .wakeWorkers, .run, .append:
+        case .renewal, .finalCheckpoint, .release, .checkpoint, .trim, .replay, .wakeWorkers, .marking, .following,
+            .run, .append:
             preconditionFailure("\(reply) does not answer \(pending)")
         }
         return takeEffects()

@@ -82,7 +82,8 @@ extension WorkerMachine {
         case .loadCatalogs: emit(.loadCatalogs(newCall(for: .start(start))))
         case .database(let call): request(call, for: .start(start))
         case .broker(let call): request(call, for: .start(start))
-        case .open(let history, let controlEnd, let nodes):
+        case .open(let history, let controlEnd, let isUnfollowed, let nodes):
+            following.opened(start.shard, epoch: start.epoch, isMarked: isUnfollowed, nowMs: nowMs)
             open(start.shard, start.epoch, history, controlEnd, nodes, nowMs: nowMs)
         case .fail(let problem):
             log(.warning, "shard could not be started", ["shard": "\(start.shard)", "error": problem])
@@ -119,6 +120,7 @@ extension WorkerMachine {
         for stream in streams.remove(shard) { emit(.unfollow(stream: stream)) }
         negotiations.ended(shard, epoch)
         upkeep.shardLost(shard)
+        following.lost(shard)
         refresh.shardLost(shard)
     }
 

@@ -36,6 +36,8 @@ package struct WorkerMachine: Sendable {
         package var resultBytesMax = 8 << 20
         /// Time between comparisons of the definitions that queries with SQL depend on.
         package var definitionsMs: Int64 = 10_000
+        /// How long a shard has no live queries before it is marked as unfollowed; 0: never.
+        package var unfollowedAfterMs: Int64 = 10_000
 
         package init() {}
 
@@ -62,6 +64,7 @@ package struct WorkerMachine: Sendable {
     var negotiations = Negotiations()
     var streams: ServedStreams
     var upkeep: Upkeep
+    var following: FollowedShards
     var outgoing: OutgoingMessages
     /// The gateways of the last node list.
     private(set) var gateways: Set<NodeID> = []
@@ -91,6 +94,7 @@ package struct WorkerMachine: Sendable {
         leases = LeaseMachine(me: node, shardCount: shardCount, settings: settings.lease)
         streams = ServedStreams(keys: keys)
         upkeep = Upkeep(keys: keys, settings: settings)
+        following = FollowedShards(afterMs: settings.unfollowedAfterMs)
         outgoing = OutgoingMessages(keys: keys, settings: settings)
     }
 
@@ -127,13 +131,16 @@ package struct WorkerMachine: Sendable {
     /// - Parameters:
     ///   - workers: live workers that do not drain.
     ///   - movedShards: shards that an operator moved, with their assigned workers.
+    ///   - unfollowed: by the overrides as last read.
     package mutating func nodesListed(
-        workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID] = [:], nowMs: Int64
+        workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID] = [:],
+        unfollowed: UnfollowedShards = UnfollowedShards(), nowMs: Int64
     ) -> [Effect] {
         let (gone, requests) = refresh.gatewaysRead(gateways)
         for gateway in gone { log(.info, "gateway gone", ["gateway": "\(gateway)"]) }
         performRefresh(requests, nowMs: nowMs)
         self.gateways = gateways
+        performFollowing(following.listed(unfollowed, empty: emptyShards, nowMs: nowMs), nowMs: nowMs)
         if !isDraining {
             performLeases(leases.workersChanged(workers, movedShards: movedShards, nowMs: nowMs), nowMs: nowMs)
         }
@@ -148,6 +155,7 @@ package struct WorkerMachine: Sendable {
             performRefresh(refresh.serverChanged(gateways: gateways.sorted(), nowMs: nowMs), nowMs: nowMs)
         }
         if !isDraining { performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs) }
+        performFollowing(following.ticked(empty: emptyShards, nowMs: nowMs), nowMs: nowMs)
         if upkeep.begin(refresh, nowMs: nowMs) { nextUpkeep() }
         return takeEffects()
     }
@@ -211,11 +219,20 @@ package struct WorkerMachine: Sendable {
         case .control:
             var unreadable: [StreamID] = []
             let announcing = batch.signal == nil ? [] : gateways.sorted()
+            var holding = following.holding(shard)
+            var held: [ControlMessage] = []
             let actions = refresh.controlRead(
-                shard, signal: batch.signal, entries: batch.entries, gateways: announcing, nowMs: nowMs
-            ) { unreadable.append($0) }
+                shard, signal: batch.signal, entries: batch.entries, gateways: announcing, nowMs: nowMs,
+                isHeld: { message in
+                    if case .fromAnnouncement = holding, case .announce = message { holding = .all }
+                    guard case .all = holding else { return false }
+                    held.append(message)
+                    return true
+                },
+                unreadable: { unreadable.append($0) })
             reportUnreadable(unreadable, of: shard, nowMs: nowMs)
             performRefresh(actions, nowMs: nowMs)
+            performFollowing(following.hold(held, of: shard), nowMs: nowMs)
         }
     }
 

@@ -1,12 +1,14 @@
 package import LiveModel
 
-/// Operators' overrides for the whole cluster: splits of hot operations, shards moved to a node, nodes drained.
+/// Operators' overrides for the whole cluster: splits of hot operations, shards moved to a node, nodes drained; and
+/// which shards nobody follows, so that they receive no events.
 ///
 /// Stored in the broker as one small hash of `field: (version, value)`, with a generation that changes with every
 /// override. A node may act on overrides that are one heartbeat old. That is safe because
 /// - a gateway that moves a live query registers it again and accepts only runs that start after that, and
 /// - a publisher checks, after the commit, whether the generation is still the one it chose the shards by. If it is,
-///   every gateway that learns of a later one registers after the commit, and its run sees the change.
+///   every gateway that learns of a later one registers after the commit, and its run sees the change. The same holds
+///   for the runs of an unfollowed shard, which start after its mark is removed.
 package struct ClusterOverrides: Sendable, Hashable {
     package struct Split: Sendable, Hashable {
         /// Shards over which the operation's live queries are divided.
@@ -50,6 +52,8 @@ package struct ClusterOverrides: Sendable, Hashable {
     package var moves: [ShardID: Move] = [:]
     /// Nodes that hold no shards and no sessions until the override is cleared.
     package var drained: Set<NodeID> = []
+    /// Shards whose owner has marked them: they have no live queries.
+    package var unfollowed: Set<ShardID> = []
     /// The values that were clamped or left out when the overrides were decoded.
     package private(set) var defects = StoredDefects()
 
@@ -76,6 +80,11 @@ package struct ClusterOverrides: Sendable, Hashable {
 
     package static func drain(_ node: NodeID, _ isDrained: Bool) -> OverrideChange {
         OverrideChange(field: "drain:\(node)", value: isDrained ? "yes" : nil)
+    }
+
+    /// The change by which a shard's owner says that nobody follows it, or that somebody does.
+    package static func mark(_ shard: ShardID, isUnfollowed: Bool) -> OverrideChange {
+        OverrideChange(field: "unfollowed:\(shard)", value: isUnfollowed ? "yes" : nil)
     }
 
     /// Reads what the broker stores. Fields of another form are left out: they come from a newer version.
@@ -109,6 +118,9 @@ package struct ClusterOverrides: Sendable, Hashable {
             moves[ShardID(number)] = Move(
                 node: NodeID(values[1]), untilMs: untilMs > 0 ? clamped(untilMs, field) : nil)
         case "drain": drained.insert(NodeID(parts[1]))
+        case "unfollowed":
+            guard let number = Int(parts[1]), (0...Int(Int32.max)).contains(number) else { return false }
+            unfollowed.insert(ShardID(number))
         default: return false
         }
         return true

@@ -43,6 +43,9 @@ package struct WorkerSection: SettingSection {
         "worker.definitionsMs", Parts.worker.definitionsMs, in: 100...10 * minute,
         "Time between looks whether views and functions that automatic refreshes rely on changed in the database; if"
             + " so, their queries run as often.")
+    package let unfollowedAfterMs = Setting.duration(
+        "worker.unfollowedAfterMs", Parts.worker.unfollowedAfterMs, in: 0...hour,
+        "How long a shard has no live queries before publishers append no more events to its stream; 0: never.")
     package let historyMax = Setting.int(
         "worker.historyMax", Parts.refresh.historyMax, in: 1...100_000,
         "Events remembered per shard to decide whether a result that a gateway holds is still current.")

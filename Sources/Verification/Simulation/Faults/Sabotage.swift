@@ -93,6 +93,12 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case silenceUnreported
     /// Workers keep the rows below those that the first run read, whatever later ones read.
     case boundRowsForgotten
+    /// Workers follow a shard again without removing its mark, and do not notice it.
+    case marksKept
+    /// Workers do not see the marks of former owners.
+    case marksUnseen
+    /// Workers follow a shard again without a resync marker.
+    case markerOmittedOnReturn
     /// Workers assign the results of one statement to the wrong live queries.
     case swappedOutcomes
 }

@@ -17,7 +17,8 @@ final class SimulatedMembership {
     private var firstRoundEnded: () -> Void = {}
 
     enum Change {
-        case workers([NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID])
+        case workers(
+            [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID], unfollowed: UnfollowedShards)
         case overrides(ClusterOverrides)
         case drainSessions
     }
@@ -110,8 +111,9 @@ final class SimulatedMembership {
                 $0.wakeWorkers(of: node)
             } then: { (_: Void?) in
             }
-        case .updateWorker(let workers, let gateways, let movedShards):
-            perform(.workers(workers, gateways: gateways, movedShards: movedShards))
+        case .updateWorker(let workers, let gateways, let movedShards, let unfollowed):
+            perform(
+                .workers(workers, gateways: gateways, movedShards: movedShards, unfollowed: unfollowed))
         case .updateGateway(let overrides): perform(.overrides(overrides))
         case .drainSessions: perform(.drainSessions)
         case .endRound(let number): if number == 1 { firstRoundEnded() }

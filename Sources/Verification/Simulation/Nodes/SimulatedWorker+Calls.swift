@@ -1,5 +1,6 @@
 import LiveModel
 import RoleMachines
+import Sharding
 import Streams
 
 extension SimulatedRedis {
@@ -19,6 +20,13 @@ extension SimulatedRedis {
             return .done(trim(stream, minimumID: minimumID, lease: lease, epoch: epoch))
         case .wakeWorkers(let node):
             wakeWorkers(of: node)
+            return .done(true)
+        case .unfollowedShards: return .unfollowed(overrides.unfollowed)
+        case .changeOverrides(let changes):
+            for change in changes { self.change(change) }
+            return .done(true)
+        case .appendResyncMarker(let stream):
+            append(.resyncMarker(to: stream), lengthMax: World.eventsLengthMax)
             return .done(true)
         }
     }
@@ -41,6 +49,7 @@ extension WorkerMachine.BrokerReply {
         case .entries(let entries): "\(entries.count) entries"
         case .nodes(let nodes): "\(nodes.map(\.id))"
         case .lease(let answer): "\(answer)"
+        case .unfollowed(let shards): "unfollowed \(shards.sorted())"
         case .done(let isDone): "\(isDone)"
         case .failed(let problem): problem
         }

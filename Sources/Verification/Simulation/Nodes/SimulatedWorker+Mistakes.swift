@@ -42,7 +42,18 @@ extension SimulatedWorker {
         switch (world.sabotage, call) {
         case (.basisIgnored, .requestLease(let key, let owner, let ttlMs, _, let epoch)):
             .requestLease(key: key, owner: owner, ttlMs: ttlMs, basis: "", epoch: epoch)
+        case (.marksKept, .changeOverrides(let changes)):
+            .changeOverrides(changes.filter { $0.value != nil })
+        // Any other stream.
+        case (.markerOmittedOnReturn, .appendResyncMarker): .appendResyncMarker(stream: "nowhere")
         default: call
+        }
+    }
+
+    func mistaken(_ unfollowed: UnfollowedShards) -> UnfollowedShards {
+        switch world.sabotage {
+        case .marksKept, .marksUnseen: UnfollowedShards(areKnownToAll: unfollowed.areKnownToAll)
+        default: unfollowed
         }
     }
 
@@ -63,6 +74,7 @@ extension SimulatedWorker {
         case (.historyTrustedAfterLoss, .lease(.granted(var grant))):
             grant.trustedEpoch = 0
             return .lease(.granted(grant))
+        case (.marksUnseen, .unfollowed): return .unfollowed([])
         case (.replayHole, .entries(var page)) where page.count > 1:
             page[1] = StreamEntry(id: page[1].id, fields: page[0].fields)
             return .entries(page)

@@ -47,6 +47,8 @@ final class SimulatedWorker: Process {
         settings.checkpointMs = 1
         settings.eventsAgeMaxMs = 20_000
         settings.trimMs = 5_000
+        // As soon as a shard is empty, so that shards are marked and followed again often.
+        settings.unfollowedAfterMs = 500
         settings.inboxLengthMax = World.inboxLengthMax
         settings.outgoingBytesMax = World.outgoingBytesMax
         settings.batchBytesMax = 4_000
@@ -103,8 +105,12 @@ final class SimulatedWorker: Process {
         SimulatedMembership(self, me, role: .worker) { [unowned self] in
             machine.refresh.shardStatuses
         } perform: { [unowned self] change in
-            guard case .workers(let workers, let gateways, let movedShards) = change else { return }
-            perform(machine.nodesListed(workers: workers, gateways: gateways, movedShards: movedShards, nowMs: nowMs))
+            guard case .workers(let workers, let gateways, let movedShards, let unfollowed) = change else { return }
+            perform(
+                machine.nodesListed(
+                    workers: workers, gateways: gateways, movedShards: movedShards,
+                    unfollowed: mistaken(unfollowed),
+                    nowMs: nowMs))
         }
     }
 

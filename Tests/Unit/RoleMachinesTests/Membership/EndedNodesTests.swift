@@ -65,7 +65,9 @@ import Testing
     }
 
     private func workers(_ names: String...) -> Effect {
-        .updateWorker(workers: names.map { NodeID($0) }, gateways: [], movedShards: [:])
+        .updateWorker(
+            workers: names.map { NodeID($0) }, gateways: [], movedShards: [:],
+            unfollowed: UnfollowedShards(areKnownToAll: true))
     }
 
     @Test func onlyProcessesOfOtherNodesAreChecked() {

@@ -51,7 +51,8 @@ import Testing
         #expect(
             machine.nodesListed(3, .success(listed), nowMs: 0) == [
                 .updateWorker(
-                    workers: ["me", "other"].map { NodeID($0) }, gateways: [NodeID("edge")], movedShards: [:]),
+                    workers: ["me", "other"].map { NodeID($0) }, gateways: [NodeID("edge")], movedShards: [:],
+                    unfollowed: UnfollowedShards(areKnownToAll: true)),
                 .endRound(1), .wait(4, ms: 1_000),
             ])
         #expect(machine.waitEnded(4) == [.readOverrides(5)])
@@ -169,7 +170,7 @@ import Testing
             _ = machine.overridesRead(1, .success(overrides(1, ["shard:2": "1000 other", "shard:3": "0 me"])))
             _ = machine.announced(2, .success(false))
             let effects = machine.nodesListed(3, .success([record("me")]), nowMs: nowMs)
-            guard case .updateWorker(_, _, let movedShards)? = effects.first else { return nil }
+            guard case .updateWorker(_, _, let movedShards, _)? = effects.first else { return nil }
             return movedShards
         }
         #expect(movedShards(nowMs: 999) == [ShardID(2): NodeID("other"), ShardID(3): me])

@@ -42,13 +42,16 @@ enum PublisherFixture {
         ShardRouting.shards(of: operation, splits: splits, shardCount: shardCount)
     }
 
-    static func overrides(generation: UInt64, splitsOfFirst: Int = 1) -> ClusterOverrides {
+    static func overrides(
+        generation: UInt64, splitsOfFirst: Int = 1, unfollowed: Set<ShardID> = []
+    ) -> ClusterOverrides {
         var overrides = ClusterOverrides()
         overrides.generation = generation
         if splitsOfFirst > 1 {
             overrides.splits[first] = .init(
                 splits: splitsOfFirst, formerSplits: 1, untilMs: 0, version: generation)
         }
+        overrides.unfollowed = unfollowed
         return overrides
     }
 
@@ -65,7 +68,9 @@ enum PublisherFixture {
     }
 
     /// Committed by overrides and catalogs of generation 1.
-    static func committed(_ id: String) -> PublisherMachine.Committed {
-        .init(row: row(id), mutation: mutation, targets: targets(of: mutation))
+    static func committed(
+        _ id: String, overrides: ClusterOverrides = overrides(generation: 1)
+    ) -> PublisherMachine.Committed {
+        .init(row: row(id), mutation: mutation, targets: targets(of: mutation, overrides: overrides))
     }
 }

@@ -87,6 +87,40 @@ private struct Publisher {
         _ = machine.removalDue()
     }
 
+    @Test func anEventThatNobodyFollowsIsNotAppended() throws {
+        var machine = machine()
+        let overrides = PublisherFixture.overrides(
+            generation: 1, unfollowed: [PublisherFixture.shard(of: PublisherFixture.first)])
+        let effects = machine.committed(PublisherFixture.committed("1", overrides: overrides))
+        #expect(append(in: effects) == nil && reports(in: effects) == [.published] && waits(effects))
+        #expect(!machine.hasPublished)
+        _ = machine.removalDue()
+        let removing = machine.overridesConfirmed(.success(overrides), rules: .init(), nowMs: 0)
+        #expect(removal(in: removing)?.ids == ["1"])
+    }
+
+    @Test func anEventReachesTheShardsThatAreFollowedByThen() throws {
+        var machine = machine()
+        let shard = PublisherFixture.shard(of: PublisherFixture.first)
+        let before = PublisherFixture.overrides(generation: 1, unfollowed: [shard])
+        _ = machine.committed(PublisherFixture.committed("1", overrides: before))
+        _ = machine.removalDue()
+        let now = PublisherFixture.overrides(generation: 2)
+        let effects = machine.overridesConfirmed(.success(now), rules: .init(), nowMs: 0)
+        let (call, publications) = try #require(append(in: effects))
+        #expect(publications.map(\.shards) == [[shard]] && removal(in: effects) == nil)
+        #expect(removal(in: machine.appended(call, .success(())))?.ids == ["1"])
+    }
+
+    @Test func anEventIsNotAppendedTwiceWhenAnotherShardBecomesUnfollowed() throws {
+        var machine = machine()
+        try published(["1"], by: &machine)
+        let now = PublisherFixture.overrides(
+            generation: 2, unfollowed: [PublisherFixture.shard(of: PublisherFixture.first)])
+        let effects = machine.overridesConfirmed(.success(now), rules: .init(), nowMs: 0)
+        #expect(append(in: effects) == nil && removal(in: effects)?.ids == ["1"])
+    }
+
     @Test func anEventGoesToTheShardsOfItsRow() throws {
         var machine = machine()
         let publication = try #require(append(in: machine.committed(PublisherFixture.committed("a")))).publications

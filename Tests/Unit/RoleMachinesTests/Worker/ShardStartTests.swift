@@ -36,6 +36,7 @@ import Testing
         bench.answer(.entries([WorkerBench.event(9), WorkerBench.event(8)]))
         bench.answer(.lastID(StreamID(ms: 7, sequence: 3)))
         bench.succeed()
+        bench.succeed()
         #expect(
             bench.followed == [
                 bench.keys.events(shard: 0): StreamID(ms: 9, sequence: 0),
@@ -125,7 +126,7 @@ import Testing
     }
 
     @Test func gatewaysThatCameBesideTheListAreAskedToo() throws {
-        var bench = try Self.starting(4)
+        var bench = try Self.starting(5)
         bench.list(gateways: [NodeID("new")])
         let listed = NodeRecordPayload(
             id: NodeID("old"), roles: [.gateway], address: "", adminAddress: "", version: "", startedAtMs: 0,

@@ -18,7 +18,9 @@ struct WorkerBench {
     static let me = NodeID("me")
     static let zero = ShardID(0)
     /// The calls of a start whose stream of events is empty, after the epoch was recorded.
-    static let startCalls = ["loadCatalogs", "readEpochs 0", "lastID events 0", "lastID control 0", "nodes"]
+    static let startCalls = [
+        "loadCatalogs", "readEpochs 0", "lastID events 0", "lastID control 0", "unfollowedShards", "nodes",
+    ]
 
     let keys: Keys
     var machine: WorkerMachine
@@ -54,8 +56,11 @@ struct WorkerBench {
 
     // MARK: Facts
 
-    mutating func list(workers: [NodeID] = [me], gateways: Set<NodeID> = [NodeID("g")]) {
-        take(machine.nodesListed(workers: workers, gateways: gateways, nowMs: nowMs))
+    mutating func list(
+        workers: [NodeID] = [me], gateways: Set<NodeID> = [NodeID("g")],
+        unfollowed: UnfollowedShards = UnfollowedShards()
+    ) {
+        take(machine.nodesListed(workers: workers, gateways: gateways, unfollowed: unfollowed, nowMs: nowMs))
     }
 
     mutating func tick(afterMs: Int64 = 0, changes: WorkerMachine.ServerChanges = .init()) {
@@ -80,9 +85,11 @@ struct WorkerBench {
         read([StreamBatch(stream: keys.events(shard: shard), entries: [Self.event(ms)])])
     }
 
-    mutating func announce(_ query: LiveQuery = query, shard: Int = 0, at ms: UInt64 = 1) {
+    mutating func announce(
+        _ query: LiveQuery = query, shard: Int = 0, known: KnownResult? = nil, at ms: UInt64 = 1
+    ) {
         let message = ControlMessage.announce(
-            gateway: NodeID("g"), query: query, known: nil, announcement: AnnouncementID())
+            gateway: NodeID("g"), query: query, known: known, announcement: AnnouncementID())
         let entry = StreamEntry(
             id: StreamID(ms: ms, sequence: 0), fields: message.fields.map { (name: $0.0, value: $0.1) })
         read([StreamBatch(stream: keys.control(shard: shard), entries: [entry])])
@@ -136,7 +143,9 @@ struct WorkerBench {
             case .newest: answer(.entries([]))
             case .nodes: answer(.nodes([]))
             case .requestLease(_, _, _, _, let epoch): answer(.lease(.granted(Self.grant(epoch))))
-            case .renewLease, .releaseLease, .checkpoint, .trim, .wakeWorkers: answer(.done(true))
+            case .unfollowedShards: answer(.unfollowed([]))
+            case .renewLease, .releaseLease, .checkpoint, .trim, .wakeWorkers, .changeOverrides, .appendResyncMarker:
+                answer(.done(true))
             }
         case .database(_, .readEpochs): answer(.epochs(recorded: recorded, clockMs: recorded))
         case .database(_, .recordEpoch(let epoch, _)):
@@ -227,7 +236,12 @@ struct WorkerBench {
         LeaseGrant(epoch: epoch, serverEpoch: 1, basisEpoch: 1, server: "redis", knownForMs: knownForMs)
     }
 
-    static func event(_ ms: UInt64) -> StreamEntry {
+    /// An event that no rule heeds.
+    static func unrelatedEvent(_ ms: UInt64) -> StreamEntry {
+        event(ms, of: OperationReference(connector: "c", operation: "Other"))
+    }
+
+    static func event(_ ms: UInt64, of mutation: OperationReference = mutation) -> StreamEntry {
         let event = MutationEvent(
             id: "\(ms)", operation: mutation, variables: [:], auth: .null, keysWritten: [], traceID: "t",
             committedAtMs: 1)
@@ -254,6 +268,10 @@ struct WorkerBench {
             case .checkpoint(let stream, let id, _, let epoch): return "checkpoint \(short(stream)) \(id) by \(epoch)"
             case .trim(let stream, let id, _, let epoch): return "trim \(short(stream)) below \(id) by \(epoch)"
             case .wakeWorkers: return "wakeWorkers"
+            case .unfollowedShards: return "unfollowedShards"
+            case .changeOverrides(let changes):
+                return changes.map { "\($0.field) = \($0.value ?? "none")" }.joined(separator: ", ")
+            case .appendResyncMarker(let stream): return "resync \(short(stream))"
             }
         }
     }

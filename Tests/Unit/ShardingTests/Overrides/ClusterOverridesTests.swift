@@ -17,18 +17,20 @@ import Testing
             ClusterOverrides().settingSplits(of: operation, to: 4, nowMs: 1_000),
             ClusterOverrides.move(ShardID(3), to: .init(node: NodeID("w 1"), untilMs: nil)),
             ClusterOverrides.move(ShardID(4), to: .init(node: NodeID("w2"), untilMs: 2_000)),
-            ClusterOverrides.drain(NodeID("g:1"), true),
+            ClusterOverrides.drain(NodeID("g:1"), true), ClusterOverrides.mark(ShardID(7), isUnfollowed: true),
         ])
         #expect(overrides.generation == 5)
         #expect(
             overrides.splits[operation]
                 == .init(splits: 4, formerSplits: 1, untilMs: 1_000 + ClusterOverrides.formerSplitsMs, version: 5))
         #expect(overrides.drained == [NodeID("g:1")])
+        #expect(overrides.unfollowed == [ShardID(7)])
         #expect(overrides.movedShards(nowMs: 1_999) == [ShardID(3): NodeID("w 1"), ShardID(4): NodeID("w2")])
         #expect(overrides.movedShards(nowMs: 2_000) == [ShardID(3): NodeID("w 1")])
         #expect(
             ClusterOverrides.move(ShardID(3), to: nil).value == nil
-                && ClusterOverrides.drain(NodeID("g"), false).value == nil)
+                && ClusterOverrides.drain(NodeID("g"), false).value == nil
+                && ClusterOverrides.mark(ShardID(7), isUnfollowed: false).value == nil)
     }
 
     @Test func eventsGoToTheMostSplitsInRecentUse() {
@@ -45,10 +47,12 @@ import Testing
         ("splits:c/Hot", "x"), ("splits:c/Hot", "0 1 5"), ("splits:c/Hot", "65 1 5"), ("splits:Hot", "1 1 5"),
         ("splits:c/Hot", "1 1"), ("shard:x", "0 n"), ("shard:1", "n"), ("other:1", "1"), ("other", ""),
         ("shard:-1", "0 n"), ("shard:9223372036854775807", "0 n"), ("shard:1", "-9223372036854775808 n"),
+        ("unfollowed:x", "yes"), ("unfollowed:-1", "yes"),
     ])
     func unreadableFieldsAreIgnored(field: String, value: String) {
         let overrides = ClusterOverrides(generation: 1, fields: [field: (1, value)])
         #expect(overrides.splits.isEmpty && overrides.moves.isEmpty && overrides.drained.isEmpty)
+        #expect(overrides.unfollowed.isEmpty)
         #expect(overrides.defects.count == 1)
     }
 
