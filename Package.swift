@@ -266,7 +266,7 @@ let package = Package(
             .roles, "FanoutWorker",
             [
                 "Broker", "Streams", "Catalog", "Clocks", "Execution", "LiveModel", "Threads", "Postgres",
-                "Observability", "Pacing", "Refresh", "RoleMachines", logging, metrics,
+                "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "Gateway",

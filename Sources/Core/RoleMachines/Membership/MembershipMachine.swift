@@ -56,9 +56,8 @@ package struct MembershipMachine: Sendable {
         /// Remove the node's entry if this is still what the node announced last, then call `entryRemoved`. Rounds
         /// continue meanwhile.
         case removeEntry(CallID, NodeID, payload: [UInt8])
-        /// Call `WorkerMachine.nodesListed` of this node's worker.
-        case updateWorker(
-            workers: [NodeID], gateways: Set<NodeID>, movedShards: [ShardID: NodeID], unfollowed: UnfollowedShards)
+        /// Call `WorkerMachine.nodesListed` of this node's worker, with the moved shards.
+        case updateWorker(workers: [NodeID], gateways: Set<NodeID>, [ShardID: NodeID], UnfollowedShards)
         /// Call `GatewayMachine.overridesChanged` of this node's gateway.
         case updateGateway(ClusterOverrides)
         /// An operator drains this node: ask its sessions to reconnect elsewhere. The announcement makes its shards
@@ -259,8 +258,8 @@ package struct MembershipMachine: Sendable {
         guard settings.isWorker else { return freeing + endRound(nextMs: settings.heartbeatMs) }
         let live = LiveNodes(listed.map(\.node), ended: processes, askedBy: node)
         let update = Effect.updateWorker(
-            workers: live.workers, gateways: live.gateways, movedShards: overrides.movedShards(nowMs: nowMs),
-            unfollowed: UnfollowedShards(marked: overrides.unfollowed, areKnownToAll: live.knowUnfollowedShards))
+            workers: live.workers, gateways: live.gateways, overrides.movedShards(nowMs: nowMs),
+            UnfollowedShards(marked: overrides.unfollowed, areKnownToAll: live.knowUnfollowedShards))
         let expiryMs = records.filter { $0.id != node.name }.map { Int64($0.remainingMs) }.min()
         let earlyMs = expiryMs.map { $0 + settings.expiryMarginMs } ?? settings.heartbeatMs
         return freeing + [update] + endRound(nextMs: min(settings.heartbeatMs, earlyMs))

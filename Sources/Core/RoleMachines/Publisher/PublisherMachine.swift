@@ -6,8 +6,8 @@ package import Sharding
 /// Delivery is at least once: a row whose publication is uncertain stays, and the sweeper of any node publishes it
 /// again (`SweeperMachine`). Before a batch of rows is removed, the overrides are confirmed as of a time after the
 /// rows' commits. If the splits, the followed shards or the catalogs changed since an event's shards were chosen, the
-/// event is also published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses the removal
-/// while a deployment exists that this node had not loaded.
+/// event is also published to the added shards (`ClusterOverrides` explains why that suffices). The database refuses
+/// the removal while a deployment exists that this node had not loaded.
 /// An answer to a call that is not in flight is ignored.
 /// Bounds: `inFlightMax` events in flight (further events are left to the sweepers) and as many rows awaiting removal.
 package struct PublisherMachine: Sendable {

@@ -5,7 +5,7 @@ package import Sharding
 package struct RefreshTargets: Sendable, Hashable {
     /// Shards that own a query which the mutation could refresh.
     package let shards: [ShardID]
-    /// Those of `shards` that somebody follows, as far as this node knows.
+    /// The shards among them that somebody follows, as far as this node knows.
     package let followedShards: [ShardID]
     /// The parts of the writer's `auth` that conditions read.
     package let authReads: AuthReads

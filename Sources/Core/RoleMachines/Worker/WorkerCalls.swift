@@ -78,9 +78,9 @@ extension WorkerMachine {
     }
 
     /// The purpose of a call in flight, which receives its answer. Bound: each call ends, at the latest by its timeout.
-    /// A shard has at most one start, one step of `FollowedShards`, one page of older events and one hand-over step in flight, and as many
-    /// negotiations and renewals as begin within one timeout; a worker has `RefreshSettings.runsMax` live queries in
-    /// runs and one batch of messages in flight.
+    /// A shard has at most one start, one step of `FollowedShards`, one page of older events and one hand-over step in
+    /// flight, and as many negotiations and renewals as begin within one timeout; a worker has
+    /// `RefreshSettings.runsMax` live queries in runs and one batch of messages in flight.
     enum PendingCall: Sendable {
         case negotiation(EpochNegotiation)
         case start(ShardStart)

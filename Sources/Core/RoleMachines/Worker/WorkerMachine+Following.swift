@@ -3,8 +3,38 @@ import Refresh
 import Sharding
 import Streams
 
-/// The marks of shards that nobody follows, performed as `FollowedShards` decides.
+/// Interest in the shards, and the marks of those that nobody follows, performed as `FollowedShards` decides.
 extension WorkerMachine {
+    /// Handles a read of a shard's control stream.
+    mutating func readControl(_ shard: ShardID, _ batch: StreamBatch, nowMs: Int64) {
+        var unreadable: [StreamID] = []
+        let announcing = batch.signal == nil ? [] : gateways.sorted()
+        var holding = following.holding(shard)
+        var held: [ControlMessage] = []
+        let actions = refresh.controlRead(
+            shard, signal: batch.signal, entries: batch.entries, gateways: announcing, nowMs: nowMs,
+            isHeld: { message in
+                if case .fromAnnouncement = holding, case .announce = message { holding = .all }
+                guard case .all = holding else { return false }
+                held.append(message)
+                return true
+            },
+            unreadable: { unreadable.append($0) })
+        reportUnreadable(unreadable, of: shard, nowMs: nowMs)
+        performRefresh(actions, nowMs: nowMs)
+        performFollowing(following.hold(held, of: shard), nowMs: nowMs)
+    }
+
+    /// Logs the first of each interval only: anybody who can write to a control stream may write as many as they want.
+    private mutating func reportUnreadable(_ entries: [StreamID], of shard: ShardID, nowMs: Int64) {
+        guard let first = entries.first,
+            let leftOut = unreadableControl.failed("", count: entries.count, nowMs: nowMs)
+        else { return }
+        log(
+            .warning, "unreadable control messages",
+            ["shard": "\(shard)", "entry": "\(first)", "count": "\(entries.count)", "notLogged": "\(leftOut)"])
+    }
+
     mutating func performFollowing(_ requests: [FollowedShards.Request], nowMs: Int64) {
         for request in requests {
             switch request {

@@ -68,7 +68,7 @@ package struct WorkerMachine: Sendable {
     var outgoing: OutgoingMessages
     /// The gateways of the last node list.
     private(set) var gateways: Set<NodeID> = []
-    private var unreadableControl = RepeatedFailure()
+    var unreadableControl = RepeatedFailure()
     var missedChanges = RepeatedFailure()
     private var calls = CallTable()
     /// When `leases` needs a tick before the regular one.
@@ -216,23 +216,7 @@ package struct WorkerMachine: Sendable {
                 refresh.eventsRead(
                     shard, signal: batch.signal, entries: batch.entries, decoder: &decoder, nowMs: nowMs),
                 nowMs: nowMs)
-        case .control:
-            var unreadable: [StreamID] = []
-            let announcing = batch.signal == nil ? [] : gateways.sorted()
-            var holding = following.holding(shard)
-            var held: [ControlMessage] = []
-            let actions = refresh.controlRead(
-                shard, signal: batch.signal, entries: batch.entries, gateways: announcing, nowMs: nowMs,
-                isHeld: { message in
-                    if case .fromAnnouncement = holding, case .announce = message { holding = .all }
-                    guard case .all = holding else { return false }
-                    held.append(message)
-                    return true
-                },
-                unreadable: { unreadable.append($0) })
-            reportUnreadable(unreadable, of: shard, nowMs: nowMs)
-            performRefresh(actions, nowMs: nowMs)
-            performFollowing(following.hold(held, of: shard), nowMs: nowMs)
+        case .control: readControl(shard, batch, nowMs: nowMs)
         }
     }
 
@@ -247,16 +231,6 @@ package struct WorkerMachine: Sendable {
         resultsRead += bounded.count { if case .result = $0 { true } else { false } }
         performRefresh(refresh.runFinished(batch, bounded, nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
-    }
-
-    /// Logs the first of each interval only: anybody who can write to a control stream may write as many as they want.
-    private mutating func reportUnreadable(_ entries: [StreamID], of shard: ShardID, nowMs: Int64) {
-        guard let first = entries.first,
-            let leftOut = unreadableControl.failed("", count: entries.count, nowMs: nowMs)
-        else { return }
-        log(
-            .warning, "unreadable control messages",
-            ["shard": "\(shard)", "entry": "\(first)", "count": "\(entries.count)", "notLogged": "\(leftOut)"])
     }
 
     private func bounded(_ outcome: RunOutcome) -> RunOutcome {

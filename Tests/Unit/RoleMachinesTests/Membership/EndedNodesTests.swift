@@ -66,8 +66,7 @@ import Testing
 
     private func workers(_ names: String...) -> Effect {
         .updateWorker(
-            workers: names.map { NodeID($0) }, gateways: [], movedShards: [:],
-            unfollowed: UnfollowedShards(areKnownToAll: true))
+            workers: names.map { NodeID($0) }, gateways: [], [:], UnfollowedShards(areKnownToAll: true))
     }
 
     @Test func onlyProcessesOfOtherNodesAreChecked() {

@@ -51,8 +51,8 @@ import Testing
         #expect(
             machine.nodesListed(3, .success(listed), nowMs: 0) == [
                 .updateWorker(
-                    workers: ["me", "other"].map { NodeID($0) }, gateways: [NodeID("edge")], movedShards: [:],
-                    unfollowed: UnfollowedShards(areKnownToAll: true)),
+                    workers: ["me", "other"].map { NodeID($0) }, gateways: [NodeID("edge")], [:],
+                    UnfollowedShards(areKnownToAll: true)),
                 .endRound(1), .wait(4, ms: 1_000),
             ])
         #expect(machine.waitEnded(4) == [.readOverrides(5)])

@@ -75,7 +75,7 @@ import Testing
         #expect(bench.machine.unfollowedShardCount == 0)
     }
 
-    @Test func whatGatewaysHaveFromBeforeRunsAgain() throws {
+    @Test func resultsFromBeforeRunAgain() throws {
         var bench = try bench()
         bench.readEvent(20)
         let known = KnownResult(
