@@ -1,4 +1,5 @@
 import LiveModel
+import Pacing
 import Refresh
 import Sharding
 import Streams
