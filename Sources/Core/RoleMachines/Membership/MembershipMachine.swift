@@ -253,8 +253,7 @@ package struct MembershipMachine: Sendable {
         _ records: [NodeRecord], ended processes: Set<ProcessIdentity>, nowMs: Int64
     ) -> [Effect] {
         let listed = records.compactMap(EndedNodes.Entry.init)
-        let gone = listed.filter { LiveNodes.hasEnded($0.node, processes, askedBy: node) }
-        let freeing = ended.free(gone)
+        let freeing = ended.free(listed.filter { LiveNodes.hasEnded($0.node, processes, askedBy: node) })
         guard settings.isWorker else { return freeing + endRound(nextMs: settings.heartbeatMs) }
         let live = LiveNodes(listed.map(\.node), ended: processes, askedBy: node)
         let update = Effect.updateWorker(
