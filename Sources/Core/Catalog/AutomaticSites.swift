@@ -41,6 +41,7 @@ package struct AutomaticSites: Sendable {
         package var guardTexts: [String] {
             read.guards.map { "\($0.field) \($0.isMember ? "in" : "=") \($0.operand.nameInExplanations)" }
                 + (read.binding.map { ["\($0.field) of \($0.sourceText)"] } ?? [])
+                + (read.input.map { ["\($0.name) names it"] } ?? [])
         }
     }
 
@@ -52,6 +53,7 @@ package struct AutomaticSites: Sendable {
     }
 
     package let sites: [Site]
+    private let schema: Schema
     package let use: Use
     /// The place where changes are noticed.
     package let source: AutomaticRefresh.Source
@@ -68,8 +70,9 @@ package struct AutomaticSites: Sendable {
 
     init(
         _ sites: ReadSites, operation: OperationReference, version: Digest, use: Use,
-        source: AutomaticRefresh.Source
+        source: AutomaticRefresh.Source, schema: Schema
     ) {
+        self.schema = schema
         self.use = use
         self.source = source
         mayReadAnything = sites.mayReadAnything
@@ -93,6 +96,17 @@ package struct AutomaticSites: Sendable {
     /// The sites of which results tell the rows read, in order.
     var sitesWithRows: [ReadSite] { mayReadAnything ? [] : sites.map(\.read).filter(\.readsRows) }
 
+    /// Returns the sites without those that the filters and orders among the variables do not name.
+    private func sitesRead(_ variables: Variables) -> [Site] {
+        var named: [String: Set<String>] = [:]
+        return sites.filter { site in
+            guard let input = site.read.input else { return true }
+            let tables = named[input.name] ?? input.relatedTables(variables, schema: schema)
+            named[input.name] = tables
+            return tables.contains(site.read.table)
+        }
+    }
+
     /// Returns the rules of a live query. A guard whose value is null or cannot be computed tests nothing.
     func rules(_ invocation: Invocation) -> AutomaticRules {
         let isObserved = use == .isObserved
@@ -102,7 +116,7 @@ package struct AutomaticSites: Sendable {
                 sites: [], mayReadAnything: true, isObserved: isObserved, heedsMutations: heedsMutations)
         }
         return AutomaticRules(
-            sites: sites.map { site in
+            sites: sitesRead(invocation.variables).map { site in
                 AutomaticRules.Site(
                     form: site.form, values: site.read.guards.map { $0.values(invocation) },
                     entry: site.read.shown.flatMap { site.fixedEntry ?? $0.entry(invocation) })

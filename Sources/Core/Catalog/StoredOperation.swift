@@ -66,7 +66,8 @@ package final class StoredOperation: Sendable {
         automaticSites =
             automatic.map {
                 AutomaticSites(
-                    tree.readWriteSet.sites, operation: tree.reference, version: version, use: $0, source: source)
+                    tree.readWriteSet.sites, operation: tree.reference, version: version, use: $0, source: source,
+                    schema: schema)
             }
         coercion = VariableCoercion(
             variables: tree.variables, scalars: ScalarCoercion(enums: schema.enums), schema: schema)

@@ -63,7 +63,7 @@ extension OperationExplanation {
             lines += ["", "\(unrelatedCount) other \(whose) have no table in common with it"]
         }
         if isPartial {
-            lines.append("It has native SQL, a view, or a filter from a variable: more tables may be touched.")
+            lines.append("It has native SQL, a view, or a filter or order from a variable: more tables may be touched.")
         }
         return lines
     }
@@ -110,7 +110,7 @@ extension OperationExplanation {
             return lines
         case .anyRow:
             return [
-                "  automatic: changes of any row, because native SQL, a view or a filter from a variable may read it",
+                "  automatic: changes of any row, because native SQL or a view may read it",
                 "    --database asks a database what native SQL and views read",
                 "    index: every live query of the operation",
             ]

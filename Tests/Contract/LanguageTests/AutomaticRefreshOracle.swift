@@ -89,6 +89,10 @@ struct AutomaticRefreshOracle {
         query Filtered($filter: Player_Filter) @auth(level: PUBLIC) {
           players(where: $filter, orderBy: [{id: ASC}]) { id }
         }
+        query Sorted($order: [Entry_Order!]) @auth(level: PUBLIC) {
+          entries(where: {points: {gt: 1}}, orderBy: $order, limit: 3) { points }
+        }
+        query FirstOf($first: Player_FirstRow!) @auth(level: PUBLIC) { player(first: $first) { name } }
         query Top($l: Int, $o: Int) @auth(level: PUBLIC) {
           players(orderBy: [{rank: DESC}, {active: ASC}], limit: $l, offset: $o) { name active }
         }
@@ -272,13 +276,28 @@ struct AutomaticRefreshOracle {
         case "a": return .bool(isLikely(50))
         case "data": return .object(row(isWhole: false))
         case "rows": return .array((0...number(3)).map { _ in .object(row(isWhole: true)) })
-        case "filter":
+        case "filter": return filter()
+        case "order":
             return [
-                ["teamId": ["eq": .int(Int64(number(4)))]], ["entries_on_player": ["exist": ["points": ["gt": 3]]]],
-                [:],
+                nil, [], [["points": "DESC"]], [["player": ["team": ["name": "ASC"]]], ["points": "ASC"]],
+                [["game": ["title": "DESC"]]],
+            ][number(5)]
+        case "first":
+            return [
+                ["orderBy": [["level": "ASC"]]], ["where": filter(), "orderBy": [["rank": "DESC"]]],
+                ["where": filter(), "orderBy": [["team": ["name": "DESC"]], ["id": "ASC"]]],
             ][number(3)]
         default: return nil
         }
+    }
+
+    private mutating func filter() -> JSONValue {
+        [
+            ["teamId": ["eq": .int(Int64(number(4)))]], ["entries_on_player": ["exist": ["points": ["gt": 3]]]],
+            ["_or": [["team": ["name": ["eq": "ann"]]], ["rank": ["gt": 6]]]],
+            ["_not": ["games_via_Entry": ["exist": ["kind": ["eq": "OPEN"]]]]],
+            ["notes_on_player": ["count": ["ge": 1], "exist": ["parent": ["text": ["ne": "bob"]]]]], [:],
+        ][number(6)]
     }
 
     private mutating func row(isWhole: Bool) -> JSONObject {

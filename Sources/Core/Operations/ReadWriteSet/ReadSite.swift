@@ -33,6 +33,8 @@ package struct ReadSite: Sendable {
     package let fields: Set<String>?
     /// Whether native SQL or a view reads the rows, so that any of the table may count.
     package let isOfSQL: Bool
+    /// The filter or order that reads the rows if its value names the table; nil if they are read in any case.
+    package let input: GivenInput?
 
     /// Rows of which the result shows each, up to a limit. A row that it does not show matters only once it enters.
     package struct Shown: Sendable {
@@ -70,7 +72,7 @@ package struct ReadSite: Sendable {
 package struct ReadSites: Sendable {
     package internal(set) var all: [ReadSite] = []
     /// Whether the query may also read rows of any table: native SQL or a view of which it is not known what it
-    /// reads, a filter from a variable.
+    /// reads.
     package internal(set) var mayReadAnything = false
 
     /// Whether the query reads no rows.

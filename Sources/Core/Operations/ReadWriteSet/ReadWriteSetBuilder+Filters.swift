@@ -81,8 +81,7 @@ extension ReadWriteSetBuilder {
             readFiltered(rows, fixed(inner), isNegated ? [] : members(inner), of: table)
             add(inner, of: rows.table, isNegated: isNegated)
             tests.forEach { noteTime($0) }
-        // The content of a variable is unknown until the request.
-        case .variable: mayReadAnything()
+        case .variable(let variable): add(.filter(variable), of: table)
         }
     }
 
@@ -105,11 +104,7 @@ extension ReadWriteSetBuilder {
         for term in order {
             switch term {
             case .key(let key, _): add(key, of: table)
-            case .variable:
-                note(table.columns.map(\.field), of: table)
-                // It may name columns of rows that belong to the ordered ones.
-                let hasSingle = schema.inverseRelations(ofType: table.typeName).contains(where: \.isSingle)
-                if hasSingle || !table.references.isEmpty { mayReadAnything() }
+            case .variable(let name): add(.order(variable: name, path: [], table), of: table)
             }
         }
     }

@@ -8,12 +8,16 @@ extension ReadWriteSetBuilder {
         let binding: ReadSite.Binding?
         let shown: ReadSite.Shown?
         var isOfSQL = false
+        /// The value that names the rows; nil if they are read in any case.
+        var input: GivenInput?
+        /// The fields that count; nil for those that the query reads of the table.
+        var fields: Set<String>?
 
         /// The conditions that make a row one of the site's.
         var conditions: Set<String> {
             let bound = binding.map { "\($0.field)~\($0.path.joined(separator: "."))~\($0.source)" }
             let guarded = guards.map { "\($0.field)\($0.isMember ? "∈" : "=")\($0.operand.identity)" }
-            return Set(guarded + [bound].compactMap { $0 })
+            return Set(guarded + [bound, input?.name].compactMap { $0 })
         }
     }
 
@@ -35,8 +39,8 @@ extension ReadWriteSetBuilder {
             let table = draft.table.name
             return ReadSite(
                 table: table, guards: draft.guards, binding: draft.binding, shown: draft.shown,
-                fields: storedOrderTables.contains(table) ? nil : result.fieldsRead[table] ?? [],
-                isOfSQL: draft.isOfSQL)
+                fields: storedOrderTables.contains(table) ? nil : draft.fields ?? result.fieldsRead[table] ?? [],
+                isOfSQL: draft.isOfSQL, input: draft.input)
         }
     }
 

@@ -61,9 +61,10 @@ struct ReadWriteSetBuilder {
                     lookup.table, deciding(filter, order, of: lookup.table), window, tests: tests(filter), at: path))
             add(filter, of: lookup.table)
             add(order, of: lookup.table)
-        case .variable:
+        case .variable(let name):
             read(lookup.table, [:], [], .single)
-            mayReadAnything()
+            add(.filter(FilterVariable(name: name, subject: .rows(lookup.table), path: ["where"])), of: lookup.table)
+            add(.order(variable: name, path: ["orderBy"], lookup.table), of: lookup.table)
         }
         add(lookup.object, known: equal, at: path)
     }

@@ -97,7 +97,21 @@ import Testing
             "($k: Kind!) { a: lots(where: {kind: {eq: $k}}, limit: 1) { id } b: lots(limit: 2) { title } }",
             ["lot: ; id kind title", "lot: kind = $k; id kind title"]
         ),
-        ("($f: Lot_Filter) { lots(where: $f) { id } }", ["anything"]),
+        // A filter from a variable may name the rows of every table that relations lead to.
+        (
+            "($f: Lot_Filter) { lots(where: $f, orderBy: [{id: ASC}]) { id } }",
+            [
+                "bid: $f names it; amount byUid id lotId", "lot: $f names it; code id kind ownerUid size title",
+                "lot: ; code id kind ownerUid size title", "person: $f names it; name uid",
+            ]
+        ),
+        (
+            "($o: [Bid_Order!]) { bids(orderBy: $o) { lot { id } } }",
+            [
+                "bid: ; amount byUid id lotId", "lot: $o names it; code id kind ownerUid size title",
+                "lot: id of bids.lotId; id", "person: $o names it; name uid",
+            ]
+        ),
         (#"{ _select(sql: "SELECT 1", params: []) }"#, ["anything"]),
     ])
     func aQueryHasASiteForEachPlaceWhereItReads(query: String, expected: [String]) throws {
@@ -105,6 +119,22 @@ import Testing
         let head = isVariable ? String(query.prefix { $0 != "{" }) : ""
         let body = String(query.dropFirst(head.count))
         #expect(try Self.sites("\(head)@auth(level: PUBLIC) \(body)") == expected)
+    }
+
+    @Test(arguments: [
+        (nil, ["lot"]), ([:], ["lot"]), (["kind": ["eq": "OPEN"]], ["lot"]),
+        (["owner": ["name": ["eq": "Ann"]]], ["lot", "person"]),
+        (["_not": ["bids_on_lot": ["exist": ["by": ["uid": ["eq": "ann"]]]]]], ["lot", "bid", "person"]),
+        (["_or": [["bids_on_lot": ["count": ["gt": 2]]], ["kind": ["eq": "OPEN"]]]], ["lot", "bid"]),
+    ] as [(JSONValue?, [String])])
+    func aFilterFromAVariableReadsTheTablesThatItNames(filter: JSONValue?, tables: [String]) throws {
+        let operation = try Self.operation(
+            "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, orderBy: [{id: ASC}]) { id } }")
+        let query = LiveQuery(
+            operation: operation.reference, version: operation.version, variables: filter.map { ["f": $0] } ?? [:],
+            auth: nil)
+        let rules = try #require(try operation.queryRules(of: query).automatic)
+        #expect(Set(rules.sites.map(\.form.table)) == Set(tables) && !rules.mayReadAnything)
     }
 
     // MARK: Native SQL and views
