@@ -97,8 +97,6 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case marksKept
     /// Workers do not see the marks of former owners.
     case marksUnseen
-    /// Workers follow a shard again without a resync marker.
-    case markerOmittedOnReturn
     /// Workers assign the results of one statement to the wrong live queries.
     case swappedOutcomes
 }

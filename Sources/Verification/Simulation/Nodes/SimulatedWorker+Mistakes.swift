@@ -44,8 +44,6 @@ extension SimulatedWorker {
             .requestLease(key: key, owner: owner, ttlMs: ttlMs, basis: "", epoch: epoch)
         case (.marksKept, .changeOverrides(let changes)):
             .changeOverrides(changes.filter { $0.value != nil })
-        // Any other stream.
-        case (.markerOmittedOnReturn, .appendResyncMarker): .appendResyncMarker(stream: "nowhere")
         default: call
         }
     }
