@@ -290,7 +290,8 @@ let package = Package(
                 "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
+                "RoleMachines", "Sharding",
                 crypto, nio,
                 nioHTTP,
                 logging,
@@ -510,7 +511,11 @@ let package = Package(
                 "TestSupport", nioHTTP,
             ]),
         tests(
-            .unit, "AdminTests", ["Admin", "ChangeTailer", "JSON", "LiveModel", "RoleMachines", "TestSupport"]),
+            .unit, "AdminTests",
+            [
+                "Admin", "ChangeTailer", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
+                "TestSupport", logging, nio, nioHTTP, nioPosix,
+            ]),
         tests(
             .contract, "NodeStartTests",
             [
@@ -520,8 +525,8 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer", "LiveModel",
-                "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
+                "Admin", "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer",
+                "LiveModel", "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
                 "RemoteServices",
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,

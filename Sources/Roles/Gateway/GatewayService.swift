@@ -256,4 +256,11 @@ package final class GatewayService: Sendable {
     package var probesRead: Int { probes.load(ordering: .relaxed) }
 
     package var counts: GatewayMachine.Counts { state.withLock { $0.machine.counts } }
+
+    /// Returns the operations of live queries, without those that are no longer followed.
+    package func operations(of keys: [LiveQueryKey]) -> [LiveQueryKey: OperationReference] {
+        state.withLock { state in
+            keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1)?.operation }
+        }
+    }
 }
