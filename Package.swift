@@ -165,7 +165,7 @@ let package = Package(
         module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(
-            .tools, "Explanation",
+            .core, "Explanation",
             ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh", "SchemaModel"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
@@ -283,10 +283,15 @@ let package = Package(
                 "HTTPServer", "JSON",
                 "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
+        // The console's page: files compiled into the program
+        .target(
+            name: "Console", dependencies: ["HTTPServer", crypto, nio, nioHTTP], path: Folder.roles.path(of: "Console"),
+            resources: [.embedInCode("Files")], swiftSettings: settings),
         module(
             .roles, "Admin",
             [
-                "APINode", "Broker", "ChangeTailer", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
+                "APINode", "Broker", "ChangeTailer", "Clocks", "Console", "Explanation", "SchemaModel", "Sessions",
+                "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",
                 "Gateway",

@@ -36,6 +36,7 @@ package actor FanoutWorker {
     let clock: ServiceClock
     let logger: Logger
     let failures: OperationFailureLog
+    let meter: OperationMeter
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
@@ -48,7 +49,7 @@ package actor FanoutWorker {
     ///   - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
-        shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger,
+        shardCount: Int, settings: Settings, clock: ServiceClock, meter: OperationMeter, logger: Logger,
         loadCatalogs: @escaping @Sendable () async -> String? = { nil },
         onNodesOrLeasesChanged: @escaping @Sendable () -> Void = {}
     ) {
@@ -62,6 +63,7 @@ package actor FanoutWorker {
         self.clock = clock
         self.logger = logger
         failures = OperationFailureLog(logger)
+        self.meter = meter
         reader = broker.makeReader(name: "worker-\(node)")
         machine = WorkerMachine(node: node, keys: broker.keys, shardCount: shardCount, settings: settings) {
             query throws(RequestError) in

@@ -2,6 +2,7 @@ package import HTTPServer
 package import JSON
 package import LiveModel
 package import NIOHTTP1
+package import PublicAPI
 
 /// A route of the admin API. `AdminRoutes.all` is the table that `AdminEndpoint` dispatches by, and from which the
 /// OpenAPI document and the tables of docs/reference/admin-api.md are made.
@@ -95,8 +96,13 @@ package struct AdminServices: Sendable {
     package let inspector: NodeInspector
     package let `operator`: NodeOperator
     package let peers: PeerReports
+    /// Follows queries for administrators; nil on a node without the role gateway.
+    package let following: LiveQueryFollower?
 
-    package init(inspector: NodeInspector, operator: NodeOperator, peers: PeerReports) {
+    package init(
+        inspector: NodeInspector, operator: NodeOperator, peers: PeerReports, following: LiveQueryFollower? = nil
+    ) {
+        self.following = following
         self.inspector = inspector
         self.operator = `operator`
         self.peers = peers
