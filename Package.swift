@@ -162,7 +162,8 @@ let package = Package(
         module(.core, "Pacing"),
         module(.core, "Failover"),
         module(.core, "ChangeCapture", ["JSON", "LiveModel", "SchemaModel"]),
-        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
+        module(.core, "Inspection", ["JSON", "LiveModel"]),
+        module(.core, "Refresh", ["CEL", "Inspection", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(
             .tools, "Explanation",
@@ -174,7 +175,7 @@ let package = Package(
             ["GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
         module(
             .core, "RoleMachines",
-            ["ChangeCapture", "LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
+            ["ChangeCapture", "Inspection", "LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
         // Prints client code for connectors
@@ -200,6 +201,8 @@ let package = Package(
                 "Catalog", "Clocks", "DeploymentPlan", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel",
                 "Pacing", "Postgres", logging,
             ]),
+        // What a node records while operators look
+        module(.roles, "Recording", ["Clocks", "Inspection", "LiveModel"]),
         // Brings a database to a project's schema
         module(
             .roles, "Migrations",
@@ -253,6 +256,7 @@ let package = Package(
         module(
             .roles, "APINode",
             [
+                "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
                 "Postgres", "RoleMachines", "Sharding", logging, metrics,
             ]),
@@ -265,12 +269,14 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
+                "Inspection", "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Execution", "LiveModel", "Threads", "Postgres",
                 "Observability", "Pacing", "Refresh", "RoleMachines", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
+                "Inspection", "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "GRPC", "GraphQLLanguage",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", "Sharding",
                 nio, nioPosix,
@@ -286,6 +292,7 @@ let package = Package(
         module(
             .roles, "Admin",
             [
+                "Inspection", "Recording",
                 "APINode", "Broker", "ChangeTailer", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",
@@ -298,6 +305,7 @@ let package = Package(
         module(
             .roles, "Node",
             [
+                "Inspection", "Recording",
                 "APINode", "Admin", "Broker", "ChangeTailer", "Clocks", "Streams", "Catalog", "Operations",
                 "SchemaMigration",
                 "SchemaModel",
