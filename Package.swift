@@ -297,7 +297,8 @@ let package = Package(
                 "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
+                "RoleMachines", "Sharding",
                 crypto, nio,
                 nioHTTP,
                 logging,
@@ -518,7 +519,11 @@ let package = Package(
                 "TestSupport", nioHTTP,
             ]),
         tests(
-            .unit, "AdminTests", ["Admin", "ChangeTailer", "JSON", "LiveModel", "RoleMachines", "TestSupport"]),
+            .unit, "AdminTests",
+            [
+                "Admin", "ChangeTailer", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
+                "TestSupport", logging, nio, nioHTTP, nioPosix,
+            ]),
         tests(
             .contract, "NodeStartTests",
             [
@@ -528,8 +533,8 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer", "LiveModel",
-                "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
+                "Admin", "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer",
+                "LiveModel", "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
                 "RemoteServices",
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,

@@ -246,6 +246,8 @@ package actor FanoutWorker {
     }
 
     package var conditionErrorCounts: [Trigger.ID: UInt64] { machine.refresh.conditionErrorCounts }
+    package var liveQueryCount: Int { machine.refresh.liveQueryCount }
+
     package var refreshCounts: [OperationReference: RefreshCounts] { machine.refresh.refreshCounts }
     package var runsInFlight: Int { machine.refresh.runsInFlightCount }
     package var dueCount: Int { machine.refresh.dueCount }

@@ -263,4 +263,11 @@ package final class GatewayService: Sendable {
     package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { state.withLock { $0.machine.held(key) } }
 
     package var counts: GatewayMachine.Counts { state.withLock { $0.machine.counts } }
+
+    /// Returns the operations of live queries, without those that are no longer followed.
+    package func operations(of keys: [LiveQueryKey]) -> [LiveQueryKey: OperationReference] {
+        state.withLock { state in
+            keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1)?.operation }
+        }
+    }
 }

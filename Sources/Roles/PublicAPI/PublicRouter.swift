@@ -186,13 +186,13 @@ package final class PublicRouter: HTTPHandler {
         let opening = SessionOpening(
             credentials: Credentials(request), operationsMax: limits.operationsMax,
             waitingBytesMax: limits.waitingBytesMax)
-        let peer = request.remoteAddress
+        let (peer, client) = (request.remoteAddress, ClientDescription { request.header($0) })
         return .accept(subprotocol: spoken.subprotocol) { connection in
             connection.count(for: address.flatMap { rates?.rate(of: $0.name, on: connection.eventLoop) })
             guard let hub = gateway.hub(of: connection.eventLoop) else {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
-            return executor.open(permit, on: connection.eventLoop, peer: peer) {
+            return executor.open(permit, on: connection.eventLoop, peer: peer, client: client) {
                 ClientSession(
                     connection: connection, machine: spoken.machine(opening), executor: $0, hub: hub, limits: limits,
                     address: address, permit: permit)

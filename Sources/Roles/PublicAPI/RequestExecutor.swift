@@ -63,14 +63,15 @@ package final class RequestExecutor: SessionRequestExecutor {
     /// Opens a session on its event loop: it keeps the current catalog to its end, and the registry knows it.
     /// - Parameters:
     ///   - peer: the client's address, for operators.
+    ///   - client: what the client says it is, for operators.
     ///   - make: creates the session with its executor.
     func open<Session: ManagedSession>(
-        _ permit: SessionPermit, on eventLoop: any EventLoop, peer: SocketAddress?,
+        _ permit: SessionPermit, on eventLoop: any EventLoop, peer: SocketAddress?, client: ClientDescription,
         _ make: (RequestExecutor) -> Session
     ) -> Session {
         let executor = forSession { permit.uses($0) }
         let session = make(executor)
-        permit.register(session, on: eventLoop, peer: peer, version: executor.projectVersion)
+        permit.register(session, on: eventLoop, peer: peer, client: client, version: executor.projectVersion)
         return session
     }
 

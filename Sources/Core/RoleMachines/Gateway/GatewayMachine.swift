@@ -165,6 +165,9 @@ package struct GatewayMachine: Sendable {
     }
 
     /// Returns the shard of a live query by the latest overrides.
+    /// Returns a live query that is followed or lingers.
+    package func liveQuery(_ key: LiveQueryKey) -> LiveQuery? { interest.liveQuery(key) }
+
     package func shard(of query: LiveQuery) -> ShardID { interest.route(of: query).shard }
 
     /// Withdraws all interest; the gateway may stop once `isIdle`.

@@ -42,6 +42,9 @@ package struct InterestMachine: Sendable {
     // MARK: Reports
 
     package var liveQueryCount: Int { table.count }
+
+    /// Returns a live query that is held.
+    package func liveQuery(_ key: LiveQueryKey) -> LiveQuery? { table[key]?.query }
     package var subscriptionCount: Int { table.totals.subscriptions }
     package var awaitingCount: Int { table.totals.awaiting }
     /// The bytes of the held results.

@@ -150,6 +150,8 @@ package final class ResultStream: LiveSession {
             } ?? [])
     }
 
+    package var user: String? { session.identity.userName }
+    package var followedKeys: [LiveQueryKey] { [session.liveQuery.key] }
     package var protocolName: String {
         switch format {
         case .resource: "event-stream"

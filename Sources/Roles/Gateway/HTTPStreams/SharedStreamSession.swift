@@ -117,6 +117,11 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
     }
 
     package var protocolName: String { "graphql-sse single" }
+    package var user: String? {
+        let users = Set(requesters.values.map(\.identity.userName))
+        return users.count == 1 ? users.first ?? nil : nil
+    }
+    package var followedKeys: [LiveQueryKey] { operations.followedKeys(max: Self.followedKeysMax) }
     package var subscriptionCount: Int { operations.followedCount }
 
     // MARK: On the loop

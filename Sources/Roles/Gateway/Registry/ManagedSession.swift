@@ -10,35 +10,21 @@ package protocol ManagedSession: AnyObject {
     var protocolName: String { get }
     /// The number of live queries followed, for operators.
     var subscriptionCount: Int { get }
+    /// The user, or the name of the API key, for operators; nil for a signed-out sender or several senders.
+    var user: String? { get }
+    /// Some of the live queries followed, at most `followedKeysMax`, for operators.
+    var followedKeys: [LiveQueryKey] { get }
     /// The identity, and what the client has of each live query, for operators.
     var inspection: SessionInspection { get }
 }
 
-/// A session as operators look into it.
-package struct SessionInspection: Sendable {
-    package struct Subscription: Sendable {
-        /// The client's name for it; empty where there is one only.
-        package let id: String
-        package let key: LiveQueryKey
-        /// What the client was last sent; nil if that is not known.
-        package let known: KnownResult?
-        /// Whether it waits for a new token.
-        package let isSuspended: Bool
-    }
-
-    /// Empty if signed out.
-    package var uid: String
-    /// When the token expires, in milliseconds since 1970; nil without a limit.
-    package var expiresAtMs: Int64?
-    /// Bytes that the client has yet to read.
-    package var pendingBytes: Int
-    /// Results that wait until it reads.
-    package var queuedResults: Int
-    package var subscriptions: [Subscription]
-}
-
 extension ManagedSession {
+    /// The live queries of one session that are reported.
+    package static var followedKeysMax: Int { 32 }
+
     package var subscriptionCount: Int { 1 }
+    package var user: String? { nil }
+    package var followedKeys: [LiveQueryKey] { [] }
 }
 
 extension ClientSession: ManagedSession {}

@@ -51,12 +51,14 @@ package final class SessionPermit: Sendable {
     /// Adds the session to the registry.
     /// - Parameters:
     ///   - peer: the client's address, for operators.
+    ///   - client: what the client says it is, for operators.
     ///   - version: the project version that resolves its operations.
     package func register(
-        _ session: any ManagedSession, on eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
+        _ session: any ManagedSession, on eventLoop: any EventLoop, peer: SocketAddress?,
+        client: ClientDescription = ClientDescription(), version: Digest
     ) {
         guard held.withLock({ $0 != nil }) else { return }
-        registry.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
+        registry.insert(session, id: id, eventLoop: eventLoop, peer: peer, client: client, version: version)
     }
 
     /// Records that the session uses an operation of a former version and so must reconnect when that version ends.

@@ -3,7 +3,7 @@ import Clocks
 import Execution
 import GraphQLLanguage
 import HTTPServer
-import LiveModel
+package import LiveModel
 package import NIOCore
 import Operations
 package import Sessions
@@ -132,6 +132,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     package var subscriptionCount: Int { operations.followedCount }
     package var protocolName: String { traits.protocolName }
+    package var user: String? { identity.userName }
+    package var followedKeys: [LiveQueryKey] { operations.followedKeys(max: Self.followedKeysMax) }
 
     /// Asks the client to reconnect elsewhere.
     package func goAway() {

@@ -37,6 +37,8 @@ struct LiveOperations {
         }
     }
 
+    func followedKeys(max: Int) -> [LiveQueryKey] { followed.values.prefix(max).map(\.handle.key) }
+
     /// Follows a live query, instead of the one that was followed under this id, if any.
     /// - Parameters:
     ///   - takesNewTokens: whether the operation may be authorized again with another token.

@@ -6,6 +6,7 @@ import GRPC
 import HTTPServer
 import LiveModel
 import PublicAPI
+import RoleMachines
 import Settings
 
 /// The last stage of a start, which opens the public port and the admin port.
@@ -51,8 +52,14 @@ struct NodeListeners: Sendable {
         configuration.host = admin.host
         configuration.port = admin.port
         configuration.connectionsMax = 64
+        let peers = PeerReports(
+            own: node.id,
+            nodes: { [membership = administered.cluster.membership] in
+                try await membership.liveNodes().nodes
+            }, sender: network.sender, token: admin.token, settings: node.peerSettings)
         let endpoint = AdminEndpoint(
-            inspector: NodeInspector(administered), operator: NodeOperator(administered),
+            services: AdminServices(
+                inspector: NodeInspector(administered), operator: NodeOperator(administered), peers: peers),
             operations: AdministratorOperations(executor: executor), token: admin.token,
             nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
         let server = HTTPServer(

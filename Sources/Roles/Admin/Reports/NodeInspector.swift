@@ -23,6 +23,7 @@ package struct NodeInspector: Sendable {
     private let parts: AdministeredNode
 
     private var node: NodeID { parts.id }
+    package var nodeID: NodeID { parts.id }
     private var roles: Set<Role> { parts.roles }
     private var broker: any Broker { parts.cluster.broker }
     private var overrideList: OverrideList { parts.cluster.overrideList }
@@ -263,20 +264,28 @@ package struct NodeInspector: Sendable {
         return ["generation": current["generation"] ?? .null, "orders": .array(rows)]
     }
 
-    /// Returns this node's oldest sessions.
-    package func sessions(limit: Int) async -> JSONValue {
+    /// Returns this node's oldest sessions that pass a filter.
+    func sessions(limit: Int, _ filter: SessionFilter) async -> JSONValue {
         let nowMs = clock.nowMs()
-        let reports = await sessions.reports(limit: limit)
+        let isFiltered = filter != SessionFilter()
+        let reports = await sessions.reports(limit: isFiltered ? .max : limit)
+        let operations = gateway?.operations(of: reports.flatMap(\.followedKeys)) ?? [:]
+        var rows: [JSONValue] = []
+        for report in reports {
+            let followed = Set(report.followedKeys.compactMap { operations[$0] }).sorted()
+            guard filter.passes(report, operations: followed) else { continue }
+            rows.append([
+                "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
+                "protocol": .string(report.protocolName), "user": report.user.map { .string($0) } ?? .null,
+                "client": .string(report.client), "subscriptions": .int(Int64(report.subscriptions)),
+                "operations": .array(followed.map { .string($0.description) }),
+                "sinceMs": .int(max(0, nowMs - report.sinceMs)), "project": .string(report.version.hex),
+            ])
+        }
         return [
             "node": .string(node.name), "count": .int(Int64(sessions.count)),
-            "sessions": .array(
-                reports.map { report in
-                    [
-                        "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
-                        "protocol": .string(report.protocolName), "subscriptions": .int(Int64(report.subscriptions)),
-                        "sinceMs": .int(max(0, nowMs - report.sinceMs)), "project": .string(report.version.hex),
-                    ]
-                }),
+            "matching": .int(Int64(isFiltered ? rows.count : sessions.count)),
+            "sessions": .array(Array(rows.prefix(limit))),
         ]
     }
 
@@ -307,7 +316,7 @@ package struct NodeInspector: Sendable {
         let nowMs = clock.nowMs()
         let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []
         return [
-            "node": .string(node.name),
+            "node": .string(node.name), "count": .int(Int64(await worker?.liveQueryCount ?? 0)),
             "liveQueries": .array(
                 reports.map { report in
                     [
