@@ -242,8 +242,8 @@ let package = Package(
         module(
             .servers, "Settings",
             [
-                "Broker", "DeploymentPlan", "Embeddings", "GRPC", "HTTPServer", "LiveModel", "Operations", "Postgres",
-                "Refresh", "RoleMachines", "Sessions", "Sharding", "Streams",
+                "Broker", "DeploymentPlan", "Embeddings", "GRPC", "HTTPServer", "Inspection", "LiveModel", "Operations",
+                "Postgres", "Refresh", "RoleMachines", "Sessions", "Sharding", "Streams",
                 .product(name: "Configuration", package: "swift-configuration"), yams,
             ]),
         module(
@@ -287,12 +287,12 @@ let package = Package(
             [
                 "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
                 "HTTPServer", "JSON",
-                "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "LiveModel", "Observability", "Recording", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
         module(
             .roles, "Admin",
             [
-                "Inspection", "Recording",
+                "CEL", "Clocks", "Inspection", "Recording", "SchemaModel", "Sessions",
                 "APINode", "Broker", "ChangeTailer", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",

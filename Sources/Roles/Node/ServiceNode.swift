@@ -126,7 +126,7 @@ package final class ServiceNode: Sendable {
             id: node.id, roles: node.roles, cluster: cluster, catalogs: execution.catalogs,
             components: .init(
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker,
-                tailer: roles.tailer, slot: roles.slot),
+                tailer: roles.tailer, slot: roles.slot, recorder: roles.recorder, queries: execution.queries),
             clock: node.clock, metrics: node.metrics,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })
         let listeners = try await NodeListeners.open(node, administered, roles, readiness, network, gate, parts)

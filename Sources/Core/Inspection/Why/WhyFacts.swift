@@ -101,8 +101,6 @@ package struct WhyFacts: Sendable {
     package var missing: [MissingRule] = []
     package var drained: Set<String> = []
     package var unreachable: [String] = []
-    /// Whether the recording began with this question.
-    package var isNewlyArmed = false
 
     package init(nowMs: Int64) {
         self.nowMs = nowMs

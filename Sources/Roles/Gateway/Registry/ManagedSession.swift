@@ -25,6 +25,7 @@ extension ManagedSession {
     package var subscriptionCount: Int { 1 }
     package var user: String? { nil }
     package var followedKeys: [LiveQueryKey] { [] }
+    package var inspection: SessionInspection { SessionInspection() }
 }
 
 extension ClientSession: ManagedSession {}

@@ -13,12 +13,12 @@ package struct SessionInspection: Sendable {
     }
 
     /// Empty if signed out.
-    package var uid: String
+    package var uid = ""
     /// When the token expires, in milliseconds since 1970; nil without a limit.
     package var expiresAtMs: Int64?
     /// Bytes that the client has yet to read.
-    package var pendingBytes: Int
+    package var pendingBytes = 0
     /// Results that wait until it reads.
-    package var queuedResults: Int
-    package var subscriptions: [Subscription]
+    package var queuedResults = 0
+    package var subscriptions: [Subscription] = []
 }

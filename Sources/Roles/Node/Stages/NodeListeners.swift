@@ -59,7 +59,8 @@ struct NodeListeners: Sendable {
             }, sender: network.sender, token: admin.token, settings: node.peerSettings)
         let endpoint = AdminEndpoint(
             services: AdminServices(
-                inspector: NodeInspector(administered), operator: NodeOperator(administered), peers: peers),
+                inspector: NodeInspector(administered), operator: NodeOperator(administered), peers: peers,
+                why: WhyService(administered, peers: peers)),
             operations: AdministratorOperations(executor: executor), token: admin.token,
             nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
         let server = HTTPServer(
