@@ -433,7 +433,8 @@ let package = Package(
                 "ProjectFolder", "Refresh", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden", "Projects", "VectorProjects"]),
-        tests(.unit, "RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
+        tests(.unit, "InspectionTests", ["Inspection", "JSON", "LiveModel"]),
+        tests(.unit, "RefreshTests", ["CEL", "Inspection", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests(
             .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(

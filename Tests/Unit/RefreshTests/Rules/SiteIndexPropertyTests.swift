@@ -1,4 +1,5 @@
 import CEL
+import Inspection
 import JSON
 import LiveModel
 import SeededRandom
