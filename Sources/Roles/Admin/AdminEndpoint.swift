@@ -84,6 +84,7 @@ package final class AdminEndpoint: HTTPHandler {
         _ match: AdminRoutes.Match, _ arguments: AdminArguments, _ request: HTTPRequest, _ exchange: HTTPExchange
     ) {
         let services = services
+        if match.route.isLook { auditLook(arguments, request) }
         switch match.route.work {
         case .response(let respond): respond(services, arguments, request, exchange)
         case .report(let report): answer(exchange) { try await report(services, arguments) }
@@ -127,6 +128,16 @@ package final class AdminEndpoint: HTTPHandler {
                 fail(exchange, error)
             }
         }
+    }
+
+    /// Writes who looks at which users' data. Variables and claims are such data themselves.
+    private func auditLook(_ arguments: AdminArguments, _ request: HTTPRequest) {
+        var metadata: Logger.Metadata = ["who": "\(who(request))", "what": "\(request.path)"]
+        for name in ["key", "operation", "session", "uid"] {
+            if let value = arguments[name] { metadata[name] = "\(value)" }
+        }
+        if let peer = request.header(PeerReports.header) { metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))" }
+        audit.notice("admin look", metadata: metadata)
     }
 
     /// Refuses a request and logs it, within the log budget.
@@ -190,8 +201,13 @@ package final class AdminEndpoint: HTTPHandler {
         exchange.respond(status, headers: ["content-type": "application/json"], body: value.compactBytes)
     }
 
-    private func fail(_ exchange: HTTPExchange, _ error: RequestError) {
-        exchange.respond(
+    private func fail(_ exchange: HTTPExchange, _ error: RequestError) { exchange.fail(error) }
+}
+
+extension HTTPExchange {
+    /// Responds with an error in the form of the admin API.
+    func fail(_ error: RequestError) {
+        respond(
             HTTPResponseStatus(statusCode: error.code.httpStatus), headers: ["content-type": "application/json"],
             body: ResultEnvelope.errors([error]))
     }

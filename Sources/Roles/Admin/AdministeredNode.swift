@@ -6,6 +6,7 @@ package import FanoutWorker
 package import Gateway
 package import LiveModel
 package import Observability
+package import Recording
 
 /// The parts of a node that operators look at and change through its admin port.
 package struct AdministeredNode: Sendable {
@@ -18,11 +19,15 @@ package struct AdministeredNode: Sendable {
         package let tailer: ChangeTailer?
         /// The slot that the cluster's tailers read, whatever the node's roles.
         package let slot: ChangeSlot
+        package let recorder: NodeRecorder
+        package let queries: QueryExecutor
 
         package init(
             sweeper: OutboxSweeper, sessions: SessionRegistry, gateway: GatewayService?, worker: FanoutWorker?,
-            tailer: ChangeTailer?, slot: ChangeSlot
+            tailer: ChangeTailer?, slot: ChangeSlot, recorder: NodeRecorder, queries: QueryExecutor
         ) {
+            self.recorder = recorder
+            self.queries = queries
             self.sweeper = sweeper
             self.sessions = sessions
             self.gateway = gateway

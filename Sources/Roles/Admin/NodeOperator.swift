@@ -8,6 +8,7 @@ import JSON
 package import LiveModel
 import Observability
 import Operations
+import Recording
 import RoleMachines
 import Sharding
 import Streams
@@ -40,6 +41,9 @@ package struct NodeOperator: Sendable {
         case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
         case clearRevocation(RevocationSubject)
         case dropSlot
+        /// - Parameter tracePercent: the share of mutations that are traced.
+        case record(forMs: Int64, tracePercent: Int)
+        case stopRecording
 
         /// The text for the audit log.
         package var description: String {
@@ -56,6 +60,8 @@ package struct NodeOperator: Sendable {
                     + (sparesLater ? ", tokens issued until now" : "")
             case .clearRevocation(let subject): "clear the revocation of \(subject)"
             case .dropSlot: "drop the replication slot"
+            case .record(let forMs, let percent): "trace \(percent) % of the mutations for \(forMs) ms"
+            case .stopRecording: "stop recording"
             }
         }
     }
@@ -110,6 +116,12 @@ package struct NodeOperator: Sendable {
             try await revocations.lift(subject)
             return "\(subject) is no longer revoked"
         case .dropSlot: return try await dropSlot()
+        case .record(let forMs, let percent):
+            parts.components.recorder.sample(rate: Double(percent) / 100, forMs: forMs, nowMs: clock.nowMs())
+            return "\(parts.id) traces \(percent) % of its mutations for \(forMs) ms"
+        case .stopRecording:
+            parts.components.recorder.disarm()
+            return "\(parts.id) records nothing any more, but for open tails"
         }
     }
 

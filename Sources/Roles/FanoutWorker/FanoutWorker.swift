@@ -3,8 +3,10 @@ import Catalog
 package import Execution
 package import LiveModel
 package import Logging
+package import Inspection
 import Pacing
 import Postgres
+package import Recording
 package import Refresh
 package import RoleMachines
 import Streams
@@ -37,6 +39,7 @@ package actor FanoutWorker {
     let logger: Logger
     let failures: OperationFailureLog
     let meter: OperationMeter
+    let recorder: NodeRecorder?
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
@@ -50,6 +53,7 @@ package actor FanoutWorker {
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
         shardCount: Int, settings: Settings, clock: ServiceClock, meter: OperationMeter, logger: Logger,
+        recorder: NodeRecorder? = nil,
         loadCatalogs: @escaping @Sendable () async -> String? = { nil },
         onNodesOrLeasesChanged: @escaping @Sendable () -> Void = {}
     ) {
@@ -62,6 +66,7 @@ package actor FanoutWorker {
         self.settings = settings
         self.clock = clock
         self.logger = logger
+        self.recorder = recorder
         failures = OperationFailureLog(logger)
         self.meter = meter
         reader = broker.makeReader(name: "worker-\(node)")
@@ -81,6 +86,8 @@ package actor FanoutWorker {
             ticks.cancel()
             comparing.cancel()
         }
+        recorder?.onScopeChanged { [weak self] in Task { await self?.scopeChanged() } }
+        scopeChanged()
         perform(machine.started())
         var failure = RepeatedFailure()
         while !Task.isCancelled {
@@ -105,6 +112,7 @@ package actor FanoutWorker {
                 broker: broker.state.serverChanges, database: queries.databaseChanges)
             perform(machine.ticked(changes, nowMs: clock.nowMs()))
             metrics.record(machine.refresh, replicas: queries.replicaCounts)
+            recorder?.expire(nowMs: clock.nowMs())
             try? await Task.sleep(for: .milliseconds(settings.tickMs))
         }
     }
@@ -174,6 +182,10 @@ package actor FanoutWorker {
 
     /// Performs effects. Broker calls start together, so that the broker sends them in one batch.
     private func perform(_ effects: [WorkerMachine.Effect]) {
+        if machine.hasObservations {
+            let (observations, dropped) = machine.takeObservations()
+            recorder?.observed(observations, dropped: dropped)
+        }
         for effect in effects {
             switch effect {
             case .broker(let id, let call): Task { self.brokerAnswered(id, await broker.answer(call)) }
@@ -207,6 +219,19 @@ package actor FanoutWorker {
             case .warning: .warning
             }
         logger.log(level: level, "\(line.message)", metadata: line.metadata.mapValues { "\($0)" })
+    }
+
+    // MARK: Observations
+
+    /// Has the machine notice what is recorded now.
+    package func scopeChanged() { machine.observe(recorder?.scope ?? .nothing) }
+
+    /// Returns what is known of a live query, and the verdicts of its rules on the newest events of its shard; nil if
+    /// it is not registered here.
+    package func inspect(
+        _ key: LiveQueryKey, events count: Int, _ redaction: Redaction
+    ) -> (query: LiveQuery, owner: OwnerReport, events: [EventVerdict])? {
+        machine.refresh.inspect(key, events: count, redaction, nowMs: clock.nowMs())
     }
 
     // MARK: Reports

@@ -7,6 +7,7 @@ import Metrics
 package import NIOCore
 package import NIOPosix
 import Pacing
+package import Recording
 package import RoleMachines
 package import Sessions
 package import Sharding
@@ -39,6 +40,7 @@ package final class GatewayService: Sendable {
     private let hubs = Mutex<[LoopHub]>([])
     private let tickMs: Int64
     private let reader: any StreamReader
+    let recorder: NodeRecorder?
     private let metrics = GatewayMetrics()
     private let meter: OperationMeter?
     private let probes = Atomic<Int>(0)
@@ -50,8 +52,9 @@ package final class GatewayService: Sendable {
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
         controlLengthMax: Int, meter: OperationMeter? = nil,
         deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        epochs: ShardEpochs? = nil, clock: ServiceClock, logger: Logger
+        epochs: ShardEpochs? = nil, recorder: NodeRecorder? = nil, clock: ServiceClock, logger: Logger
     ) {
+        self.recorder = recorder
         self.node = node
         self.broker = broker
         self.clock = clock
@@ -224,7 +227,7 @@ package final class GatewayService: Sendable {
             case .trimInbox(let minimumID):
                 Task { _ = try? await broker.trim(broker.keys.inbox(gateway: node.name), minimumID: minimumID) }
             case .reportProbe: probes.wrappingAdd(1, ordering: .relaxed)
-            case .reportResult(let result): report(result)
+            case .reportResult(let key, let result): report(result, of: key)
             case .sample(let counts):
                 metrics.liveQueries.record(counts.liveQueries)
                 metrics.subscriptions.record(counts.subscriptions)
@@ -234,7 +237,8 @@ package final class GatewayService: Sendable {
         }
     }
 
-    private func report(_ result: LiveResult) {
+    private func report(_ result: LiveResult, of key: LiveQueryKey) {
+        if result.isTraced { recorder?.arrived(result, key) }
         metrics.results.increment()
         if !result.traceID.isEmpty {
             logger.debug(
@@ -270,6 +274,9 @@ package final class GatewayService: Sendable {
 
     /// The number of the node's probes that were read from the inbox.
     package var probesRead: Int { probes.load(ordering: .relaxed) }
+
+    /// Returns what this gateway holds of a live query; nil if nothing.
+    package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { state.withLock { $0.machine.held(key) } }
 
     package var counts: GatewayMachine.Counts { state.withLock { $0.machine.counts } }
 

@@ -127,7 +127,7 @@ package final class ServiceNode: Sendable {
             id: node.id, roles: node.roles, cluster: cluster, catalogs: execution.catalogs,
             components: .init(
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker,
-                tailer: roles.tailer, slot: roles.slot),
+                tailer: roles.tailer, slot: roles.slot, recorder: roles.recorder, queries: execution.queries),
             clock: node.clock, startedAtMs: node.startedAtMs, metrics: node.metrics, meter: node.meter,
             isDevelopment: node.isDevelopment,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })

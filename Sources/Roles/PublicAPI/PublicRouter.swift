@@ -60,8 +60,9 @@ package final class PublicRouter: HTTPHandler {
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
         if let prepared = request.memo?.value as? PreparedQuery, repeats(prepared, request, exchange) { return }
         let traceID = TraceID(continuing: request.header("traceparent")).description
-        let call = Call(
+        var call = Call(
             request: request, exchange: exchange, commonHeaders: corsHeaders(for: request), traceID: traceID)
+        if request.method == .POST, request.header(Call.traceHeader) == "1" { call.isTraced = executor.mayTrace() }
         if request.method == .OPTIONS { return preflight(call) }
         let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         switch (parts.count, parts.first) {
@@ -115,7 +116,7 @@ package final class PublicRouter: HTTPHandler {
     }
 
     private func corsHeaders(origin: String) -> HTTPHeaders {
-        let exposed = "etag, retry-after, x-trace-id, im, delta-base, x-amzn-errortype"
+        let exposed = "etag, retry-after, x-trace-id, x-freshet-trace, im, delta-base, x-amzn-errortype"
         if settings.corsOrigins.contains("*") {
             return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }

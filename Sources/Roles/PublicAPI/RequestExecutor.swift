@@ -9,6 +9,7 @@ import Logging
 import NIOCore
 import Observability
 import Operations
+import Recording
 package import Sessions
 import Synchronization
 
@@ -276,6 +277,9 @@ package final class RequestExecutor: SessionRequestExecutor {
             return OperationAnswer(body: outcome.body, errors: outcome.errors)
         }
     }
+
+    /// Whether a mutation whose client asks for it is traced now.
+    func mayTrace() -> Bool { parts.recorder?.traces(isWanted: true, nowMs: clock.nowMs()) ?? false }
 
     package func makeTraceID() -> String { TraceID().description }
 }

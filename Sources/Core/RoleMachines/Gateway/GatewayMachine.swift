@@ -81,7 +81,7 @@ package struct GatewayMachine: Sendable {
         /// Count a probe of the node for its readiness.
         case reportProbe
         /// Log and measure a result that arrived.
-        case reportResult(LiveResult)
+        case reportResult(LiveQueryKey, LiveResult)
         /// Record the counts in the metrics.
         case sample(Counts)
     }
@@ -127,6 +127,9 @@ package struct GatewayMachine: Sendable {
             liveQueries: interest.liveQueryCount, subscriptions: interest.subscriptionCount,
             awaiting: interest.awaitingCount, resultBytes: interest.resultBytes, moved: interest.movedCount)
     }
+
+    /// Returns what this gateway holds of a live query, for operators; nil if nothing.
+    package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { interest.held(key) }
 
     // MARK: Life and time
 
@@ -212,8 +215,8 @@ package struct GatewayMachine: Sendable {
         case .message(let message):
             if let number = message.answers, number > interest.lastAnnouncement { return [] }
             let effects = effects(of: interest.inboxArrived(message, nowMs: nowMs))
-            guard case .result(_, _, let result, _) = message else { return effects }
-            return [.reportResult(result)] + effects
+            guard case .result(_, let key, let result, _) = message else { return effects }
+            return [.reportResult(key, result)] + effects
         case .probe: return [.reportProbe]
         case .read(let last):
             cursor = last

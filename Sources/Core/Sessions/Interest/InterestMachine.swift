@@ -17,7 +17,7 @@ package struct InterestMachine: Sendable {
     private let settings: Settings
     /// Determine the routes of live queries.
     private var overrides = ClusterOverrides()
-    private var table = InterestTable()
+    private(set) var table = InterestTable()
     package private(set) var lastAnnouncement: UInt64
     /// The id of the last epoch read.
     private var lastCall: UInt64 = 0

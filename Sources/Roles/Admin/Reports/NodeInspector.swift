@@ -378,13 +378,17 @@ package struct NodeInspector: Sendable {
     }
 
     func rules(of reference: OperationReference) -> [String] {
-        guard let operation = catalogs.set.operation(reference) else { return [] }
+        catalogs.set.operation(reference).map(Self.rules) ?? []
+    }
+
+    /// Returns what refreshes a query, in words.
+    static func rules(of operation: StoredOperation) -> [String] {
         let refresh = operation.refresh
         var rules = refresh.lookupTables.map { "implicit: key of \($0)" }
         if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
         for trigger in refresh.triggers {
             rules.append(
-                "onMutationExecuted \(trigger.mutation.name(within: reference.connector))"
+                "onMutationExecuted \(trigger.mutation.name(within: operation.reference.connector))"
                     + (trigger.conditionText.map { " when \($0)" } ?? ""))
         }
         if let automatic = operation.automaticSites {

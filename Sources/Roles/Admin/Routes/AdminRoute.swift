@@ -35,14 +35,17 @@ package struct AdminRoute: Sendable {
     package let example: JSONValue?
     /// The media type of the response.
     package let mediaType: String
+    /// Whether it shows data of users, so that each request leaves a line in the audit log.
+    package let isLook: Bool
     package let work: Work
 
     /// - Parameter example: JSON text; traps if it is none, since it stands in the source.
     init(
         _ method: HTTPMethod, _ path: String, former: String? = nil, isOpen: Bool = false,
         _ parameters: [AdminParameter], _ about: String, example: String? = nil,
-        mediaType: String = "application/json", _ work: Work
+        mediaType: String = "application/json", isLook: Bool = false, _ work: Work
     ) {
+        self.isLook = isLook
         self.method = method
         self.path = path
         self.former = former
@@ -96,12 +99,15 @@ package struct AdminServices: Sendable {
     package let inspector: NodeInspector
     package let `operator`: NodeOperator
     package let peers: PeerReports
+    package let why: WhyService
     /// Follows queries for administrators; nil on a node without the role gateway.
     package let following: LiveQueryFollower?
 
     package init(
-        inspector: NodeInspector, operator: NodeOperator, peers: PeerReports, following: LiveQueryFollower? = nil
+        inspector: NodeInspector, operator: NodeOperator, peers: PeerReports, why: WhyService,
+        following: LiveQueryFollower? = nil
     ) {
+        self.why = why
         self.following = following
         self.inspector = inspector
         self.operator = `operator`

@@ -14,6 +14,8 @@ package protocol ManagedSession: AnyObject {
     var user: String? { get }
     /// Some of the live queries followed, at most `followedKeysMax`, for operators.
     var followedKeys: [LiveQueryKey] { get }
+    /// The identity, and what the client has of each live query, for operators.
+    var inspection: SessionInspection { get }
 }
 
 extension ManagedSession {
@@ -23,6 +25,7 @@ extension ManagedSession {
     package var subscriptionCount: Int { 1 }
     package var user: String? { nil }
     package var followedKeys: [LiveQueryKey] { [] }
+    package var inspection: SessionInspection { SessionInspection() }
 }
 
 extension ClientSession: ManagedSession {}

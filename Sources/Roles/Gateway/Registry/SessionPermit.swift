@@ -8,7 +8,8 @@ import Synchronization
 /// its address and of its user. Ends once: by `end`, or when released, as when a connection breaks before its session
 /// begins.
 package final class SessionPermit: Sendable {
-    private let id: UInt64
+    /// The number of the session, unique on this node.
+    let id: UInt64
     private let registry: SessionRegistry
     private let quotas: QuotaGate
     private let use: QuotaUse

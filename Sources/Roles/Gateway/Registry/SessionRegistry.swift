@@ -1,4 +1,5 @@
 import Clocks
+package import Inspection
 package import LiveModel
 import Metrics
 import Observability
@@ -120,6 +121,54 @@ package final class SessionRegistry: Sendable {
     private static func text(_ peer: SocketAddress) -> String {
         guard let host = peer.ipAddress, let port = peer.port else { return peer.pathname ?? "" }
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The sessions that are looked into in one turn of an event loop.
+    private static let inspectedMax = 1_000
+
+    /// Looks into sessions on their event loops.
+    /// - Parameters:
+    ///   - only: the number of one session; nil: all.
+    ///   - key: the live query that counts; nil: all.
+    /// - Returns: a report of each subscription, in order of the sessions.
+    package func subscriptions(
+        only: UInt64? = nil, of key: LiveQueryKey?, on node: NodeID
+    ) async -> (isKnown: Bool, reports: [SessionReport]) {
+        let chosen = entries.withLock { entries in
+            entries.filter { only == nil || $0.key == only }.sorted { $0.key < $1.key }
+        }
+        let nowMs = nowMs()
+        var reports: [(id: UInt64, report: SessionReport)] = []
+        for (_, entries) in Dictionary(grouping: chosen, by: { ObjectIdentifier($0.value.eventLoop) }) {
+            var rest = entries[...]
+            while let loop = rest.first?.value.eventLoop {
+                let turn = Array(rest.prefix(Self.inspectedMax))
+                rest = rest.dropFirst(turn.count)
+                let found = try? await loop.submit {
+                    turn.flatMap { id, entry in
+                        Self.reports(of: id, entry, key, on: node, nowMs: nowMs).map { (id, $0) }
+                    }
+                }.get()
+                reports += found ?? []
+            }
+        }
+        return (!chosen.isEmpty, reports.sorted { $0.id < $1.id }.map(\.report))
+    }
+
+    private static func reports(
+        of id: UInt64, _ entry: Entry, _ key: LiveQueryKey?, on node: NodeID, nowMs: Int64
+    ) -> [SessionReport] {
+        let session = entry.session.value
+        let inspection = session.inspection
+        return inspection.subscriptions.filter { key == nil || $0.key == key }.map { subscription in
+            SessionReport(
+                session: "\(node)/\(id)", protocolName: session.protocolName, peer: entry.peer.map(text) ?? "",
+                uid: inspection.uid, sinceMs: entry.sinceMs, version: entry.version.hex, subscription: subscription.id,
+                key: subscription.key.description, digest: subscription.known?.digest.hex,
+                position: subscription.known?.position?.description, pendingBytes: inspection.pendingBytes,
+                queuedResults: inspection.queuedResults,
+                tokenExpiresInMs: inspection.expiresAtMs.map { $0 - nowMs }, isSuspended: subscription.isSuspended)
+        }
     }
 
     /// Returns the oldest sessions, at most `limit`. Those of an event loop report in one turn of it.

@@ -54,6 +54,7 @@ struct NodeListeners: Sendable {
             token: node.settings.admin.token, settings: node.peerSettings)
         return AdminServices(
             inspector: NodeInspector(administered), operator: NodeOperator(administered), peers: peers,
+            why: WhyService(administered, peers: peers),
             following: roles.gateway.map {
                 LiveQueryFollower(
                     executor: roles.executor, gateway: $0, sessions: roles.sessions, settings: node.publicAPISettings)
