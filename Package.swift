@@ -162,10 +162,11 @@ let package = Package(
         module(.core, "Pacing"),
         module(.core, "Failover"),
         module(.core, "ChangeCapture", ["JSON", "LiveModel", "SchemaModel"]),
-        module(.core, "Refresh", ["CEL", "JSON", "LiveModel", "Pacing", deque, heap]),
+        module(.core, "Inspection", ["JSON", "LiveModel"]),
+        module(.core, "Refresh", ["CEL", "Inspection", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(
-            .tools, "Explanation",
+            .core, "Explanation",
             ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh", "SchemaModel"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
@@ -174,7 +175,7 @@ let package = Package(
             ["GraphQLLanguage", "JSON", "JSONPatch", "LiveModel", "Pacing", "Sharding", deque, heap]),
         module(
             .core, "RoleMachines",
-            ["ChangeCapture", "LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
+            ["ChangeCapture", "Inspection", "LiveModel", "Pacing", "Refresh", "Sessions", "Sharding", "Streams"]),
 
         // Shells
         // Prints client code for connectors
@@ -200,6 +201,8 @@ let package = Package(
                 "Catalog", "Clocks", "DeploymentPlan", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel",
                 "Pacing", "Postgres", logging,
             ]),
+        // What a node records while operators look
+        module(.roles, "Recording", ["Clocks", "Inspection", "LiveModel"]),
         // Brings a database to a project's schema
         module(
             .roles, "Migrations",
@@ -239,8 +242,8 @@ let package = Package(
         module(
             .servers, "Settings",
             [
-                "Broker", "DeploymentPlan", "Embeddings", "GRPC", "HTTPServer", "LiveModel", "Operations", "Postgres",
-                "Refresh", "RoleMachines", "Sessions", "Sharding", "Streams",
+                "Broker", "DeploymentPlan", "Embeddings", "GRPC", "HTTPServer", "Inspection", "LiveModel", "Operations",
+                "Postgres", "Refresh", "RoleMachines", "Sessions", "Sharding", "Streams",
                 .product(name: "Configuration", package: "swift-configuration"), yams,
             ]),
         module(
@@ -253,6 +256,7 @@ let package = Package(
         module(
             .roles, "APINode",
             [
+                "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
                 "Postgres", "RoleMachines", "Sharding", logging, metrics,
             ]),
@@ -265,12 +269,14 @@ let package = Package(
         module(
             .roles, "FanoutWorker",
             [
+                "Inspection", "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Execution", "LiveModel", "Threads", "Postgres",
                 "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "Gateway",
             [
+                "Inspection", "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Operations", "Execution", "GRPC", "GraphQLLanguage",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "RoleMachines", "Sessions", "Sharding",
                 nio, nioPosix,
@@ -281,16 +287,22 @@ let package = Package(
             [
                 "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
                 "HTTPServer", "JSON",
-                "LiveModel", "Observability", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "LiveModel", "Observability", "Recording", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
+        // The console's page: files compiled into the program
+        .target(
+            name: "Console", dependencies: ["HTTPServer", crypto, nio, nioHTTP], path: Folder.roles.path(of: "Console"),
+            resources: [.embedInCode("Files")], swiftSettings: settings),
         module(
             .roles, "Admin",
             [
-                "APINode", "Broker", "ChangeTailer", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
+                "APINode", "Broker", "CEL", "ChangeTailer", "Clocks", "Console", "Explanation", "Inspection", "Recording",
+                "SchemaModel", "Sessions", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "Pacing", "Refresh", "RoleMachines", "Sharding",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
+                "RoleMachines", "Sharding",
                 crypto, nio,
                 nioHTTP,
                 logging,
@@ -298,6 +310,7 @@ let package = Package(
         module(
             .roles, "Node",
             [
+                "Inspection", "Recording",
                 "APINode", "Admin", "Broker", "ChangeTailer", "Clocks", "Streams", "Catalog", "Operations",
                 "SchemaMigration",
                 "SchemaModel",
@@ -424,7 +437,8 @@ let package = Package(
                 "ProjectFolder", "Refresh", "SeededRandom", "TestSupport", logging,
             ],
             exclude: ["Golden", "Projects", "VectorProjects"]),
-        tests(.unit, "RefreshTests", ["CEL", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
+        tests(.unit, "InspectionTests", ["Inspection", "JSON", "LiveModel"]),
+        tests(.unit, "RefreshTests", ["CEL", "Inspection", "JSON", "LiveModel", "Refresh", "SeededRandom"]),
         tests(
             .unit, "EmbeddingsTests", ["Operations", "Embeddings", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
@@ -510,7 +524,11 @@ let package = Package(
                 "TestSupport", nioHTTP,
             ]),
         tests(
-            .unit, "AdminTests", ["Admin", "ChangeTailer", "JSON", "LiveModel", "RoleMachines", "TestSupport"]),
+            .unit, "AdminTests",
+            [
+                "Admin", "ChangeTailer", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
+                "TestSupport", logging, nio, nioHTTP, nioPosix,
+            ]),
         tests(
             .contract, "NodeStartTests",
             [
@@ -520,8 +538,8 @@ let package = Package(
         tests(
             .unit, "NodeTests",
             [
-                "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer", "LiveModel",
-                "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
+                "Admin", "Broker", "Catalog", "Deployments", "Embeddings", "FanoutWorker", "GRPC", "HTTPServer",
+                "LiveModel", "Node", "Observability", "Operations", "OutboundHTTP", "Postgres", "PublicAPI", "Refresh",
                 "RemoteServices",
                 "RoleMachines", "SchemaModel", "Sessions", "Settings", "Sharding", "Streams", "TestSupport", "Tokens",
                 nioPosix, logging,

@@ -8,6 +8,7 @@ package import Logging
 import Metrics
 package import Postgres
 package import RoleMachines
+package import Recording
 import Streams
 import Synchronization
 
@@ -20,6 +21,7 @@ package final class EventPublisher: Sendable {
     private let catalogs: ServedCatalogs
     private let overrideList: OverrideList
     private let logger: Logger
+    private let recorder: NodeRecorder?
     private let streams: EventStreams
     private let machine: Mutex<PublisherMachine>
     private let metrics = PublisherMetrics()
@@ -42,8 +44,10 @@ package final class EventPublisher: Sendable {
     /// - Parameter eventsLengthMax: the entries that an events stream keeps at least.
     package init(
         broker: any Broker, pool: PostgresPool, catalogs: ServedCatalogs, overrideList: OverrideList,
-        settings: PublisherMachine.Settings, eventsLengthMax: Int = 100_000, logger: Logger
+        settings: PublisherMachine.Settings, eventsLengthMax: Int = 100_000, recorder: NodeRecorder? = nil,
+        logger: Logger
     ) {
+        self.recorder = recorder
         self.broker = broker
         self.pool = pool
         self.catalogs = catalogs
@@ -75,6 +79,9 @@ package final class EventPublisher: Sendable {
         switch effect {
         case .append(let call, let publications):
             broker.append(streams.appends(of: publications)) { [self] answer in
+                if let recorder, recorder.awaitsPublication, case .success = answer {
+                    for publication in publications { recorder.published(publication.row.id, to: publication.shards) }
+                }
                 change { $0.appended(call, answer.map { _ in }.mapError { StepFailure("\($0)") }) }
             }
         case .wait(let ms):

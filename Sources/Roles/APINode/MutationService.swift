@@ -6,6 +6,7 @@ import JSON
 package import LiveModel
 package import Logging
 import Metrics
+package import Recording
 import RoleMachines
 import Sharding
 import Synchronization
@@ -19,6 +20,7 @@ package final class MutationService: Sendable {
     private let publisher: EventPublisher
     private let overrideList: OverrideList
     private let inFlightMax: Int
+    private let recorder: NodeRecorder?
     private let makeUUID: @Sendable () -> String
     private let logger: Logger
     private let targetsCache = Mutex(RefreshTargetsCache<ServedCatalogs.Snapshot>())
@@ -29,8 +31,10 @@ package final class MutationService: Sendable {
     package init(
         catalogs: ServedCatalogs, executor: MutationExecutor, publisher: EventPublisher, overrideList: OverrideList,
         inFlightMax: Int,
-        makeUUID: @escaping @Sendable () -> String, logger: Logger = Logger(label: "freshet.api")
+        makeUUID: @escaping @Sendable () -> String, recorder: NodeRecorder? = nil,
+        logger: Logger = Logger(label: "freshet.api")
     ) {
+        self.recorder = recorder
         self.logger = logger
         self.catalogs = catalogs
         self.executor = executor
@@ -51,6 +55,8 @@ package final class MutationService: Sendable {
         }
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
         let startNs = MonotonicClock.nowNs()
+        let isTraced = resolved.isTraced || recorder?.traces(isWanted: false, nowMs: overrideList.nowMs()) ?? false
+        if isTraced { recorder?.received(traceID) }
         let reference = resolved.operation.reference
         let served = catalogs.begin()
         let targets = targets(of: reference, served)
@@ -62,11 +68,16 @@ package final class MutationService: Sendable {
                 key: resolved.idempotencyKey,
                 envelope: .init(
                     eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
-                    recordedFields: targets.recordedFields, loadedDeployment: targets.loadedDeployment))
+                    recordedFields: targets.recordedFields, loadedDeployment: targets.loadedDeployment,
+                    isTraced: isTraced))
         } catch {
             perform(lifecycle.ended(committed: nil), served, traceID: traceID)
             if resolved.idempotencyKey != nil { keyMetrics.count(error) }
             throw error
+        }
+        if isTraced {
+            recorder?.committed(
+                traceID, reference, event: outcome.event?.id ?? "", committedAtMs: WallClock.nowMs())
         }
         perform(lifecycle.ended(committed: outcome.event), served, traceID: traceID)
         if let use = outcome.keyUse { keyMetrics.count(use) }

@@ -1,6 +1,5 @@
-import Broker
-import Streams
 import Crypto
+import Console
 package import PublicAPI
 package import HTTPServer
 import JSON
@@ -8,22 +7,18 @@ import LiveModel
 package import Logging
 import NIOCore
 import NIOHTTP1
-import Observability
 import Synchronization
 
-/// The HTTP handler of the admin port, which has its own address and token.
+/// The HTTP handler of the console and the admin API: on the admin port behind its token, and under `freshet dev` on the public port.
 ///
-///     GET /healthz /readyz                        open
-///     GET /metrics                                Prometheus text
-///     GET /admin/status /admin/nodes /admin/shards /admin/overrides /admin/slot
-///     GET /admin/live-queries?operation=C/OP&limit=N  /admin/sessions?limit=N  /admin/revocations?limit=N
-///     POST /v1/projects/P/locations/L/services/S:executeGraphql, …: `AdministratorOperations`
-///     POST …                                      `NodeOperator.Action`; each writes a line to the audit log
+/// `AdminRoutes.all` has its routes. `POST /v1/projects/…` are `AdministratorOperations`. Each action leaves a line in
+/// the audit log.
 package final class AdminEndpoint: HTTPHandler {
-    private let inspector: NodeInspector
-    private let `operator`: NodeOperator
+    private let services: AdminServices
     private let operations: AdministratorOperations?
     private let token: String?
+    /// The hosts that requests without a token may name.
+    private let hosts: CrossSiteCheck.Hosts
     private let audit: Logger
     private let nowMs: @Sendable () -> Int64
     /// Log budgets for requests without and with the token: the former must not crowd out the latter.
@@ -31,21 +26,21 @@ package final class AdminEndpoint: HTTPHandler {
 
     /// The characters of a path that are logged.
     private static let pathMax = 200
-    /// The live queries that one response lists.
-    package static let liveQueriesMax = 1_000
-    package static let sessionsMax = 10_000
+    private static let operatorBytesMax = 64
 
-    /// - Parameter token: nil admits programs that can reach the port, but no web pages (`CrossSiteCheck`); settings
-    ///   allow that on loopback only.
+    /// - Parameters:
+    ///   - token: nil admits programs that can reach the port, but no web pages (`CrossSiteCheck`); settings allow that
+    ///     on loopback only.
+    ///   - hosts: the hosts that requests without a token may name.
     package init(
-        inspector: NodeInspector, operator: NodeOperator, operations: AdministratorOperations? = nil, token: String?,
-        nowMs: @escaping @Sendable () -> Int64, logger: Logger
+        services: AdminServices, operations: AdministratorOperations? = nil, token: String?,
+        hosts: CrossSiteCheck.Hosts = .loopback, nowMs: @escaping @Sendable () -> Int64, logger: Logger
     ) {
         self.nowMs = nowMs
         refusals = Mutex((RefusalBudget(), RefusalBudget()))
         self.operations = operations
-        self.inspector = inspector
-        self.operator = `operator`
+        self.services = services
+        self.hosts = hosts
         self.token = token
         var audit = logger
         audit[metadataKey: "log"] = "audit"
@@ -57,25 +52,18 @@ package final class AdminEndpoint: HTTPHandler {
     }
 
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-        switch request.path {
-        case "/healthz": return respond(exchange, ["status": "ok"])
-        case "/readyz":
-            let readiness = inspector.readiness
-            return readiness.isReady
-                ? respond(exchange, ["status": "ready", "redis": inspector.redisSummary])
-                : respond(
-                    exchange,
-                    [
-                        "status": "not ready", "reason": readiness.problem.map { .string($0) } ?? .null,
-                        "redis": inspector.redisSummary,
-                    ], status: .serviceUnavailable)
-        default: break
+        if let file = ConsoleFiles.file(request.path), request.method == .GET || request.method == .HEAD {
+            return file.respond(to: request, exchange)
+        }
+        let found = Result { () throws(RequestError) in try AdminRoutes.find(request.method, request.path) }
+        if case .success(let match) = found, match.route.isOpen {
+            return perform(match, AdminArguments(), request, exchange)
         }
         guard isAllowed(request) else {
             return refuse(request, exchange, RequestError(.unauthenticated, "the admin token is missing or invalid"))
         }
         // The token is proof enough: no page of another site has it.
-        if token == nil, let error = CrossSiteCheck.refusal(of: request, hosts: .loopback) {
+        if token == nil, let error = CrossSiteCheck.refusal(of: request, hosts: hosts) {
             return refuse(request, exchange, error)
         }
         if let operations, AdministratorOperations.owns(request.path) {
@@ -83,56 +71,53 @@ package final class AdminEndpoint: HTTPHandler {
                 "administrator operation", metadata: ["who": "\(who(request))", "what": "\(request.path)"])
             return operations.handle(request, exchange)
         }
-        if request.method == .POST { return act(request, exchange) }
-        guard request.method == .GET else {
-            return refuse(request, exchange, RequestError(.methodNotAllowed, "this path allows GET or POST"))
-        }
-        switch request.path {
-        case "/metrics":
-            exchange.respond(
-                .ok, headers: ["content-type": PrometheusMetrics.contentType], body: inspector.renderMetrics())
-        case "/admin/status": answer(exchange) { [inspector] in await inspector.status() }
-        case "/admin/nodes": answer(exchange) { [inspector] in try await inspector.nodes() }
-        case "/admin/shards": answer(exchange) { [inspector] in try await inspector.shards() }
-        case "/admin/rules": answer(exchange) { [inspector] in await inspector.ruleEffects() }
-        case "/admin/overrides": answer(exchange) { [inspector] in try await inspector.overrides() }
-        case "/admin/slot": answer(exchange) { [inspector] in try await inspector.slot() }
-        // The former path.
-        case "/admin/orders": answer(exchange) { [inspector] in try await inspector.formerOverrides() }
-        case "/admin/sessions":
-            let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
-            answer(exchange) { [inspector] in await inspector.sessions(limit: max(0, limit)) }
-        case "/admin/revocations":
-            let limit = min(Self.sessionsMax, request.query("limit").flatMap { Int($0) } ?? 100)
-            answer(exchange) { [inspector] in try await inspector.revocationRows(limit: max(0, limit)) }
-        case "/admin/live-queries":
-            let limit = min(Self.liveQueriesMax, request.query("limit").flatMap { Int($0) } ?? 100)
-            let operation = request.query("operation").flatMap { text -> OperationReference? in
-                let parts = text.split(separator: "/", maxSplits: 1)
-                return parts.count == 2
-                    ? OperationReference(connector: String(parts[0]), operation: String(parts[1])) : nil
-            }
-            answer(exchange) { [inspector] in
-                await inspector.liveQueries(limit: max(0, limit), operation: operation)
-            }
-        default: fail(exchange, RequestError(.notFound, "not found"))
+        do throws(RequestError) {
+            let match = try found.get()
+            perform(match, try match.arguments(request.queryItems), request, exchange)
+        } catch {
+            // A report that does not exist changes nothing; anything else is on record.
+            if request.method == .GET { fail(exchange, error) } else { refuse(request, exchange, error) }
         }
     }
 
-    private func act(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-        let action: NodeOperator.Action
-        do {
-            guard let found = try NodeOperator.Action(path: request.path, query: { request.query($0) }) else {
-                return refuse(request, exchange, RequestError(.notFound, "no action at this path"))
+    private func perform(
+        _ match: AdminRoutes.Match, _ arguments: AdminArguments, _ request: HTTPRequest, _ exchange: HTTPExchange
+    ) {
+        let services = services
+        if match.route.isLook { auditLook(arguments, request) }
+        switch match.route.work {
+        case .response(let respond): respond(services, arguments, request, exchange)
+        case .report(let report): answer(exchange) { try await report(services, arguments) }
+        case .gathered(let report):
+            // Another node, or a client of a former version, gets the node's own part.
+            if request.header(PeerReports.header) != nil || match.isFormer {
+                return answer(exchange) { try await report.part(services, arguments) }
             }
-            action = found
-        } catch {
-            return refuse(request, exchange, error)
+            answer(exchange) { try await report.gathered(services, arguments, path: match.route.path) }
+        case .action(let make):
+            do throws(RequestError) {
+                act(try make(arguments), arguments, request, exchange)
+            } catch {
+                refuse(request, exchange, error)
+            }
         }
+    }
+
+    private func act(
+        _ action: NodeOperator.Action, _ arguments: AdminArguments, _ request: HTTPRequest, _ exchange: HTTPExchange
+    ) {
         let who = who(request)
+        let name = operatorName(request)
+        let path = request.path
+        let node = request.header(PeerReports.header) == nil ? arguments["node"].map { NodeID($0) } : nil
         Task {
             do throws(RequestError) {
-                let done = try await `operator`.perform(action)
+                let done: String
+                if let node, node != services.inspector.nodeID {
+                    done = try await services.peers.act(path, query: arguments.query, at: node, operator: name)
+                } else {
+                    done = try await services.operator.perform(action)
+                }
                 audit.notice(
                     "admin action", metadata: ["who": "\(who)", "what": "\(action.description)", "result": "\(done)"])
                 respond(exchange, ["done": .string(done)])
@@ -143,6 +128,16 @@ package final class AdminEndpoint: HTTPHandler {
                 fail(exchange, error)
             }
         }
+    }
+
+    /// Writes who looks at which users' data. Variables and claims are such data themselves.
+    private func auditLook(_ arguments: AdminArguments, _ request: HTTPRequest) {
+        var metadata: Logger.Metadata = ["who": "\(who(request))", "what": "\(request.path)"]
+        for name in ["key", "operation", "session", "uid"] {
+            if let value = arguments[name] { metadata[name] = "\(value)" }
+        }
+        if let peer = request.header(PeerReports.header) { metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))" }
+        audit.notice("admin look", metadata: metadata)
     }
 
     /// Refuses a request and logs it, within the log budget.
@@ -166,9 +161,12 @@ package final class AdminEndpoint: HTTPHandler {
     /// Describes the sender for the audit log.
     private func who(_ request: HTTPRequest) -> String {
         let peer = request.remoteAddress.map { "\($0.ipAddress ?? "local"):\($0.port ?? 0)" } ?? "?"
-        // The sender chooses the name; the token and the address are verified.
-        let name = request.header("x-freshet-operator").map { String($0.prefix(64)) } ?? "-"
-        return "\(credential(request)), \(peer), \(name)"
+        return "\(credential(request)), \(peer), \(operatorName(request))"
+    }
+
+    /// The sender chooses the name; the token and the address are verified.
+    private func operatorName(_ request: HTTPRequest) -> String {
+        request.header("x-freshet-operator").map { String($0.prefix(Self.operatorBytesMax)) } ?? "-"
     }
 
     private func credential(_ request: HTTPRequest) -> String {
@@ -191,6 +189,8 @@ package final class AdminEndpoint: HTTPHandler {
         Task {
             do {
                 respond(exchange, try await make())
+            } catch let error as RequestError {
+                fail(exchange, error)
             } catch {
                 fail(exchange, RequestError(.unavailable, "\(error)"))
             }
@@ -201,8 +201,13 @@ package final class AdminEndpoint: HTTPHandler {
         exchange.respond(status, headers: ["content-type": "application/json"], body: value.compactBytes)
     }
 
-    private func fail(_ exchange: HTTPExchange, _ error: RequestError) {
-        exchange.respond(
+    private func fail(_ exchange: HTTPExchange, _ error: RequestError) { exchange.fail(error) }
+}
+
+extension HTTPExchange {
+    /// Responds with an error in the form of the admin API.
+    func fail(_ error: RequestError) {
+        respond(
             HTTPResponseStatus(statusCode: error.code.httpStatus), headers: ["content-type": "application/json"],
             body: ResultEnvelope.errors([error]))
     }

@@ -6,6 +6,7 @@ package import FanoutWorker
 package import Gateway
 package import LiveModel
 package import Observability
+package import Recording
 
 /// The parts of a node that operators look at and change through its admin port.
 package struct AdministeredNode: Sendable {
@@ -18,11 +19,15 @@ package struct AdministeredNode: Sendable {
         package let tailer: ChangeTailer?
         /// The slot that the cluster's tailers read, whatever the node's roles.
         package let slot: ChangeSlot
+        package let recorder: NodeRecorder
+        package let queries: QueryExecutor
 
         package init(
             sweeper: OutboxSweeper, sessions: SessionRegistry, gateway: GatewayService?, worker: FanoutWorker?,
-            tailer: ChangeTailer?, slot: ChangeSlot
+            tailer: ChangeTailer?, slot: ChangeSlot, recorder: NodeRecorder, queries: QueryExecutor
         ) {
+            self.recorder = recorder
+            self.queries = queries
             self.sweeper = sweeper
             self.sessions = sessions
             self.gateway = gateway
@@ -49,12 +54,18 @@ package struct AdministeredNode: Sendable {
     package let catalogs: ServedCatalogs
     package let components: Components
     package let clock: ServiceClock
+    /// Milliseconds since 1970.
+    package let startedAtMs: Int64
     package let metrics: PrometheusMetrics
+    package let meter: OperationMeter
+    /// Whether this is a developer's own node.
+    package let isDevelopment: Bool
     package let readiness: @Sendable () -> Readiness
 
     package init(
         id: NodeID, roles: Set<Role>, cluster: ClusterMember, catalogs: ServedCatalogs, components: Components,
-        clock: ServiceClock, metrics: PrometheusMetrics, readiness: @escaping @Sendable () -> Readiness
+        clock: ServiceClock, startedAtMs: Int64, metrics: PrometheusMetrics, meter: OperationMeter, isDevelopment: Bool,
+        readiness: @escaping @Sendable () -> Readiness
     ) {
         self.id = id
         self.roles = roles
@@ -62,7 +73,10 @@ package struct AdministeredNode: Sendable {
         self.catalogs = catalogs
         self.components = components
         self.clock = clock
+        self.startedAtMs = startedAtMs
         self.metrics = metrics
+        self.meter = meter
+        self.isDevelopment = isDevelopment
         self.readiness = readiness
     }
 }

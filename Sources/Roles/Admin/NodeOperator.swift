@@ -8,6 +8,7 @@ import JSON
 package import LiveModel
 import Observability
 import Operations
+import Recording
 import RoleMachines
 import Sharding
 import Streams
@@ -40,6 +41,9 @@ package struct NodeOperator: Sendable {
         case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
         case clearRevocation(RevocationSubject)
         case dropSlot
+        /// - Parameter tracePercent: the share of mutations that are traced.
+        case record(forMs: Int64, tracePercent: Int)
+        case stopRecording
 
         /// The text for the audit log.
         package var description: String {
@@ -56,6 +60,8 @@ package struct NodeOperator: Sendable {
                     + (sparesLater ? ", tokens issued until now" : "")
             case .clearRevocation(let subject): "clear the revocation of \(subject)"
             case .dropSlot: "drop the replication slot"
+            case .record(let forMs, let percent): "trace \(percent) % of the mutations for \(forMs) ms"
+            case .stopRecording: "stop recording"
             }
         }
     }
@@ -97,7 +103,9 @@ package struct NodeOperator: Sendable {
         case .endSession(let id):
             guard sessions.end(id) else {
                 throw RequestError(
-                    .notFound, "this node has no session \(id); name the node that has it (freshet admin --node NODE)")
+                    .notFound,
+                    "this node has no session \(id); name the node that has it (freshet admin --node NODE, or node=NODE)"
+                )
             }
             return "session \(id) was asked to reconnect"
         case .revoke(let subject, let forMs, let sparesLaterTokens):
@@ -108,6 +116,12 @@ package struct NodeOperator: Sendable {
             try await revocations.lift(subject)
             return "\(subject) is no longer revoked"
         case .dropSlot: return try await dropSlot()
+        case .record(let forMs, let percent):
+            parts.components.recorder.sample(rate: Double(percent) / 100, forMs: forMs, nowMs: clock.nowMs())
+            return "\(parts.id) traces \(percent) % of its mutations for \(forMs) ms"
+        case .stopRecording:
+            parts.components.recorder.disarm()
+            return "\(parts.id) records nothing any more, but for open tails"
         }
     }
 
@@ -179,77 +193,6 @@ package struct NodeOperator: Sendable {
         // This node acts on them now, and not with its next heartbeat.
         await parts.cluster.membership.refresh()
     }
-}
-
-extension NodeOperator.Action {
-    /// Parses an action from a `POST` to
-    ///
-    ///     /admin/operations/C/OP/splits?count=N
-    ///     /admin/shards/N/move?to=NODE[&forMs=N]     /admin/shards/N/clear-move
-    ///     /admin/nodes/ID/drain                      /admin/nodes/ID/undrain
-    ///     /admin/sessions/ID/end
-    ///     /admin/revocations?uid=…|jti=…|key=…[&forMs=N][&later=allowed]
-    ///     /admin/revocations/clear?uid=…|jti=…|key=…
-    ///     /admin/slot/drop
-    ///
-    /// Returns nil for any other path.
-    /// - Throws: `.badRequest` for a parameter that is missing or invalid.
-    package init?(path: String, query: (String) -> String?) throws(RequestError) {
-        let parts = path.split(separator: "/").map(String.init)
-        func number<N: FixedWidthInteger>(_ text: String?, _ what: String) throws(RequestError) -> N {
-            guard let number = text.flatMap({ N($0) }) else {
-                throw RequestError(.badRequest, "\(what) must be a whole number")
-            }
-            return number
-        }
-        switch (parts.count, parts.dropFirst().first, parts.last) {
-        case (5, "operations", "splits"):
-            self = .splits(
-                OperationReference(connector: parts[2], operation: parts[3]),
-                count: try number(query("count"), "count"))
-        case (4, "shards", "move"):
-            guard let node = query("to"), !node.isEmpty else {
-                throw RequestError(.badRequest, "to=NODE is required")
-            }
-            let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
-            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.overrideMsMax else {
-                throw RequestError(.badRequest, "forMs must be 1 to \(Self.overrideMsMax)")
-            }
-            self = .move(ShardID(try number(parts[2], "the shard")), to: NodeID(node), forMs: forMs)
-        case (4, "shards", "clear-move"): self = .clearMove(ShardID(try number(parts[2], "the shard")))
-        case (4, "nodes", "drain"): self = .drain(NodeID(parts[2]))
-        case (4, "nodes", "undrain"): self = .undrain(NodeID(parts[2]))
-        case (2, "revocations", _):
-            let forMs: Int64? = query("forMs") == nil ? nil : try number(query("forMs"), "forMs")
-            guard forMs ?? 1 > 0, forMs ?? 1 <= Self.overrideMsMax else {
-                throw RequestError(.badRequest, "forMs must be 1 to \(Self.overrideMsMax)")
-            }
-            guard ["", "allowed"].contains(query("later") ?? "") else {
-                throw RequestError(.badRequest, "later must be \"allowed\" or absent")
-            }
-            self = .revoke(
-                try Self.subject(query), forMs: forMs, sparesLaterTokens: query("later") == "allowed")
-        case (3, "revocations", "clear"): self = .clearRevocation(try Self.subject(query))
-        case (3, "slot", "drop"): self = .dropSlot
-        case (4, "sessions", "end"): self = .endSession(try number(parts[2], "the session"))
-        default: return nil
-        }
-    }
-
-    private static func subject(_ query: (String) -> String?) throws(RequestError) -> RevocationSubject {
-        let named = ["uid", "jti", "key"].filter { query($0) != nil }
-        guard named.count == 1, let kind = named.first,
-            let subject = RevocationSubject(kind: kind, value: query(kind) ?? "")
-        else {
-            throw RequestError(
-                .badRequest,
-                "exactly one of uid, jti and key must be given, with 1 to \(RevocationSubject.bytesMax) bytes")
-        }
-        return subject
-    }
-
-    /// The longest time for which an override or revocation can be set: one year.
-    static let overrideMsMax: Int64 = 365 * 24 * 3_600_000
 }
 
 extension RequestError {

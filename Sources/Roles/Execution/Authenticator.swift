@@ -14,6 +14,9 @@ package struct Identity: Sendable, Hashable {
     /// it. The numbers differ between processes.
     package private(set) var caller = Caller.unknown
 
+    /// The user, or the name of the API key; nil for a signed-out sender.
+    package var userName: String? { auth?.uid ?? apiKey }
+
     package static let signedOut = Identity(auth: nil, expiresAtMs: nil)
 
     package init(auth: Auth?, expiresAtMs: Int64?, apiKey: String? = nil) {

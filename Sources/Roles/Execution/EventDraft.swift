@@ -28,7 +28,7 @@ struct EventDraft: Sendable {
             id: envelope.eventID, operation: operation, variables: variables,
             auth: envelope.authReads.project(auth) ?? .null, authParts: envelope.authReads, keysWritten: keysWritten,
             rows: envelope.recordedFields.flatMap { rows?.telling($0) }, traceID: envelope.traceID,
-            committedAtMs: clock.nowMs())
+            committedAtMs: clock.nowMs(), isTraced: envelope.isTraced)
         return InsertedEvent(
             event, envelope.shards, loadedDeployment: envelope.loadedDeployment,
             hasImages: hasImages && event.rows != nil)

@@ -32,11 +32,14 @@ package final class MutationExecutor: Sendable {
         package let recordedFields: [String: RecordedFields]?
         /// The deployment that was loaded when the shards were chosen.
         package let loadedDeployment: Int64
+        /// Whether the steps of the event's way are noted.
+        package let isTraced: Bool
 
         package init(
             eventID: String, traceID: String, shards: [ShardID], authReads: AuthReads,
-            recordedFields: [String: RecordedFields]? = nil, loadedDeployment: Int64
+            recordedFields: [String: RecordedFields]? = nil, loadedDeployment: Int64, isTraced: Bool = false
         ) {
+            self.isTraced = isTraced
             self.eventID = eventID
             self.traceID = traceID
             self.shards = shards

@@ -19,6 +19,8 @@ package struct ResolvedOperation: Sendable {
     package var caller = Caller.unknown
     /// Makes a mutation apply once.
     package var idempotencyKey: IdempotencyKey?
+    /// Whether the steps of a mutation's way to its deliveries are noted.
+    package var isTraced = false
     /// Whether an administrator runs it, who learns everything about violated constraints.
     package var isForAdministrator = false
 

@@ -188,7 +188,7 @@ package final class QueryExecutor: Sendable {
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items,
     /// and a failed item does not affect the others.
     package func run(
-        _ operation: StoredOperation, items: [Item], mode: PostgresPool.RefreshMode = .open
+        _ operation: StoredOperation, items: [Item], mode: PostgresPool.RefreshMode = .open, usesReplicas: Bool = true
     ) async -> [Outcome] {
         let embeddings = await embeddings.embeddings(for: operation, items)
         let nowMs = clock.nowMs()
@@ -203,7 +203,7 @@ package final class QueryExecutor: Sendable {
             let sent = operation.fetchesUnchanged ? items.map(\.withoutKnownDigest) : items
             for batch in batches {
                 var run = BatchRun(count: batch.members.count)
-                await finish(&run, operation, batch, sent, mode)
+                await finish(&run, operation, batch, sent, mode, usesReplicas: usesReplicas)
                 Self.place(run, batch, into: &outcomes)
             }
         } catch {
@@ -215,6 +215,16 @@ package final class QueryExecutor: Sendable {
             outcomes = await complete(outcomes, operation, known)
         }
         return Self.finish(outcomes, operation, items, nowMs)
+    }
+
+    /// Whether runs of many items are answered by replicas.
+    package var hasReplicas: Bool { replicas != nil }
+
+    /// Runs one item by the statement of refreshes, never on a replica.
+    /// - Parameter limitMs: the statement is cut short after it.
+    package func runOnPrimary(_ operation: StoredOperation, _ item: Item, limitMs: Int) async -> Outcome {
+        await run(operation, items: [item], mode: .apart(limitMs: limitMs), usesReplicas: false).first
+            ?? .failed(RequestError(.internalError, "the statement gave no result"))
     }
 
     /// Runs items without suspending, for hot paths. `completion` is called exactly once, usually on a connection's
@@ -275,13 +285,13 @@ package final class QueryExecutor: Sendable {
     /// Runs the remaining statements of a batch.
     private func finish(
         _ run: inout BatchRun, _ operation: StoredOperation, _ batch: QueryBatch, _ items: [Item],
-        _ mode: PostgresPool.RefreshMode
+        _ mode: PostgresPool.RefreshMode, usesReplicas: Bool = true
     ) async {
         let statement = statements.entry(for: batch.statement, of: operation).multiplexed
         while let members = run.next() {
             let parameters = BatchStatement.parameters(of: batch, members, items)
             do {
-                let onReplica = try await replicas?.query(statement, parameters, mode)
+                let onReplica = usesReplicas ? try await replicas?.query(statement, parameters, mode) : nil
                 let rows =
                     if let onReplica { onReplica } else {
                         try await pool.query(statement, parameters, for: .refresh(count: members.count, mode))

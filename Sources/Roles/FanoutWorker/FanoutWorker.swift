@@ -3,8 +3,10 @@ import Catalog
 package import Execution
 package import LiveModel
 package import Logging
+package import Inspection
 import Pacing
 import Postgres
+package import Recording
 package import Refresh
 package import RoleMachines
 package import Sharding
@@ -37,6 +39,8 @@ package actor FanoutWorker {
     let clock: ServiceClock
     let logger: Logger
     let failures: OperationFailureLog
+    let meter: OperationMeter
+    let recorder: NodeRecorder?
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
@@ -49,7 +53,8 @@ package actor FanoutWorker {
     ///   - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
-        shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger,
+        shardCount: Int, settings: Settings, clock: ServiceClock, meter: OperationMeter, logger: Logger,
+        recorder: NodeRecorder? = nil,
         loadCatalogs: @escaping @Sendable () async -> String? = { nil },
         onNodesOrLeasesChanged: @escaping @Sendable () -> Void = {}
     ) {
@@ -62,7 +67,9 @@ package actor FanoutWorker {
         self.settings = settings
         self.clock = clock
         self.logger = logger
+        self.recorder = recorder
         failures = OperationFailureLog(logger)
+        self.meter = meter
         reader = broker.makeReader(name: "worker-\(node)")
         machine = WorkerMachine(node: node, keys: broker.keys, shardCount: shardCount, settings: settings) {
             query throws(RequestError) in
@@ -80,6 +87,8 @@ package actor FanoutWorker {
             ticks.cancel()
             comparing.cancel()
         }
+        recorder?.onScopeChanged { [weak self] in Task { await self?.scopeChanged() } }
+        scopeChanged()
         perform(machine.started())
         var failure = RepeatedFailure()
         while !Task.isCancelled {
@@ -105,6 +114,7 @@ package actor FanoutWorker {
             perform(machine.ticked(changes, nowMs: clock.nowMs()))
             metrics.record(
                 machine.refresh, unfollowed: machine.unfollowedShardCount, replicas: queries.replicaCounts)
+            recorder?.expire(nowMs: clock.nowMs())
             try? await Task.sleep(for: .milliseconds(settings.tickMs))
         }
     }
@@ -179,6 +189,10 @@ package actor FanoutWorker {
 
     /// Performs effects. Broker calls start together, so that the broker sends them in one batch.
     private func perform(_ effects: [WorkerMachine.Effect]) {
+        if machine.hasObservations {
+            let (observations, dropped) = machine.takeObservations()
+            recorder?.observed(observations, dropped: dropped)
+        }
         for effect in effects {
             switch effect {
             case .broker(let id, let call): Task { self.brokerAnswered(id, await broker.answer(call)) }
@@ -214,6 +228,19 @@ package actor FanoutWorker {
         logger.log(level: level, "\(line.message)", metadata: line.metadata.mapValues { "\($0)" })
     }
 
+    // MARK: Observations
+
+    /// Has the machine notice what is recorded now.
+    package func scopeChanged() { machine.observe(recorder?.scope ?? .nothing) }
+
+    /// Returns what is known of a live query, and the verdicts of its rules on the newest events of its shard; nil if
+    /// it is not registered here.
+    package func inspect(
+        _ key: LiveQueryKey, events count: Int, _ redaction: Redaction
+    ) -> (query: LiveQuery, owner: OwnerReport, events: [EventVerdict])? {
+        machine.refresh.inspect(key, events: count, redaction, nowMs: clock.nowMs())
+    }
+
     // MARK: Reports
 
     /// The number of reads of the shards' streams that failed.
@@ -229,6 +256,8 @@ package actor FanoutWorker {
     }
 
     package var conditionErrorCounts: [Trigger.ID: UInt64] { machine.refresh.conditionErrorCounts }
+    package var liveQueryCount: Int { machine.refresh.liveQueryCount }
+
     package var refreshCounts: [OperationReference: RefreshCounts] { machine.refresh.refreshCounts }
     package var runsInFlight: Int { machine.refresh.runsInFlightCount }
     package var dueCount: Int { machine.refresh.dueCount }

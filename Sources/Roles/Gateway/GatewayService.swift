@@ -7,6 +7,7 @@ import Metrics
 package import NIOCore
 package import NIOPosix
 import Pacing
+package import Recording
 package import RoleMachines
 package import Sessions
 package import Sharding
@@ -39,7 +40,9 @@ package final class GatewayService: Sendable {
     private let hubs = Mutex<[LoopHub]>([])
     private let tickMs: Int64
     private let reader: any StreamReader
+    let recorder: NodeRecorder?
     private let metrics = GatewayMetrics()
+    private let meter: OperationMeter?
     private let probes = Atomic<Int>(0)
 
     /// - Parameters:
@@ -47,15 +50,18 @@ package final class GatewayService: Sendable {
     ///   - epochs: the recorded epochs; nil: none can be read.
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
-        controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
-        epochs: ShardEpochs? = nil, clock: ServiceClock, logger: Logger
+        controlLengthMax: Int, meter: OperationMeter? = nil,
+        deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
+        epochs: ShardEpochs? = nil, recorder: NodeRecorder? = nil, clock: ServiceClock, logger: Logger
     ) {
+        self.recorder = recorder
         self.node = node
         self.broker = broker
         self.clock = clock
         self.logger = logger
         self.controlLengthMax = controlLengthMax
         self.epochs = epochs
+        self.meter = meter
         tickMs = settings.tickMs
         state = Mutex(State(machine: GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs())))
         self.reader = broker.makeReader(name: "gateway-\(node)")
@@ -159,6 +165,19 @@ package final class GatewayService: Sendable {
         change { $0.unsubscribed(hub: hub, key, lingers: lingers, nowMs: nowMs) }
     }
 
+    /// Counts results that an event loop hands to sessions.
+    func count(_ deliveries: [(key: LiveQueryKey, sessions: Int, bytes: Int)]) {
+        guard let meter else { return }
+        let operations = operations(of: deliveries.map(\.key))
+        for (key, sessions, bytes) in deliveries {
+            guard let operation = operations[key] else { continue }
+            var costs = OperationCosts()
+            costs.deliveries = UInt64(sessions)
+            costs.deliveredBytes = UInt64(sessions * bytes)
+            meter.add(costs, of: operation)
+        }
+    }
+
     // MARK: Inbox
 
     /// Messages of one read share turns of the event loops, so that a session with several results writes once.
@@ -208,7 +227,7 @@ package final class GatewayService: Sendable {
             case .trimInbox(let minimumID):
                 Task { _ = try? await broker.trim(broker.keys.inbox(gateway: node.name), minimumID: minimumID) }
             case .reportProbe: probes.wrappingAdd(1, ordering: .relaxed)
-            case .reportResult(let result): report(result)
+            case .reportResult(let key, let result): report(result, of: key)
             case .sample(let counts):
                 metrics.liveQueries.record(counts.liveQueries)
                 metrics.subscriptions.record(counts.subscriptions)
@@ -218,7 +237,8 @@ package final class GatewayService: Sendable {
         }
     }
 
-    private func report(_ result: LiveResult) {
+    private func report(_ result: LiveResult, of key: LiveQueryKey) {
+        if result.isTraced { recorder?.arrived(result, key) }
         metrics.results.increment()
         if !result.traceID.isEmpty {
             logger.debug(
@@ -255,5 +275,15 @@ package final class GatewayService: Sendable {
     /// The number of the node's probes that were read from the inbox.
     package var probesRead: Int { probes.load(ordering: .relaxed) }
 
+    /// Returns what this gateway holds of a live query; nil if nothing.
+    package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { state.withLock { $0.machine.held(key) } }
+
     package var counts: GatewayMachine.Counts { state.withLock { $0.machine.counts } }
+
+    /// Returns the operations of live queries, without those that are no longer followed.
+    package func operations(of keys: [LiveQueryKey]) -> [LiveQueryKey: OperationReference] {
+        state.withLock { state in
+            keys.reduce(into: [:]) { $0[$1] = state.machine.liveQuery($1)?.operation }
+        }
+    }
 }

@@ -10,13 +10,19 @@ struct Call: Sendable {
     /// The headers of every response to it, but for the trace.
     let commonHeaders: HTTPHeaders
     let traceID: String
+    /// Whether the steps of a mutation's way to its deliveries are noted, because its client asks for it.
+    var isTraced = false
     /// The form of an error response.
     var failureForm = FailureForm.graphQL
+
+    /// `x-freshet-trace: 1` asks for a trace; the response has its id.
+    static let traceHeader = "x-freshet-trace"
 
     /// The headers of every response to it.
     var headers: HTTPHeaders {
         var headers = commonHeaders
         headers.add(name: "x-trace-id", value: traceID)
+        if isTraced { headers.add(name: Self.traceHeader, value: traceID) }
         return headers
     }
 

@@ -30,17 +30,21 @@ package final class PublicRouter: HTTPHandler {
     /// Bounded by `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let administrator: AdministratorOperations
+    /// The console and its reports, under `freshet dev`.
+    private let console: (any HTTPHandler)?
     /// Whether an untrusted proxy on this machine has been reported.
     private let hasReportedProxy = Atomic(false)
 
     package init(
         executor: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
-        addressRates: AddressRates? = nil, logger: Logger, isReady: @escaping @Sendable () -> Bool,
+        addressRates: AddressRates? = nil, console: (any HTTPHandler)? = nil, logger: Logger,
+        isReady: @escaping @Sendable () -> Bool,
         isAdvertised: (@Sendable () -> Bool)? = nil,
         problem: @escaping @Sendable () -> String? = { nil }
     ) {
         self.executor = executor
         administrator = AdministratorOperations(executor: executor)
+        self.console = console
         self.gateway = settings.isGateway ? gateway : nil
         self.settings = settings
         self.sessions = sessions
@@ -56,12 +60,15 @@ package final class PublicRouter: HTTPHandler {
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
         if let prepared = request.memo?.value as? PreparedQuery, repeats(prepared, request, exchange) { return }
         let traceID = TraceID(continuing: request.header("traceparent")).description
-        let call = Call(
+        var call = Call(
             request: request, exchange: exchange, commonHeaders: corsHeaders(for: request), traceID: traceID)
+        if request.method == .POST, request.header(Call.traceHeader) == "1" { call.isTraced = executor.mayTrace() }
         if request.method == .OPTIONS { return preflight(call) }
         let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         switch (parts.count, parts.first) {
-        case (0, _): page(call)
+        case (0, _), (2, "console"), (_, "admin"):
+            guard let console else { return call.fail(RequestError(.notFound, "not found")) }
+            console.handle(request, exchange)
         case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)
         case (1, "readyz"):
             if isAdvertised() {
@@ -96,19 +103,6 @@ package final class PublicRouter: HTTPHandler {
         administrator.handle(call.request, call.exchange, headers: call.headers)
     }
 
-    private func page(_ call: Call) {
-        guard let page = settings.page else {
-            return call.fail(RequestError(.notFound, "not found"))
-        }
-        guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
-        var headers = call.headers
-        headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
-        let catalog = executor.lookup.catalog
-        call.exchange.respond(
-            .ok, headers: headers,
-            body: PageNotice.insert(into: page, operations: catalog.invalidOperations, errors: catalog.errors))
-    }
-
     // MARK: CORS (Fetch standard §3.2)
 
     private func corsHeaders(for request: HTTPRequest) -> HTTPHeaders {
@@ -122,7 +116,7 @@ package final class PublicRouter: HTTPHandler {
     }
 
     private func corsHeaders(origin: String) -> HTTPHeaders {
-        let exposed = "etag, retry-after, x-trace-id, im, delta-base, x-amzn-errortype"
+        let exposed = "etag, retry-after, x-trace-id, x-freshet-trace, im, delta-base, x-amzn-errortype"
         if settings.corsOrigins.contains("*") {
             return ["access-control-allow-origin": "*", "access-control-expose-headers": exposed]
         }
@@ -186,13 +180,13 @@ package final class PublicRouter: HTTPHandler {
         let opening = SessionOpening(
             credentials: Credentials(request), operationsMax: limits.operationsMax,
             waitingBytesMax: limits.waitingBytesMax)
-        let peer = request.remoteAddress
+        let (peer, client) = (request.remoteAddress, ClientDescription { request.header($0) })
         return .accept(subprotocol: spoken.subprotocol) { connection in
             connection.count(for: address.flatMap { rates?.rate(of: $0.name, on: connection.eventLoop) })
             guard let hub = gateway.hub(of: connection.eventLoop) else {
                 return RefusedWebSocket(connection, code: 1011, reason: "No gateway on this event loop")
             }
-            return executor.open(permit, on: connection.eventLoop, peer: peer) {
+            return executor.open(permit, on: connection.eventLoop, peer: peer, client: client) {
                 ClientSession(
                     connection: connection, machine: spoken.machine(opening), executor: $0, hub: hub, limits: limits,
                     address: address, permit: permit)

@@ -1,5 +1,6 @@
 package import APINode
 package import Catalog
+import Clocks
 package import Execution
 package import Gateway
 import JSON
@@ -8,6 +9,7 @@ import Logging
 import NIOCore
 import Observability
 import Operations
+import Recording
 package import Sessions
 import Synchronization
 
@@ -63,14 +65,15 @@ package final class RequestExecutor: SessionRequestExecutor {
     /// Opens a session on its event loop: it keeps the current catalog to its end, and the registry knows it.
     /// - Parameters:
     ///   - peer: the client's address, for operators.
+    ///   - client: what the client says it is, for operators.
     ///   - make: creates the session with its executor.
     func open<Session: ManagedSession>(
-        _ permit: SessionPermit, on eventLoop: any EventLoop, peer: SocketAddress?,
+        _ permit: SessionPermit, on eventLoop: any EventLoop, peer: SocketAddress?, client: ClientDescription,
         _ make: (RequestExecutor) -> Session
     ) -> Session {
         let executor = forSession { permit.uses($0) }
         let session = make(executor)
-        permit.register(session, on: eventLoop, peer: peer, version: executor.projectVersion)
+        permit.register(session, on: eventLoop, peer: peer, client: client, version: executor.projectVersion)
         return session
     }
 
@@ -211,6 +214,8 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> QueryExecutor.Result {
         let result: QueryExecutor.Result
+        let startNs = MonotonicClock.nowNs()
+        defer { count(resolved, since: startNs) }
         do throws(RequestError) {
             result = try await parts.queries.run(
                 resolved.operation, variables: resolved.variables, auth: resolved.auth,
@@ -230,6 +235,8 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard parts.isAPI else { throw RequestError.runsNoMutations }
+        let startNs = MonotonicClock.nowNs()
+        defer { count(resolved, since: startNs) }
         do throws(RequestError) {
             var outcome = try await parts.mutations.execute(resolved, traceID: traceID)
             for error in outcome.errors { report(error, resolved, traceID) }
@@ -241,6 +248,10 @@ package final class RequestExecutor: SessionRequestExecutor {
             report(error, resolved, traceID)
             throw error
         }
+    }
+
+    private func count(_ resolved: ResolvedOperation, since startNs: UInt64) {
+        parts.meter.ran(resolved.operation.reference, micros: (MonotonicClock.nowNs() - startNs) / 1_000)
     }
 
     /// Logs the cause of an error, which the client does not see.
@@ -266,6 +277,9 @@ package final class RequestExecutor: SessionRequestExecutor {
             return OperationAnswer(body: outcome.body, errors: outcome.errors)
         }
     }
+
+    /// Whether a mutation whose client asks for it is traced now.
+    func mayTrace() -> Bool { parts.recorder?.traces(isWanted: true, nowMs: clock.nowMs()) ?? false }
 
     package func makeTraceID() -> String { TraceID().description }
 }

@@ -2,6 +2,7 @@ package import APINode
 package import Execution
 package import Gateway
 import Logging
+package import Recording
 package import Sessions
 
 /// The parts of a node that its requests share, whatever version of the project they use.
@@ -15,16 +16,19 @@ package struct RequestParts: Sendable {
     let isAPI: Bool
     /// Whether clients learn everything about violated constraints, as on a developer's own node.
     let disclosesConstraints: Bool
+    let recorder: NodeRecorder?
     let limits: VariableLimits
     /// The size of the largest result.
     let resultBytesMax: Int
     let quotas: QuotaGate
+    let meter: OperationMeter
     let failures = OperationFailureLog(Logger(label: "freshet.requests"))
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
-        mutations: MutationService, isAPI: Bool, disclosesConstraints: Bool = false, limits: VariableLimits,
-        resultBytesMax: Int, quotas: QuotaGate
+        mutations: MutationService, isAPI: Bool, disclosesConstraints: Bool = false,
+        recorder: NodeRecorder? = nil, limits: VariableLimits, resultBytesMax: Int, quotas: QuotaGate,
+        meter: OperationMeter
     ) {
         self.clock = clock
         self.catalogs = catalogs
@@ -33,8 +37,10 @@ package struct RequestParts: Sendable {
         self.mutations = mutations
         self.isAPI = isAPI
         self.disclosesConstraints = disclosesConstraints
+        self.recorder = recorder
         self.limits = limits
         self.resultBytesMax = resultBytesMax
         self.quotas = quotas
+        self.meter = meter
     }
 }

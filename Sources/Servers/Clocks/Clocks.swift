@@ -32,6 +32,11 @@ package enum WallClock {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
+
+    package static func nowUs() -> Int64 {
+        let time = read(CLOCK_REALTIME)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    }
 }
 
 private func read(_ clock: clockid_t) -> timespec {

@@ -70,24 +70,6 @@ import Testing
         #expect(count > 50)
     }
 
-    @Test func theAdminPageHasEveryRoute() throws {
-        let page = try Page("docs/reference/admin-api.md")
-        let rows = page.lines.compactMap { $0.firstMatch(of: #/^\| (GET|POST) \| `(/[^`?]*)/#) }
-            .map { (method: String($0.1), parts: $0.2.split(separator: "/").map(String.init)) }
-        // `case "/admin/status":`, and `case (5, "operations", "splits"):` with the number of parts, the second and the
-        // last.
-        let reports = try Repository.text("Sources/Roles/Admin/AdminEndpoint.swift")
-            .matches(of: #/case "(/[^"]+)"/#).map { String($0.1) }
-        let listed = rows.filter { $0.method == "GET" }.map { "/" + $0.parts.joined(separator: "/") }
-        #expect(!reports.isEmpty && listed.sorted() == reports.sorted())
-        let actions = try Repository.text("Sources/Roles/Admin/NodeOperator.swift")
-            .matches(of: #/case \((\d), "([a-z-]+)", (?:"([a-z-]+)"|_)\)/#)
-            .map { "\($0.1) \($0.2) \($0.3 ?? $0.2)" }
-        let documented = rows.filter { $0.method == "POST" && $0.parts.first == "admin" && $0.parts.count > 1 }
-            .map { "\($0.parts.count) \($0.parts[1]) \($0.parts.last ?? "")" }
-        #expect(!actions.isEmpty && documented.sorted() == actions.sorted())
-    }
-
     /// Lines of the log, quoted in full.
     @Test func theLogsPageQuotesLinesOfTheSources() throws {
         let lines = try Page("docs/operations/logs.md").lines.filter { $0.hasPrefix("| `") }

@@ -1,4 +1,5 @@
 import LiveModel
+import NIOHTTP1
 import TestSupport
 import Testing
 
@@ -7,7 +8,15 @@ import Testing
 /// The actions that paths and queries of the admin API stand for.
 @Suite struct OperatorActionTests {
     private func parse(_ path: String, _ query: [String: String] = [:]) throws(RequestError) -> NodeOperator.Action? {
-        try NodeOperator.Action(path: path) { query[$0] }
+        let match: AdminRoutes.Match
+        do throws(RequestError) {
+            match = try AdminRoutes.find(.POST, path)
+        } catch {
+            guard error.code == .notFound || error.code == .methodNotAllowed else { throw error }
+            return nil
+        }
+        guard case .action(let action) = match.route.work else { return nil }
+        return try action(match.arguments(query.map { ($0.key, $0.value) }))
     }
 
     private func refusal(_ path: String, _ query: [String: String] = [:]) -> RequestError? {
@@ -48,12 +57,12 @@ import Testing
         arguments: [
             ("/admin/operations/c/Q/splits", [:], "count"),
             ("/admin/operations/c/Q/splits", ["count": "many"], "count"),
-            ("/admin/shards/7/move", [:], "to=NODE"), ("/admin/shards/7/move", ["to": ""], "to=NODE"),
-            ("/admin/shards/x/move", ["to": "n"], "the shard"), ("/admin/shards/x/clear-move", [:], "the shard"),
+            ("/admin/shards/7/move", [:], "to"), ("/admin/shards/7/move", ["to": ""], "to"),
+            ("/admin/shards/x/move", ["to": "n"], "shard"), ("/admin/shards/x/clear-move", [:], "shard"),
             ("/admin/shards/7/move", ["to": "n", "forMs": "0"], "forMs"),
-            ("/admin/shards/7/move", ["to": "n", "forMs": "\(NodeOperator.Action.overrideMsMax + 1)"], "forMs"),
-            ("/admin/sessions/-1/end", [:], "the session"),
-            ("/admin/revocations", [:], "exactly one"), ("/admin/revocations", ["uid": ""], "exactly one"),
+            ("/admin/shards/7/move", ["to": "n", "forMs": "\(AdminRoutes.overrideMsMax + 1)"], "forMs"),
+            ("/admin/sessions/-1/end", [:], "session"),
+            ("/admin/revocations", [:], "exactly one"), ("/admin/revocations", ["uid": ""], "uid"),
             ("/admin/revocations", ["uid": "a", "key": "b"], "exactly one"),
             ("/admin/revocations", ["uid": "a", "later": "maybe"], "later"),
             ("/admin/revocations", ["uid": "a", "forMs": "-1"], "forMs"),
@@ -66,7 +75,7 @@ import Testing
     }
 
     @Test func aYearIsTheLongestTime() throws {
-        let longest = NodeOperator.Action.overrideMsMax
+        let longest = AdminRoutes.overrideMsMax
         #expect(
             try parse("/admin/shards/7/move", ["to": "n", "forMs": "\(longest)"])
                 == .move(ShardID(7), to: NodeID("n"), forMs: longest))

@@ -63,7 +63,8 @@ import Testing
             for number in UInt64(0)..<100 {
                 let session = Session { asked.withLock { $0[number, default: 0] += 1 } }
                 registry.insert(
-                    session, id: number, eventLoop: eventLoop, peer: nil, version: number < 40 ? old : new)
+                    session, id: number, eventLoop: eventLoop, peer: nil, client: ClientDescription(),
+                    version: number < 40 ? old : new)
             }
         }.get()
         #expect(await registry.drain(except: [new], overMs: 100) == 40)

@@ -1,3 +1,4 @@
+import Admin
 import Broker
 import Catalog
 import Deployments
@@ -159,6 +160,7 @@ import Testing
             (node.deploymentSettings, DeploymentWatch.Settings(pollMs: settings.deploy.pollMs)),
             (node.publicAPISettings.session, SessionLimits()),
             (node.membershipSettings, MembershipMachine.Settings()),
+            (node.peerSettings, PeerReports.Settings()),
             (node.quotaLimits, QuotaLimits()), (node.sessionAdmission, SessionAdmission()),
             (node.httpConfiguration, http), (node.grpcConfiguration, GRPCConfiguration()), (configured, postgres),
             (try ServiceNode.redisConfiguration(settings), try RedisConfiguration(url: "redis://localhost")),
@@ -187,7 +189,7 @@ import Testing
             text(node.replicaConfigurations),
             text(try ServiceNode.redisConfiguration(settings)), text(try node.keys()), text(node.streamLengths),
             text(node.deltaCache), text(node.variableLimits), text(node.revocationSettings),
-            text(node.advertisedAddress(port: 1)),
+            text(node.advertisedAddress(port: 1)), text(node.peerSettings),
         ]
         let policy = TokenPolicy(settings.auth, downloads)
         switch policy.trust {

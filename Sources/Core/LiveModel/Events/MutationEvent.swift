@@ -24,11 +24,13 @@ package struct MutationEvent: Sendable, Hashable {
     package var traceID: String
     /// The commit time in milliseconds since 1970, by the API node's clock; used for latency only, never for order.
     package var committedAtMs: Int64
+    /// Whether nodes note each step of its way until its deliveries.
+    package var isTraced: Bool
 
     package init(
         id: String, operation: OperationReference, variables: JSONObject, auth: JSONValue,
         authParts: AuthReads? = nil, keysWritten: [EntityKey], rows: RowChanges? = nil, traceID: String,
-        committedAtMs: Int64
+        committedAtMs: Int64, isTraced: Bool = false
     ) {
         self.id = id
         self.operation = operation
@@ -39,6 +41,7 @@ package struct MutationEvent: Sendable, Hashable {
         self.rows = rows
         self.traceID = traceID
         self.committedAtMs = committedAtMs
+        self.isTraced = isTraced
     }
 }
 
@@ -106,7 +109,7 @@ extension MutationEvent {
         end.append(string: traceID)
         end.raw(#","at":"#)
         end.append(.int(committedAtMs))
-        end.raw("}")
+        end.raw(isTraced ? #","traced":true}"# : "}")
         return (writer.bytes, end.bytes)
     }
 
@@ -129,7 +132,8 @@ extension MutationEvent {
                 connector: try object.string("connector"), operation: try object.string("operation")),
             variables: try object.object("variables"), auth: object["auth"] ?? .null,
             authParts: try object["authParts"].map(AuthReads.init(names:)), keysWritten: keys,
-            rows: rows, traceID: try object.string("trace"), committedAtMs: try object.int("at"))
+            rows: rows, traceID: try object.string("trace"), committedAtMs: try object.int("at"),
+            isTraced: object["traced"] == .bool(true))
     }
 }
 

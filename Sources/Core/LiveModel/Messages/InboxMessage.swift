@@ -108,6 +108,7 @@ extension InboxMessage {
             "trace": .string(result.traceID), "at": .int(result.committedAtMs),
             "answers": .int(Int64(clamping: answers)),
         ]
+        if result.isTraced { object["traced"] = true }
         if !result.answer.errors.isEmpty { object["errors"] = .array(result.answer.errors.map(\.messageObject)) }
         var fields = [header(object), (StreamField.body, result.answer.body)]
         if !result.answer.entities.isEmpty { fields.append((StreamField.entities, result.answer.entities)) }
@@ -158,7 +159,8 @@ extension InboxMessage {
                     answer: OperationAnswer(
                         body: body, errors: try Self.errors(object),
                         entities: fields.first { $0.name == StreamField.entities }?.value ?? []),
-                    traceID: try object.string("trace"), committedAtMs: try object.int("at")), answers: answers)
+                    traceID: try object.string("trace"), committedAtMs: try object.int("at"),
+                    isTraced: object["traced"] == .bool(true)), answers: answers)
         case "unchanged", "ticked":
             guard let digest = Digest(hex: try object.string("digest")) else { throw MessageError(field: "digest") }
             guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }

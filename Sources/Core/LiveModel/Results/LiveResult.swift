@@ -10,15 +10,19 @@ package struct LiveResult: Sendable, Hashable {
     package var traceID: String
     /// The commit time of that event; 0 if there was none.
     package var committedAtMs: Int64
+    /// Whether nodes note each step of the event's way.
+    package var isTraced: Bool
 
     package init(
-        position: Position, digest: Digest, answer: OperationAnswer, traceID: String = "", committedAtMs: Int64 = 0
+        position: Position, digest: Digest, answer: OperationAnswer, traceID: String = "", committedAtMs: Int64 = 0,
+        isTraced: Bool = false
     ) {
         self.position = position
         self.digest = digest
         self.answer = answer
         self.traceID = traceID
         self.committedAtMs = committedAtMs
+        self.isTraced = isTraced
     }
 }
 

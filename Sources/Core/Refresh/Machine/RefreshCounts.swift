@@ -56,6 +56,7 @@ struct EventReport: Sendable {
     var conditionErrors: [Trigger.ID: UInt64] = [:]
     var counts = RefreshCountTable()
     var verification: Verification
+    var observed = Observed()
 
     init(verification: Verification) { self.verification = verification }
 }

@@ -16,7 +16,7 @@ package struct RefreshMachine: Sendable {
     private(set) var schedule: RunSchedule
     /// The counts of lost shards.
     private(set) var formerTakeOver = TakeOverCounts()
-    private(set) var report: EventReport
+    var report: EventReport
     /// The gateways of the last node list.
     private var listedGateways: Set<NodeID> = []
     /// Gateways with interest that are missing from the last node list.
@@ -221,7 +221,7 @@ package struct RefreshMachine: Sendable {
             // The shard was lost while the run was in flight: its next owner runs the live query.
             guard let index = shards.index(forKey: item.shard) else { continue }
             shards.values[index].finished(
-                item, batch: batch.id, outcome, cutShort: cutShort, &schedule, &actions, &report.counts, nowMs: nowMs)
+                item, batch: batch.id, outcome, cutShort: cutShort, &schedule, &actions, &report, nowMs: nowMs)
         }
         return actions + dispatch(nowMs: nowMs)
     }

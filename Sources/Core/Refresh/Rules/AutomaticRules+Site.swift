@@ -96,6 +96,11 @@ extension AutomaticRules {
             return !window.isBeyond(row.order, edge)
         }
 
+        /// The field of the first condition of entry that a row with this image does not satisfy.
+        func entryTest(failedBy image: JSONObject) -> String? {
+            entry?.tests.first { !$0.mayHold(image) }?.field
+        }
+
         /// Whether the change may concern the site's rows.
         func isConcerned(by change: RowChange) -> Bool {
             guard change.concerns(fields: form.fields) else { return false }

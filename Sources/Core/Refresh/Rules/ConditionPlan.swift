@@ -14,8 +14,10 @@ struct ConditionPlan: Sendable {
     struct Join: Sendable {
         let request: AttributeReader
         let mutation: AttributeReader
+        let requestPath: AttributePath
+        let mutationPath: AttributePath
         /// `request.variables.genre == mutation.variables.genre`
-        let text: String
+        var text: String { "\(requestPath) == \(mutationPath)" }
     }
 
     let whole: Program
@@ -24,30 +26,48 @@ struct ConditionPlan: Sendable {
     let subscriberSide: [Program]
     let residue: [Program]
 
-    init(_ program: Program) {
-        var joins: [Join] = []
-        var eventSide: [Program] = []
-        var subscriberSide: [Program] = []
-        var residue: [Program] = []
-        for conjunct in program.conjuncts {
+    /// One operand of the outermost `&&`, and where the index decides it.
+    struct Part: Sendable {
+        enum Side: Sendable {
+            case join(Join)
+            case event, subscriber, residue
+        }
+
+        let program: Program
+        let side: Side
+    }
+
+    /// The operands of the outermost `&&` in the order of the text.
+    static func parts(of program: Program) -> [Part] {
+        program.conjuncts.map { conjunct in
             if case .attributesEqual(let left, let right) = conjunct.kind {
                 let (request, mutation) = left.root == "request" ? (left, right) : (right, left)
                 if request.root == "request", mutation.root == "mutation",
                     let requestReader = ConditionActivation.environment.reader(for: request),
                     let mutationReader = ConditionActivation.environment.reader(for: mutation)
                 {
-                    joins.append(
-                        Join(request: requestReader, mutation: mutationReader, text: "\(request) == \(mutation)"))
-                    continue
+                    let join = Join(
+                        request: requestReader, mutation: mutationReader, requestPath: request, mutationPath: mutation)
+                    return Part(program: conjunct.program, side: .join(join))
                 }
             }
             let roots = Set(conjunct.program.attributes.map(\.root))
-            if !roots.contains("request") {
-                eventSide.append(conjunct.program)
-            } else if !roots.contains("mutation") {
-                subscriberSide.append(conjunct.program)
-            } else {
-                residue.append(conjunct.program)
+            if !roots.contains("request") { return Part(program: conjunct.program, side: .event) }
+            return Part(program: conjunct.program, side: roots.contains("mutation") ? .residue : .subscriber)
+        }
+    }
+
+    init(_ program: Program) {
+        var joins: [Join] = []
+        var eventSide: [Program] = []
+        var subscriberSide: [Program] = []
+        var residue: [Program] = []
+        for part in Self.parts(of: program) {
+            switch part.side {
+            case .join(let join): joins.append(join)
+            case .event: eventSide.append(part.program)
+            case .subscriber: subscriberSide.append(part.program)
+            case .residue: residue.append(part.program)
             }
         }
         self.whole = program

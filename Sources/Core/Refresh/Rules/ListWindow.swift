@@ -42,7 +42,7 @@ package struct RowTest: Sendable {
         case equal, less, lessOrEqual, greater, greaterOrEqual
     }
 
-    private let field: String
+    let field: String
     private let kind: SortKind
     private let comparison: Comparison
     private let value: SortValue

@@ -21,6 +21,9 @@ struct EventTail: Sendable {
         }
     }
 
+    /// The newest entries, the newest first.
+    func newest(_ count: Int) -> [EventEntry] { entries.suffix(count).reversed() }
+
     /// Whether an event after `id` concerns a live query with these rules.
     func concerns(_ rules: QueryRules, after id: StreamID) -> Bool {
         entries.contains { entry in

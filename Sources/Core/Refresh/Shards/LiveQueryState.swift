@@ -1,3 +1,4 @@
+import Inspection
 import LiveModel
 import Pacing
 
@@ -11,6 +12,7 @@ struct LiveQueryState: Sendable {
     struct Cause: Sendable {
         var traceID: String
         var committedAtMs: Int64
+        var isTraced = false
 
         static let none = Cause(traceID: "", committedAtMs: 0)
     }
@@ -66,13 +68,19 @@ struct LiveQueryState: Sendable {
     private(set) var lastTriggerMs: Int64 = 0
     private(set) var lastFinishMs: Int64 = 0
     private(set) var lastRunMs: Int64 = 0
-    private var lastStartMs: Int64 = .min / 2
+    let sinceMs: Int64
+    /// Why the last run failed; nil if it did not. An object, because hardly any live query has one.
+    private(set) var lastFailure: Failure?
+    private(set) var lastStartMs: Int64 = .min / 2
     private var cause: Cause?
     /// The cause of the run in flight.
     private var runningCause: Cause?
     /// The reasons that events gave for the next run, and for the one in flight.
     private var causesDue: RuleIndex.Causes = []
     private var runningCauses: RuleIndex.Causes = []
+    /// The events that the next run, and the one in flight, answers.
+    private var eventsDue: UInt32 = 0
+    private var runningEvents: UInt32 = 0
     /// Set while nothing but a check causes the next run, and the one in flight.
     private var checkDue: Check?
     private var runningCheck: Check?
@@ -83,7 +91,13 @@ struct LiveQueryState: Sendable {
     /// When to retry after a failure that looked final.
     private var retryDueMs: Int64?
 
-    init(query: LiveQuery, everyMs: Int64?, otherServers: [String], client: ClientID?) {
+    final class Failure: Sendable {
+        let error: RequestError
+        init(_ error: RequestError) { self.error = error }
+    }
+
+    init(query: LiveQuery, everyMs: Int64?, otherServers: [String], client: ClientID?, nowMs: Int64) {
+        sinceMs = nowMs
         self.query = query
         self.everyMs = everyMs
         self.otherServers = otherServers
@@ -169,6 +183,7 @@ struct LiveQueryState: Sendable {
         _ cause: Cause, _ causes: RuleIndex.Causes = [], isPaced: Bool = false, gapMs: Int64, nowMs: Int64
     ) {
         causesDue.formUnion(causes)
+        if !causes.isEmpty { eventsDue &+= 1 }
         (checkDue, runningCheck) = (nil, nil)
         lastTriggerMs = nowMs
         // Keep the oldest cause: latency is measured for the event that waited longest.
@@ -240,6 +255,21 @@ extension LiveQueryState {
         let traceID: String
     }
 
+    /// Whether the run in flight answers a traced event.
+    var isTraced: Bool { runningCause?.isTraced ?? false }
+
+    /// The run in flight, as far as it is known before its end.
+    var runInFlight: RunRecord {
+        var causes = runningCauses.names
+        if isTimerRun { causes.append("timer") }
+        if runningCheck != nil { causes.append("check") }
+        if causes.isEmpty { causes.append("subscriber") }
+        return RunRecord(
+            startedAtMs: lastStartMs, ms: 0, causes: causes, trace: runningCause?.traceID ?? "",
+            isTraced: runningCause?.isTraced ?? false, coalesced: Int(runningEvents), outcome: .same, digest: nil,
+            error: nil, gateways: [])
+    }
+
     /// - Returns: the run; nil if the live query has left the queue in which its turn came up.
     mutating func start(batch: UInt64, _ turn: RunPool.Turn, in pool: RunPool.Name, nowMs: Int64) -> Run? {
         switch phase {
@@ -253,6 +283,7 @@ extension LiveQueryState {
         (runningCause, cause) = (cause, nil)
         (isTimerRun, isTimerRunDue) = (isTimerRunDue, false)
         (runningCauses, causesDue) = (causesDue, [])
+        (runningEvents, eventsDue) = (eventsDue, 0)
         (runningCheck, checkDue) = (isTimerRun ? nil : checkDue, nil)
         return Run(query: query, knownDigest: subscribers.sharedDigest, traceID: runningCause?.traceID ?? "")
     }
@@ -280,6 +311,7 @@ extension LiveQueryState {
             speed.wasCutShort(count: cutShort)
             (cause, isTimerRunDue) = (runningCause ?? cause, isTimerRun || isTimerRunDue)
             causesDue.formUnion(runningCauses)
+            eventsDue &+= runningEvents
             (phase, isDirty, end) = (.queued, false, .cutShort)
         case .failed(let error):
             end = .failed(retryAtMs: fail(item, error, settings, &actions, nowMs: nowMs))
@@ -308,11 +340,12 @@ extension LiveQueryState {
         _ item: RunBatch.Item, _ digest: Digest, _ answer: OperationAnswer?, _ actions: inout [RefreshAction]
     ) -> Bool {
         failures = 0
+        lastFailure = nil
         adopt(digest, item.position)
         let body = answer.map { answer in
             LiveResult(
                 position: item.position, digest: digest, answer: answer, traceID: runningCause?.traceID ?? "",
-                committedAtMs: runningCause?.committedAtMs ?? 0)
+                committedAtMs: runningCause?.committedAtMs ?? 0, isTraced: runningCause?.isTraced ?? false)
         }
         return subscribers.refresh(item, (digest, body), isTimerRun: isTimerRun, &actions)
     }
@@ -326,6 +359,7 @@ extension LiveQueryState {
         // The events that caused this run are not covered yet, so no older result may be confirmed.
         if let runningCause { cause = runningCause }
         digest = nil
+        lastFailure = Failure(error)
         subscribers.fail(item, error, &actions)
         var delayMs = settings.retryBackoff.delayMs(after: failures)
         // A slow one that fails would otherwise occupy a connection all the time.

@@ -25,7 +25,7 @@ struct ScheduledQueries: Sendable {
     ) -> Int32 {
         let slot = schedule.takeSlot(for: shard)
         let state = LiveQueryState(
-            query: query, everyMs: rules.everyMs, otherServers: rules.otherServers, client: client)
+            query: query, everyMs: rules.everyMs, otherServers: rules.otherServers, client: client, nowMs: nowMs)
         table.insert(state, at: slot, rules: rules)
         if let dueMs = table.update(slot, { $0.scheduleInterval(nowMs: nowMs) }) {
             schedule.setTimer(.interval, slot, atMs: dueMs)

@@ -46,6 +46,8 @@ struct ShardPositions: Sendable {
     /// The lowest position that the remembered events can decide.
     var historyFloor: StreamID { history.floor }
 
+    func newestEvents(_ count: Int) -> [EventEntry] { history.newest(count) }
+
     /// Advances to an entry of the stream.
     /// - Returns: false if the entry was applied before.
     mutating func advance(to id: StreamID) -> Bool {

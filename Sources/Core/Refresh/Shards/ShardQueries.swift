@@ -57,7 +57,9 @@ struct ShardQueries: Sendable {
         for (trigger, count) in found.conditionErrors {
             report.conditionErrors[trigger, default: 0] += UInt64(count)
         }
-        let cause = LiveQueryState.Cause(traceID: event.traceID, committedAtMs: event.committedAtMs)
+        if event.isTraced || report.observed.isOn { observe(entry.id, event, found, &report.observed) }
+        let cause = LiveQueryState.Cause(
+            traceID: event.traceID, committedAtMs: event.committedAtMs, isTraced: event.isTraced)
         for (slot, causes) in found.live {
             if causes == .observed {
                 unnoticed(slot, event, &schedule, &report, nowMs: nowMs)
@@ -235,27 +237,30 @@ struct ShardQueries: Sendable {
     /// - Parameters:
     ///   - cutShort: the number of live queries that were cut short together.
     ///   - actions: receives the messages to subscribers.
-    ///   - counts: receives the effect of rules.
+    ///   - report: receives the effect of rules.
     mutating func finished(
         _ item: RunBatch.Item, batch: UInt64, _ outcome: RunOutcome, cutShort: Int, _ schedule: inout RunSchedule,
-        _ actions: inout [RefreshAction], _ counts: inout RefreshCountTable, nowMs: Int64
+        _ actions: inout [RefreshAction], _ report: inout EventReport, nowMs: Int64
     ) {
         guard queries.table.contains(item.slot), queries.table[item.slot].phase.isRunning(batch) else { return }
         let settings = schedule.settings
+        let observed = report.observed.run(queries.table[item.slot])
+        let sent = actions.count
         let former = queries.table[item.slot].position
         let end = queries.update(item.slot, &schedule) {
             $0.finish(item, outcome, cutShort: cutShort, settings, &actions, nowMs: nowMs)
         }
         bind(item, outcome, &schedule, nowMs: nowMs)
+        if let observed { observe(observed, item, outcome, end, actions[sent...], &report.observed, nowMs: nowMs) }
         switch end {
         case .refreshed(let effect):
             lastRefreshMs = nowMs
             switch effect.check {
-            case .sample: counts.checked(item.query.operation, isStale: effect.isChanged)
+            case .sample: report.counts.checked(item.query.operation, isStale: effect.isChanged)
             case .verification:
                 guard effect.isChanged, let former else { break }
                 suspects[item.slot] = (nowMs + settings.verifyGraceMs, former)
-            case nil: counts.ran(item.query.operation, effect.causes, isChanged: effect.isChanged)
+            case nil: report.counts.ran(item.query.operation, effect.causes, isChanged: effect.isChanged)
             }
         case .unusable, .cutShort, .failed(retryAtMs: nil): break
         case .failed(let retryAtMs?): schedule.setTimer(.retry, item.slot, atMs: retryAtMs)

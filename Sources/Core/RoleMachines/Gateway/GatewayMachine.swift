@@ -81,7 +81,7 @@ package struct GatewayMachine: Sendable {
         /// Count a probe of the node for its readiness.
         case reportProbe
         /// Log and measure a result that arrived.
-        case reportResult(LiveResult)
+        case reportResult(LiveQueryKey, LiveResult)
         /// Record the counts in the metrics.
         case sample(Counts)
     }
@@ -128,6 +128,9 @@ package struct GatewayMachine: Sendable {
             awaiting: interest.awaitingCount, resultBytes: interest.resultBytes, moved: interest.movedCount)
     }
 
+    /// Returns what this gateway holds of a live query, for operators; nil if nothing.
+    package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { interest.held(key) }
+
     // MARK: Life and time
 
     /// Withdraws what a former process of the same name may have left behind; call it before the first subscription.
@@ -162,6 +165,9 @@ package struct GatewayMachine: Sendable {
     }
 
     /// Returns the shard of a live query by the latest overrides.
+    /// Returns a live query that is followed or lingers.
+    package func liveQuery(_ key: LiveQueryKey) -> LiveQuery? { interest.liveQuery(key) }
+
     package func shard(of query: LiveQuery) -> ShardID { interest.route(of: query).shard }
 
     /// Withdraws all interest; the gateway may stop once `isIdle`.
@@ -209,8 +215,8 @@ package struct GatewayMachine: Sendable {
         case .message(let message):
             if let number = message.answers, number > interest.lastAnnouncement { return [] }
             let effects = effects(of: interest.inboxArrived(message, nowMs: nowMs))
-            guard case .result(_, _, let result, _) = message else { return effects }
-            return [.reportResult(result)] + effects
+            guard case .result(_, let key, let result, _) = message else { return effects }
+            return [.reportResult(key, result)] + effects
         case .probe: return [.reportProbe]
         case .read(let last):
             cursor = last

@@ -1,3 +1,4 @@
+package import Inspection
 package import LiveModel
 import Pacing
 package import Refresh
@@ -246,6 +247,17 @@ package struct WorkerMachine: Sendable {
         isDrained = false
         performLeases(leases.drain(nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
+    }
+
+    // MARK: Observations
+
+    /// What is noticed for operators from now on.
+    package mutating func observe(_ scope: ObservationScope) { refresh.scope = scope }
+
+    package var hasObservations: Bool { refresh.hasObservations }
+
+    package mutating func takeObservations() -> (observations: [WorkerObservation], dropped: Int) {
+        refresh.takeObservations()
     }
 
     // MARK: Bounds

@@ -18,7 +18,7 @@ package struct DeliveryQueue<Pending> {
     package let bytesMax: Int
     private var pending: [String: (item: Pending, bytes: Int)] = [:]
     private var order: [String] = []
-    private var pendingBytes = 0
+    package private(set) var pendingBytes = 0
 
     package init(bytesMax: Int) {
         self.bytesMax = bytesMax

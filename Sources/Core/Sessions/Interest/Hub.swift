@@ -33,6 +33,9 @@ package struct Hub: Sendable {
     /// - Returns: whether the subscription existed; then pass its end to `GatewayMachine.unsubscribed`.
     package mutating func unsubscribed(_ handle: Handle) -> Bool { table.remove(handle) }
 
+    /// The result that the client of a subscription has, as far as it is known.
+    package func known(_ handle: Handle) -> KnownResult? { table.known(handle) }
+
     package func contains(_ handle: Handle) -> Bool { table.contains(handle) }
 
     /// Whether a requested run makes sense. Before the first result it does not: that result is the answer.

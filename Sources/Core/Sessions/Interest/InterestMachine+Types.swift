@@ -48,6 +48,28 @@ extension InterestMachine {
         case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
     }
 
+    /// What a gateway holds of a live query, as operators see it.
+    package struct HeldReport: Sendable {
+        package let query: LiveQuery
+        package let shard: ShardID
+        package let digest: Digest?
+        package let position: Position?
+        package let bytes: Int
+        package let subscriptions: Int
+        /// Whether the owner has yet to answer the last announcement.
+        package let isAwaitingOwner: Bool
+        /// When it ends unless it gets a subscription again; nil while it has one.
+        package let lingersUntilMs: Int64?
+    }
+
+    package func held(_ key: LiveQueryKey) -> HeldReport? {
+        guard let entry = table[key] else { return nil }
+        return HeldReport(
+            query: entry.query, shard: entry.route.shard, digest: entry.held.known?.digest,
+            position: entry.held.known?.position, bytes: entry.resultBytes, subscriptions: entry.subscriptionCount,
+            isAwaitingOwner: entry.isAwaiting, lingersUntilMs: entry.lingerUntilMs)
+    }
+
     /// The answer to a new subscription.
     package struct Start: Sendable {
         /// The delivery that is available at once; nil if the owner must answer first.

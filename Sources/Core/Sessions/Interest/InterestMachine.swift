@@ -17,7 +17,7 @@ package struct InterestMachine: Sendable {
     private let settings: Settings
     /// Determine the routes of live queries.
     private var overrides = ClusterOverrides()
-    private var table = InterestTable()
+    private(set) var table = InterestTable()
     package private(set) var lastAnnouncement: UInt64
     /// The id of the last epoch read.
     private var lastCall: UInt64 = 0
@@ -42,6 +42,9 @@ package struct InterestMachine: Sendable {
     // MARK: Reports
 
     package var liveQueryCount: Int { table.count }
+
+    /// Returns a live query that is held.
+    package func liveQuery(_ key: LiveQueryKey) -> LiveQuery? { table[key]?.query }
     package var subscriptionCount: Int { table.totals.subscriptions }
     package var awaitingCount: Int { table.totals.awaiting }
     /// The bytes of the held results.

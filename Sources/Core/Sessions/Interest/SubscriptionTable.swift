@@ -140,6 +140,11 @@ package struct SubscriptionTable: Sendable {
         handle.slot < subscriptions.count && subscriptions[handle.slot].number == handle.number
     }
 
+    package func known(_ handle: Handle) -> KnownResult? {
+        guard contains(handle), let digest = subscriptions[handle.slot].digest else { return nil }
+        return KnownResult(digest: digest, position: subscriptions[handle.slot].position)
+    }
+
     /// Marks a delivery for one subscription, as the answer to its start.
     /// - Returns: whether to deliver it.
     package mutating func deliver(_ delivery: InterestMachine.Delivery, to handle: Handle) -> Bool {

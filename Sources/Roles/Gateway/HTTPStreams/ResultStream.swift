@@ -16,6 +16,8 @@ package final class ResultStream: LiveSession {
     private var timers = SessionTimers()
     private var results: DeliveryQueue<SharedResult>
     private var isOver = false
+    /// Why the live query is left, for the recorder; nil: the client leaves it.
+    private var leaving: String?
 
     private init(_ session: HTTPSession, as format: StreamFormat, bytesMax: Int) {
         self.session = session
@@ -61,7 +63,7 @@ package final class ResultStream: LiveSession {
             if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(bytes: format.keepAlive)) }
         }
         timers.expiry = eventLoop.scheduleExpiry(of: session.identity, session.executor.clock) {
-            if bound.value.session.needsToken { bound.value.fail(.tokenExpired) }
+            if bound.value.session.needsToken { bound.value.fail(.tokenExpired, "token_expired") }
         }
         exchange.onDrained { bound.value.drained() }
         exchange.onClose { bound.value.close() }
@@ -83,9 +85,9 @@ package final class ResultStream: LiveSession {
         {
         case .write(let shared): write(shared)
         case .hold: break
-        case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"))
+        case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"), "client_stalled")
         case .fail(let error): exchange.write(ByteBuffer(bytes: format.refreshFailed([error])))
-        case .end(let refusal): fail(refusal)
+        case .end(let refusal): fail(refusal, "auth_refused")
         }
     }
 
@@ -98,17 +100,19 @@ package final class ResultStream: LiveSession {
         exchange.write(shared: patch ?? shared.text(as: format))
     }
 
-    private func fail(_ error: RequestError) {
+    private func fail(_ error: RequestError, _ reason: String? = nil) {
+        leaving = reason
         end(with: format.failed([error]))
     }
 
     /// Ends the stream; the client reconnects elsewhere.
     package func goAway() {
+        leaving = "drained"
         end(with: format.leaving)
     }
 
     package func recheckIdentity() {
-        if let refusal = session.identityRefusal { fail(refusal) }
+        if let refusal = session.identityRefusal { fail(refusal, "user_revoked") }
     }
 
     private func end(with last: [UInt8]) {
@@ -128,6 +132,26 @@ package final class ResultStream: LiveSession {
         results.removeAll()
     }
 
+    package var observed: ObservedSession? {
+        ObservedSession(
+            id: session.permit.id, uid: session.identity.auth?.uid ?? "", isBehind: exchange.pendingBytes > 0,
+            leaving: leaving)
+    }
+
+    package var inspection: SessionInspection {
+        SessionInspection(
+            uid: session.identity.auth?.uid ?? "", expiresAtMs: session.identity.expiresAtMs,
+            pendingBytes: exchange.pendingBytes, queuedResults: results.count,
+            subscriptions: operation.map { operation in
+                [
+                    .init(
+                        id: "", key: operation.handle.key, known: hub.known(operation.handle), isSuspended: false)
+                ]
+            } ?? [])
+    }
+
+    package var user: String? { session.identity.userName }
+    package var followedKeys: [LiveQueryKey] { [session.liveQuery.key] }
     package var protocolName: String {
         switch format {
         case .resource: "event-stream"

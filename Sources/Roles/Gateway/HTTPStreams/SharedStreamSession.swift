@@ -99,7 +99,29 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         close()
     }
 
+    package var observed: ObservedSession? {
+        ObservedSession(id: permit.id, uid: uid, isBehind: (exchange?.pendingBytes ?? 0) > 0)
+    }
+
+    /// The user of all operations; empty if there are several, or none.
+    private var uid: String {
+        let users = Set(requesters.values.map { $0.identity.auth?.uid ?? "" })
+        return users.count == 1 ? users.first ?? "" : ""
+    }
+
+    package var inspection: SessionInspection {
+        SessionInspection(
+            uid: uid, expiresAtMs: requesters.values.compactMap(\.identity.expiresAtMs).min(),
+            pendingBytes: exchange?.pendingBytes ?? 0, queuedResults: operations.queuedCount,
+            subscriptions: operations.inspections)
+    }
+
     package var protocolName: String { "graphql-sse single" }
+    package var user: String? {
+        let users = Set(requesters.values.map(\.identity.userName))
+        return users.count == 1 ? users.first ?? nil : nil
+    }
+    package var followedKeys: [LiveQueryKey] { operations.followedKeys(max: Self.followedKeysMax) }
     package var subscriptionCount: Int { operations.followedCount }
 
     // MARK: On the loop

@@ -1,5 +1,6 @@
 package import LiveModel
 package import NIOCore
+import Recording
 package import Sessions
 
 /// The shell of a `Hub` on its event loop.
@@ -43,6 +44,9 @@ package final class LoopHub: @unchecked Sendable {
             query.key, known: known, reportsTimerRuns: reportsTimerRuns, start: start)
         while subscribers.count <= handle.slot { subscribers.append(nil) }
         subscribers[handle.slot] = (session, id)
+        if let recorder = service.recorder, recorder.isOn, let observed = session.observed {
+            recorder.session(observed.id, uid: observed.uid, query.key, of: query.operation, leaves: nil)
+        }
         return (handle, immediate.map { sessionDelivery($0, of: query.key) })
     }
 
@@ -50,6 +54,11 @@ package final class LoopHub: @unchecked Sendable {
     package func unsubscribe(_ handle: Handle, lingers: Bool = true) {
         eventLoop.assertInEventLoop()
         guard hub.unsubscribed(handle) else { return }
+        if let recorder = service.recorder, recorder.isOn, let observed = subscribers[handle.slot]?.session.observed {
+            recorder.session(
+                observed.id, uid: observed.uid, handle.key, of: service.held(handle.key)?.query.operation,
+                leaves: observed.leaving ?? "left")
+        }
         subscribers[handle.slot] = nil
         if hub.subscriptionCount == 0 { subscribers.removeAll(keepingCapacity: subscribers.count <= 256) }
         service.unsubscribed(hub: index, handle.key, lingers: lingers)
@@ -76,19 +85,45 @@ package final class LoopHub: @unchecked Sendable {
     func perform(_ steps: [HubTurn.Step]) {
         eventLoop.assertInEventLoop()
         var deliveries: [(delivery: SessionDelivery, due: [Handle])] = []
+        var counts: [(key: LiveQueryKey, sessions: Int, bytes: Int)] = []
         for step in steps {
             switch step {
             case .deliver(let delivery, let key, let answers):
                 guard let (update, due) = hub.take(delivery, key: key, answers: answers) else { continue }
                 deliveries.append((sessionDelivery(update, of: key), due))
+                if case .result(let result) = update {
+                    counts.append((key, due.count, result.answer.byteCount))
+                }
             case .forgetPositions(let key, let announcement): hub.forgetPositions(key, from: announcement)
             }
         }
-        if deliveries.count > 1 { return deliverBySession(deliveries) }
+        if !counts.isEmpty { service.count(counts) }
+        if deliveries.count > 1 {
+            deliverBySession(deliveries)
+        } else {
+            for (delivery, due) in deliveries {
+                for handle in due { deliver(delivery, to: handle) }
+            }
+        }
+        if let recorder = service.recorder { observe(deliveries, recorder) }
+    }
+
+    /// Records the deliveries just made, if anything is recorded.
+    private func observe(_ deliveries: [(delivery: SessionDelivery, due: [Handle])], _ recorder: NodeRecorder) {
         for (delivery, due) in deliveries {
-            for handle in due { deliver(delivery, to: handle) }
+            guard case .result(let shared) = delivery, let key = due.first?.key,
+                recorder.isOn || shared.result.isTraced
+            else { continue }
+            let receivers = due.compactMap { handle -> NodeRecorder.Receiver? in
+                guard hub.contains(handle), let observed = subscribers[handle.slot]?.session.observed else { return nil }
+                return .init(session: observed.id, uid: observed.uid, isBehind: observed.isBehind)
+            }
+            recorder.delivered(shared.result, key, of: service.held(key)?.query.operation, to: receivers)
         }
     }
+
+    /// Returns what the client of a subscription has, as far as it is known.
+    func known(_ handle: Handle) -> KnownResult? { hub.known(handle) }
 
     /// A delivery may end other subscriptions, so each is looked up when its turn comes.
     private func deliver(_ delivery: SessionDelivery, to handle: Handle) {

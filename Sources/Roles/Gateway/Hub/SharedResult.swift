@@ -247,9 +247,24 @@ package protocol LiveSession: AnyObject {
     func deliver(_ delivery: SessionDelivery, id: String)
     /// Gathers the writes of several deliveries into as few system calls as possible.
     func gathered(_ deliveries: () -> Void)
+    /// What is recorded of the session; nil: nothing.
+    var observed: ObservedSession? { get }
+}
+
+/// A session as it is recorded.
+package struct ObservedSession {
+    package let id: UInt64
+    /// Empty if signed out.
+    package let uid: String
+    /// Whether the client does not read what it was sent.
+    package let isBehind: Bool
+    /// Why the session leaves a live query; nil: its client left it.
+    package var leaving: String?
 }
 
 extension LiveSession {
+    package var observed: ObservedSession? { nil }
+
     /// A session with one subscription has at most one delivery in a turn that is worth a write.
     package func gathered(_ deliveries: () -> Void) { deliveries() }
 }

@@ -103,7 +103,22 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
         }
     }
 
+    package var observed: ObservedSession? {
+        ObservedSession(id: session.permit.id, uid: session.identity.auth?.uid ?? "", isBehind: false)
+    }
+
+    package var inspection: SessionInspection {
+        SessionInspection(
+            uid: session.identity.auth?.uid ?? "", expiresAtMs: session.identity.expiresAtMs, pendingBytes: 0,
+            queuedResults: 0,
+            subscriptions: handle.map {
+                [.init(id: "", key: $0.key, known: session.hub.known($0), isSuspended: false)]
+            } ?? [])
+    }
+
     package var protocolName: String { "long-poll" }
+    package var user: String? { session.identity.userName }
+    package var followedKeys: [LiveQueryKey] { [session.liveQuery.key] }
 
     /// Ends the wait because the node drains: the client gets its response now and polls elsewhere.
     package func goAway() {

@@ -1,3 +1,5 @@
+package import LiveModel
+
 /// A session as the registry sees it. Used on its event loop only.
 package protocol ManagedSession: AnyObject {
     /// Asks the client to reconnect elsewhere: the node drains, or an operator ends the session.
@@ -8,10 +10,22 @@ package protocol ManagedSession: AnyObject {
     var protocolName: String { get }
     /// The number of live queries followed, for operators.
     var subscriptionCount: Int { get }
+    /// The user, or the name of the API key, for operators; nil for a signed-out sender or several senders.
+    var user: String? { get }
+    /// Some of the live queries followed, at most `followedKeysMax`, for operators.
+    var followedKeys: [LiveQueryKey] { get }
+    /// The identity, and what the client has of each live query, for operators.
+    var inspection: SessionInspection { get }
 }
 
 extension ManagedSession {
+    /// The live queries of one session that are reported.
+    package static var followedKeysMax: Int { 32 }
+
     package var subscriptionCount: Int { 1 }
+    package var user: String? { nil }
+    package var followedKeys: [LiveQueryKey] { [] }
+    package var inspection: SessionInspection { SessionInspection() }
 }
 
 extension ClientSession: ManagedSession {}

@@ -8,7 +8,8 @@ import Synchronization
 /// its address and of its user. Ends once: by `end`, or when released, as when a connection breaks before its session
 /// begins.
 package final class SessionPermit: Sendable {
-    private let id: UInt64
+    /// The number of the session, unique on this node.
+    let id: UInt64
     private let registry: SessionRegistry
     private let quotas: QuotaGate
     private let use: QuotaUse
@@ -50,12 +51,14 @@ package final class SessionPermit: Sendable {
     /// Adds the session to the registry.
     /// - Parameters:
     ///   - peer: the client's address, for operators.
+    ///   - client: what the client says it is, for operators.
     ///   - version: the project version that resolves its operations.
     package func register(
-        _ session: any ManagedSession, on eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
+        _ session: any ManagedSession, on eventLoop: any EventLoop, peer: SocketAddress?,
+        client: ClientDescription = ClientDescription(), version: Digest
     ) {
         guard held.withLock({ $0 != nil }) else { return }
-        registry.insert(session, id: id, eventLoop: eventLoop, peer: peer, version: version)
+        registry.insert(session, id: id, eventLoop: eventLoop, peer: peer, client: client, version: version)
     }
 
     /// Records that the session uses an operation of a former version and so must reconnect when that version ends.

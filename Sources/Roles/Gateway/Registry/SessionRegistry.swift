@@ -1,4 +1,5 @@
 import Clocks
+package import Inspection
 package import LiveModel
 import Metrics
 import Observability
@@ -13,6 +14,7 @@ package final class SessionRegistry: Sendable {
         let session: NIOLoopBound<any ManagedSession>
         let eventLoop: any EventLoop
         let peer: SocketAddress?
+        let client: ClientDescription
         let sinceMs: Int64
         /// The project version that resolves its operations.
         let version: Digest
@@ -29,7 +31,12 @@ package final class SessionRegistry: Sendable {
         package let id: UInt64
         package let peer: String
         package let protocolName: String
+        package let user: String?
+        /// The client's own words about itself; empty if it says nothing.
+        package let client: String
         package let subscriptions: Int
+        /// Some of the live queries that it follows.
+        package let followedKeys: [LiveQueryKey]
         /// Milliseconds since 1970.
         package let sinceMs: Int64
         package let version: Digest
@@ -97,11 +104,12 @@ package final class SessionRegistry: Sendable {
     func makeID() -> UInt64 { nextID.wrappingAdd(1, ordering: .relaxed).newValue }
 
     func insert(
-        _ session: any ManagedSession, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?, version: Digest
+        _ session: any ManagedSession, id: UInt64, eventLoop: any EventLoop, peer: SocketAddress?,
+        client: ClientDescription, version: Digest
     ) {
         let entry = Entry(
             session: NIOLoopBound(session, eventLoop: eventLoop), eventLoop: eventLoop,
-            peer: peer, sinceMs: nowMs(), version: version)
+            peer: peer, client: client, sinceMs: nowMs(), version: version)
         entries.withLock { $0[id] = entry }
     }
 
@@ -115,20 +123,74 @@ package final class SessionRegistry: Sendable {
         return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// Returns the oldest sessions, at most `limit`. Each reports on its own event loop.
+    /// The sessions that are looked into in one turn of an event loop.
+    private static let inspectedMax = 1_000
+
+    /// Looks into sessions on their event loops.
+    /// - Parameters:
+    ///   - only: the number of one session; nil: all.
+    ///   - key: the live query that counts; nil: all.
+    /// - Returns: a report of each subscription, in order of the sessions.
+    package func subscriptions(
+        only: UInt64? = nil, of key: LiveQueryKey?, on node: NodeID
+    ) async -> (isKnown: Bool, reports: [SessionReport]) {
+        let chosen = entries.withLock { entries in
+            entries.filter { only == nil || $0.key == only }.sorted { $0.key < $1.key }
+        }
+        let nowMs = nowMs()
+        var reports: [(id: UInt64, report: SessionReport)] = []
+        for (_, entries) in Dictionary(grouping: chosen, by: { ObjectIdentifier($0.value.eventLoop) }) {
+            var rest = entries[...]
+            while let loop = rest.first?.value.eventLoop {
+                let turn = Array(rest.prefix(Self.inspectedMax))
+                rest = rest.dropFirst(turn.count)
+                let found = try? await loop.submit {
+                    turn.flatMap { id, entry in
+                        Self.reports(of: id, entry, key, on: node, nowMs: nowMs).map { (id, $0) }
+                    }
+                }.get()
+                reports += found ?? []
+            }
+        }
+        return (!chosen.isEmpty, reports.sorted { $0.id < $1.id }.map(\.report))
+    }
+
+    private static func reports(
+        of id: UInt64, _ entry: Entry, _ key: LiveQueryKey?, on node: NodeID, nowMs: Int64
+    ) -> [SessionReport] {
+        let session = entry.session.value
+        let inspection = session.inspection
+        return inspection.subscriptions.filter { key == nil || $0.key == key }.map { subscription in
+            SessionReport(
+                session: "\(node)/\(id)", protocolName: session.protocolName, peer: entry.peer.map(text) ?? "",
+                uid: inspection.uid, sinceMs: entry.sinceMs, version: entry.version.hex, subscription: subscription.id,
+                key: subscription.key.description, digest: subscription.known?.digest.hex,
+                position: subscription.known?.position?.description, pendingBytes: inspection.pendingBytes,
+                queuedResults: inspection.queuedResults,
+                tokenExpiresInMs: inspection.expiresAtMs.map { $0 - nowMs }, isSuspended: subscription.isSuspended)
+        }
+    }
+
+    /// Returns the oldest sessions, at most `limit`. Those of an event loop report in one turn of it.
     package func reports(limit: Int) async -> [Report] {
         let chosen = entries.withLock { $0.sorted { $0.key < $1.key }.prefix(limit) }
+        let byLoop = Dictionary(grouping: chosen) { ObjectIdentifier($0.value.eventLoop) }
         var reports: [Report] = []
-        for (id, entry) in chosen {
-            let report = try? await entry.eventLoop.submit {
-                Report(
-                    id: id, peer: entry.peer.map(Self.text) ?? "", protocolName: entry.session.value.protocolName,
-                    subscriptions: entry.session.value.subscriptionCount, sinceMs: entry.sinceMs,
-                    version: entry.version)
+        for entries in byLoop.values {
+            let made = try? await entries.first?.value.eventLoop.submit {
+                entries.map { Self.report($0.key, $0.value) }
             }.get()
-            if let report { reports.append(report) }
+            reports += made ?? []
         }
-        return reports
+        return reports.sorted { $0.id < $1.id }
+    }
+
+    private static func report(_ id: UInt64, _ entry: Entry) -> Report {
+        let session = entry.session.value
+        return Report(
+            id: id, peer: entry.peer.map(text) ?? "", protocolName: session.protocolName, user: session.user,
+            client: entry.client.text, subscriptions: session.subscriptionCount, followedKeys: session.followedKeys,
+            sinceMs: entry.sinceMs, version: entry.version)
     }
 
     /// Makes every session check whether its identity is still accepted.

@@ -53,7 +53,9 @@ extension ClientSession {
         switch change(of: resolved, followed: followed) {
         case .goesOn: operation.resolved = resolved
         case .ends(let refusal):
+            leaving = "auth_refused"
             stop(id)
+            leaving = nil
             perform(machine.failed(id: id, [refusal]))
         case .restarts:
             stop(id)
@@ -90,13 +92,15 @@ extension ClientSession {
             }
         }
         switch TokenEnd(takesNewTokens: traits.takesNewTokens, followed: followed) {
-        case .endsAll: identityEnded(.tokenExpired)
+        case .endsAll: identityEnded(.tokenExpired, "token_expired")
         case .goesOn: perform(machine.expired(ids: [], .tokenExpired))
         case .suspends(let ids): suspend(ids)
         }
     }
 
     private func suspend(_ ids: [String]) {
+        leaving = "token_expired"
+        defer { leaving = nil }
         for id in ids {
             let operation = operations[id]
             stop(id)
@@ -113,13 +117,17 @@ extension ClientSession {
     }
 
     /// Ends all subscriptions with the protocol's own signal.
-    private func identityEnded(_ error: RequestError) {
+    /// - Parameter reason: for the recorder.
+    private func identityEnded(_ error: RequestError, _ reason: String) {
+        leaving = reason
         let ids = (operations.followedIDs + suspended.keys).sorted()
         for id in ids { stop(id) }
         perform(machine.expired(ids: ids, error))
     }
 
     package func recheckIdentity() {
-        if !isClosed, let refusal = executor.refusal(of: identity), identity != .signedOut { identityEnded(refusal) }
+        if !isClosed, let refusal = executor.refusal(of: identity), identity != .signedOut {
+            identityEnded(refusal, "user_revoked")
+        }
     }
 }

@@ -3,7 +3,7 @@ import Clocks
 import Execution
 import GraphQLLanguage
 import HTTPServer
-import LiveModel
+package import LiveModel
 package import NIOCore
 import Operations
 package import Sessions
@@ -32,6 +32,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private let address: QuotaSubject?
     private(set) var isClosed = false
     private var inputHasEnded = false
+    /// Why live queries are left, for the recorder; nil: the client leaves them.
+    var leaving: String?
     let permit: SessionPermit
 
     package init(
@@ -130,9 +132,12 @@ package final class ClientSession: WebSocketHandler, LiveSession {
 
     package var subscriptionCount: Int { operations.followedCount }
     package var protocolName: String { traits.protocolName }
+    package var user: String? { identity.userName }
+    package var followedKeys: [LiveQueryKey] { operations.followedKeys(max: Self.followedKeysMax) }
 
     /// Asks the client to reconnect elsewhere.
     package func goAway() {
+        leaving = "drained"
         perform(machine.close(1001, "Going away"))
     }
 
@@ -143,13 +148,31 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         switch operations.deliver(delivery, id: id, to: operation, unwrittenBytes: connection.pendingBytes) {
         case .write(let shared): write(shared, id, operation)
         case .hold: break
-        case .close: perform(machine.close(1013, "The client reads too slowly, try again later"))
+        case .close:
+            leaving = "client_stalled"
+            perform(machine.close(1013, "The client reads too slowly, try again later"))
         case .fail(let error): perform(machine.refreshFailed(id: id, [error]))
         case .end(let refusal):
+            leaving = "auth_refused"
             stop(id)
+            leaving = nil
             return perform(machine.failed(id: id, [refusal]))
         }
         rerunAnswered(id)
+    }
+
+    package var observed: ObservedSession? {
+        ObservedSession(
+            id: permit.id, uid: identity.auth?.uid ?? "", isBehind: connection.pendingBytes > 0, leaving: leaving)
+    }
+
+    package var inspection: SessionInspection {
+        let waiting = suspended.sorted { $0.key < $1.key }.map { id, operation in
+            SessionInspection.Subscription(id: id, key: operation.handle.key, known: nil, isSuspended: true)
+        }
+        return SessionInspection(
+            uid: identity.auth?.uid ?? "", expiresAtMs: identity.expiresAtMs, pendingBytes: connection.pendingBytes,
+            queuedResults: operations.queuedCount, subscriptions: operations.inspections + waiting)
     }
 
     package func gathered(_ deliveries: () -> Void) { connection.gathered(deliveries) }

@@ -15,10 +15,13 @@ package final class HTTPSession {
     package let identity: Identity
     package let permit: SessionPermit
     package let peer: SocketAddress?
+    /// The client's own words about itself, for operators.
+    let client: ClientDescription
 
     package init(
         _ exchange: HTTPExchange, hub: LoopHub, executor: any SessionRequestExecutor, resolved: ResolvedOperation,
-        liveQuery: LiveQuery, identity: Identity, permit: SessionPermit, peer: SocketAddress?
+        liveQuery: LiveQuery, identity: Identity, permit: SessionPermit, peer: SocketAddress?,
+        client: ClientDescription = ClientDescription()
     ) {
         self.exchange = exchange
         self.hub = hub
@@ -28,6 +31,7 @@ package final class HTTPSession {
         self.identity = identity
         self.permit = permit
         self.peer = peer
+        self.client = client
     }
 
     /// The reason that the identity is no longer accepted, if any.
@@ -47,7 +51,8 @@ package final class HTTPSession {
     /// Adds the session to the registry, so that later revocations end it.
     /// - Returns: the reason that the identity is no longer accepted, if any.
     func register(_ session: any ManagedSession) -> RequestError? {
-        permit.register(session, on: hub.eventLoop, peer: peer, version: resolved.projectVersion)
+        permit.register(
+            session, on: hub.eventLoop, peer: peer, client: client, version: resolved.projectVersion)
         return identityRefusal
     }
 }

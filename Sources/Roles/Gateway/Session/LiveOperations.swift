@@ -29,6 +29,15 @@ struct LiveOperations {
 
     var followedCount: Int { followed.count }
     var followedIDs: [String] { followed.keys.sorted() }
+    /// The results that wait until the client reads.
+    var queuedCount: Int { results.count }
+    var inspections: [SessionInspection.Subscription] {
+        followed.sorted { $0.key < $1.key }.map { id, operation in
+            .init(id: id, key: operation.handle.key, known: hub.known(operation.handle), isSuspended: false)
+        }
+    }
+
+    func followedKeys(max: Int) -> [LiveQueryKey] { followed.values.prefix(max).map(\.handle.key) }
 
     /// Follows a live query, instead of the one that was followed under this id, if any.
     /// - Parameters:

@@ -9,6 +9,7 @@ import LiveModel
 import NIOPosix
 import Postgres
 import PublicAPI
+import Recording
 import Sessions
 import Settings
 
@@ -24,16 +25,19 @@ struct NodeRoles: Sendable {
     let slot: ChangeSlot
     let sessions: SessionRegistry
     let executor: RequestExecutor
+    let recorder: NodeRecorder
 
     static func open(
         _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution,
         _ network: NodeNetwork, _ authenticator: NodeAuthenticator, _ parts: ClosingStack
     ) -> NodeRoles {
         let settings = node.settings
+        let recorder = NodeRecorder(node: node.id, settings: node.recorderSettings)
         let publisher = EventPublisher(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs,
             overrideList: cluster.overrideList,
-            settings: node.publisherSettings, eventsLengthMax: node.streamLengths.events, logger: node.logger)
+            settings: node.publisherSettings, eventsLengthMax: node.streamLengths.events, recorder: recorder,
+            logger: node.logger)
         // Closed after the ports, when the last mutation has ended.
         parts.push("publisher") { await publisher.drain(withinMs: $0.workMs) }
         let roles = settings.cluster.roles
@@ -50,31 +54,33 @@ struct NodeRoles: Sendable {
             keySweeper: roles.contains(.api)
                 ? IdempotencySweeper(
                     pool: storage.pool, settings: node.idempotencySweepSettings, logger: node.logger) : nil,
-            gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group) : nil,
-            worker: roles.contains(.worker) ? worker(node, cluster, storage, execution) : nil,
+            gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group, recorder) : nil,
+            worker: roles.contains(.worker) ? worker(node, cluster, storage, execution, recorder) : nil,
             tailer: tailer, slot: slot,
             sessions: SessionRegistry(
                 admission: node.sessionAdmission, nowMs: { [clock = node.clock] in clock.nowMs() }),
-            executor: executor(node, cluster, execution, publisher, authenticator))
+            executor: executor(node, cluster, execution, publisher, authenticator, recorder), recorder: recorder)
     }
 
     private static func gateway(
-        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ group: MultiThreadedEventLoopGroup
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ group: MultiThreadedEventLoopGroup,
+        _ recorder: NodeRecorder
     ) -> GatewayService {
         GatewayService(
             node: node.id, broker: cluster.broker, group: group, settings: node.gatewaySettings,
-            controlLengthMax: node.streamLengths.control, deltas: node.deltaCache,
-            epochs: epochs(node, storage), clock: node.clock, logger: node.logger)
+            controlLengthMax: node.streamLengths.control, meter: node.meter, deltas: node.deltaCache,
+            epochs: epochs(node, storage), recorder: recorder, clock: node.clock, logger: node.logger)
     }
 
     private static func worker(
-        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution,
+        _ recorder: NodeRecorder
     ) -> FanoutWorker {
         FanoutWorker(
             node: node.id, broker: cluster.broker, catalogs: execution.catalogs, queries: execution.queries,
             epochs: epochs(node, storage),
             shardCount: node.settings.cluster.shardCount, settings: node.workerSettings, clock: node.clock,
-            logger: node.logger,
+            meter: node.meter, logger: node.logger, recorder: recorder,
             loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll()?.description },
             onNodesOrLeasesChanged: { [membership = cluster.membership] in membership.wake() })
     }
@@ -98,20 +104,20 @@ struct NodeRoles: Sendable {
 
     private static func executor(
         _ node: NodeContext, _ cluster: ClusterMember, _ execution: NodeExecution, _ publisher: EventPublisher,
-        _ authenticator: NodeAuthenticator
+        _ authenticator: NodeAuthenticator, _ recorder: NodeRecorder
     ) -> RequestExecutor {
         let settings = node.settings
         let mutations = MutationService(
             catalogs: execution.catalogs, executor: execution.mutations, publisher: publisher,
             overrideList: cluster.overrideList, inFlightMax: settings.api.requestsInFlightMax,
             makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
-            logger: node.logger)
+            recorder: recorder, logger: node.logger)
         return RequestExecutor(
             RequestParts(
                 clock: node.clock, catalogs: execution.catalogs, authenticator: authenticator,
                 queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
                 disclosesConstraints: node.isDevelopment,
-                limits: node.variableLimits, resultBytesMax: settings.gateway.resultBytesMax,
-                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax)))
+                recorder: recorder, limits: node.variableLimits, resultBytesMax: settings.gateway.resultBytesMax,
+                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax), meter: node.meter))
     }
 }

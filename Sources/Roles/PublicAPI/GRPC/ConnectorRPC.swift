@@ -99,7 +99,10 @@ extension PublicRouter: GRPCHandler {
             service: executor.serviceIdentity)
         return .stream { [self] call in
             call.addressRate = address.flatMap { addressRates?.rate(of: $0.name, on: call.eventLoop) }
-            let session = executor.open(permit, on: call.eventLoop, peer: head.remoteAddress) {
+            let session = executor.open(
+                permit, on: call.eventLoop, peer: head.remoteAddress,
+                client: ClientDescription { head.metadata.first(name: $0) }
+            ) {
                 ClientSession(
                     connection: GRPCSessionConnection(call), machine: machine, executor: $0, hub: hub,
                     limits: settings.session, address: address, permit: permit)

@@ -77,9 +77,10 @@ extension PublicRouter {
             guard name.kind == .query || call.request.method == .POST else { return call.methodNotAllowed("POST") }
             return answerOnce(call, ResultEnvelope.data(name.data), accepted)
         }
-        let resolved: ResolvedOperation
+        var resolved: ResolvedOperation
         do throws(RequestError) {
             resolved = try executor.resolve(request, for: identity, call.allowedKinds)
+            resolved.isTraced = call.isTraced
         } catch {
             guard error.code == .methodNotAllowed else { throw error }
             return call.methodNotAllowed("POST")

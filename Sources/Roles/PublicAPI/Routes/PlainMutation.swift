@@ -21,8 +21,9 @@ extension PublicRouter {
                 connector: connector, operationName: operation, variables: sent.variables)
             request.idempotencyKey = sent.idempotencyKey
             try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
-            let resolved = try self.executor.resolve(
+            var resolved = try self.executor.resolve(
                 request, for: identity, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
+            resolved.isTraced = call.isTraced
             let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             guard !outcome.errors.isEmpty else {

@@ -251,7 +251,7 @@ extension PublicRouter {
             call.exchange, hub: hub, executor: executor, resolved: resolved, liveQuery: liveQuery, identity: identity,
             permit: try SessionPermit(
                 streamOf: liveQuery.key, for: subjects(call, identity), sessions, executor.quotas),
-            peer: call.request.remoteAddress)
+            peer: call.request.remoteAddress, client: ClientDescription { call.request.header($0) })
     }
 }
 

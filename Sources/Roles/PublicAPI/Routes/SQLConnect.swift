@@ -26,7 +26,7 @@ extension PublicRouter {
         perform(call) { [call] identity throws(RequestError) in
             var request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
             try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
-            let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID)
+            let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID, isTraced: call.isTraced)
             call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers, as: .result)
         }
     }
@@ -34,11 +34,13 @@ extension PublicRouter {
     /// Runs an operation once. Invalid variables, failed checks and database errors are the operation's own outcome.
     /// - Throws: failures of the request.
     func sqlConnectAnswer(
-        _ request: OperationRequest, _ method: ConnectorCall.Method, _ identity: Identity, traceID: String
+        _ request: OperationRequest, _ method: ConnectorCall.Method, _ identity: Identity, traceID: String,
+        isTraced: Bool = false
     ) async throws(RequestError) -> OperationAnswer {
-        let resolved: ResolvedOperation
+        var resolved: ResolvedOperation
         do throws(RequestError) {
             resolved = try executor.resolve(request, for: identity, method.allowedKinds)
+            resolved.isTraced = isTraced
         } catch {
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])

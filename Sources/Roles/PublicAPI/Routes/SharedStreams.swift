@@ -114,7 +114,10 @@ extension PublicRouter {
             let token = SharedStreams.makeToken()
             let limits = settings.session
             call.exchange.eventLoop.execute {
-                _ = self.executor.open(permit, on: hub.eventLoop, peer: call.request.remoteAddress) {
+                _ = self.executor.open(
+                    permit, on: hub.eventLoop, peer: call.request.remoteAddress,
+                    client: ClientDescription { call.request.header($0) }
+                ) {
                     let session = SharedStreamSession(
                         executor: $0, hub: hub, limits: limits, address: address, permit: permit,
                         onClosed: { [sharedStreams = self.sharedStreams] in sharedStreams.remove(token) })

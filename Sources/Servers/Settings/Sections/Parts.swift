@@ -3,6 +3,7 @@ import DeploymentPlan
 import Embeddings
 import GRPC
 import HTTPServer
+import Inspection
 import Operations
 import Postgres
 import Refresh
@@ -33,5 +34,6 @@ enum Parts {
     static let redis = RedisConfiguration(endpoint: .unixSocket(path: ""))
     static let http = HTTPServerConfiguration()
     static let compression = CompressionConfiguration()
+    static let recorder = Recorder.Settings()
     static let grpc = GRPCConfiguration()
 }

@@ -18,6 +18,7 @@ package struct SettingSections: Sendable {
     package let tailer = TailerSection.declared
     package let auth = AuthSection.declared
     package let admin = AdminSection.declared
+    package let inspect = InspectSection.declared
     package let drain = DrainSection.declared
     package let deploy = DeploySection.declared
     package let migrate = MigrateSection.declared

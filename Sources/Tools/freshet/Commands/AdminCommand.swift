@@ -11,7 +11,7 @@ struct AdminCommand: AsyncParsableCommand {
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
             Splits.self,
             Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
-            Unrevoke.self, Slot.self,
+            Unrevoke.self, Slot.self, Why.self, Trace.self, Tail.self,
         ])
 
     struct Connection: ParsableArguments {
@@ -38,7 +38,12 @@ struct AdminCommand: AsyncParsableCommand {
         }
 
         private func call(_ method: HTTPMethod, _ path: String) async -> JSONValue {
-            guard let node else { return await send(method, url, path) }
+            await send(method, await base(), path)
+        }
+
+        /// The admin address of the node in question.
+        private func base() async -> String {
+            guard let node else { return url }
             let nodes = await send(.GET, url, "/admin/nodes")["nodes"]?.arrayValue ?? []
             guard let found = nodes.first(where: { $0["id"]?.stringValue == node }) else {
                 let names = nodes.compactMap { $0["id"]?.stringValue }.joined(separator: ", ")
@@ -58,7 +63,7 @@ struct AdminCommand: AsyncParsableCommand {
                     "the admin address of \"\(node)\" (\(address)) leads to another node from here; "
                         + "pass its own address with --url")
             }
-            return await send(method, other, path)
+            return other
         }
 
         private func send(_ method: HTTPMethod, _ url: String, _ path: String) async -> JSONValue {
@@ -76,6 +81,23 @@ struct AdminCommand: AsyncParsableCommand {
                     Terminal.fail(value["errors"]?[0]?["message"]?.stringValue ?? "status \(response.status)")
                 }
                 return value
+            } catch {
+                Terminal.fail("\(url): \(error)")
+            }
+        }
+
+        /// Follows a response without end.
+        func follow(_ path: String, _ onLine: @escaping @Sendable (String) -> Void) async {
+            var headers = [("x-freshet-operator", ProcessInfo.processInfo.environment["USER"] ?? "-")]
+            if let token = token ?? Self.tokenOfEnvironment() {
+                headers.append(("authorization", "Bearer \(token)"))
+            }
+            do {
+                let address = try await ServerAddress(await base(), trust: tls.trust)
+                try await HTTPLines.follow(address, path: path, headers: .init(headers), onLine)
+            } catch let error as ClientError where error.code == .refused {
+                let answer = try? JSONParser.parse(Array(error.description.utf8))
+                Terminal.fail(answer?["errors"]?[0]?["message"]?.stringValue ?? error.description)
             } catch {
                 Terminal.fail("\(url): \(error)")
             }

@@ -36,7 +36,7 @@ extension GatewayMachine.Effect {
         case .reportLoss(let loss): "lost: \(loss)"
         case .trimInbox(let minimumID): "trim the inbox below \(minimumID)"
         case .reportProbe: "probe"
-        case .reportResult(let result): "result \(result.position)"
+        case .reportResult(_, let result): "result \(result.position)"
         case .readEpoch(let shard, let call): "read epoch of \(shard) #\(call)"
         case .forgetPositions(let hubs, let key, let from): "\(hubs) \(key.short) begins again from \(from)"
         case .reportEpoch(let shard, let named, let recorded): "\(shard) named \(named), recorded \(recorded)"

@@ -1,4 +1,5 @@
 import CEL
+import Inspection
 import JSON
 import LiveModel
 import Refresh
@@ -155,6 +156,13 @@ import Testing
                     index.match(whole).live.allSatisfy { live[$0.slot] != nil },
                     "seed \(seed), step \(step): what the event does not tell must not keep a query from refreshing")
                 for (slot, rules) in naive.rules {
+                    let explained = rules.explain(event)
+                    let causes = live[slot] ?? []
+                    try #require(
+                        explained.contains { $0.kind == .key && $0.isMatch } == causes.contains(.implicit)
+                            && explained.contains { $0.kind == .trigger && $0.isMatch } == causes.contains(.trigger),
+                        "seed \(seed), step \(step), slot \(slot): \(explained)")
+                    try #require(explained.allSatisfy { !$0.reason.isEmpty }, "seed \(seed), step \(step)")
                     try #require(
                         RuleIndex.concerns(event, rules: rules) == (expected.live[slot] != nil),
                         "seed \(seed), step \(step), slot \(slot)")

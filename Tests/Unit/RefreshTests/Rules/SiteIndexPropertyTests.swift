@@ -1,4 +1,5 @@
 import CEL
+import Inspection
 import JSON
 import LiveModel
 import SeededRandom
@@ -127,6 +128,10 @@ import Testing
                     let isAwaited = rules.automatic?.sites.contains { $0.form.readsRows && $0.rows == .awaited } == true
                     #expect(
                         found.contains(slot) == isConcerned || isAwaited && isConcerned, "seed \(seed), step \(step)")
+                    let explained = rules.explain(event)
+                    #expect(
+                        explained.contains(where: \.isMatch) == found.contains(slot),
+                        "seed \(seed), step \(step): \(explained)")
                 }
                 #expect(found.isSubset(of: present.keys))
             }

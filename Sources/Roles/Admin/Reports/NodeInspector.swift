@@ -20,9 +20,10 @@ package import Streams
 ///
 /// Long, because each page of the API has its method here; what is decided about a shard is in `ShardView`.
 package struct NodeInspector: Sendable {
-    private let parts: AdministeredNode
+    let parts: AdministeredNode
 
     private var node: NodeID { parts.id }
+    package var nodeID: NodeID { parts.id }
     private var roles: Set<Role> { parts.roles }
     private var broker: any Broker { parts.cluster.broker }
     private var overrideList: OverrideList { parts.cluster.overrideList }
@@ -264,20 +265,28 @@ package struct NodeInspector: Sendable {
         return ["generation": current["generation"] ?? .null, "orders": .array(rows)]
     }
 
-    /// Returns this node's oldest sessions.
-    package func sessions(limit: Int) async -> JSONValue {
+    /// Returns this node's oldest sessions that pass a filter.
+    func sessions(limit: Int, _ filter: SessionFilter) async -> JSONValue {
         let nowMs = clock.nowMs()
-        let reports = await sessions.reports(limit: limit)
+        let isFiltered = filter != SessionFilter()
+        let reports = await sessions.reports(limit: isFiltered ? .max : limit)
+        let operations = gateway?.operations(of: reports.flatMap(\.followedKeys)) ?? [:]
+        var rows: [JSONValue] = []
+        for report in reports {
+            let followed = Set(report.followedKeys.compactMap { operations[$0] }).sorted()
+            guard filter.passes(report, operations: followed) else { continue }
+            rows.append([
+                "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
+                "protocol": .string(report.protocolName), "user": report.user.map { .string($0) } ?? .null,
+                "client": .string(report.client), "subscriptions": .int(Int64(report.subscriptions)),
+                "operations": .array(followed.map { .string($0.description) }),
+                "sinceMs": .int(max(0, nowMs - report.sinceMs)), "project": .string(report.version.hex),
+            ])
+        }
         return [
             "node": .string(node.name), "count": .int(Int64(sessions.count)),
-            "sessions": .array(
-                reports.map { report in
-                    [
-                        "id": .int(Int64(clamping: report.id)), "peer": .string(report.peer),
-                        "protocol": .string(report.protocolName), "subscriptions": .int(Int64(report.subscriptions)),
-                        "sinceMs": .int(max(0, nowMs - report.sinceMs)), "project": .string(report.version.hex),
-                    ]
-                }),
+            "matching": .int(Int64(isFiltered ? rows.count : sessions.count)),
+            "sessions": .array(Array(rows.prefix(limit))),
         ]
     }
 
@@ -308,7 +317,7 @@ package struct NodeInspector: Sendable {
         let nowMs = clock.nowMs()
         let reports = await worker?.liveQueryReports(limit: limit, operation: operation) ?? []
         return [
-            "node": .string(node.name),
+            "node": .string(node.name), "count": .int(Int64(await worker?.liveQueryCount ?? 0)),
             "liveQueries": .array(
                 reports.map { report in
                     [
@@ -369,14 +378,18 @@ package struct NodeInspector: Sendable {
         return ["mutation": .string(mutation.description), "count": .int(Int64(count)), "rule": .string(rule + "})")]
     }
 
-    private func rules(of reference: OperationReference) -> [String] {
-        guard let operation = catalogs.set.operation(reference) else { return [] }
+    func rules(of reference: OperationReference) -> [String] {
+        catalogs.set.operation(reference).map(Self.rules) ?? []
+    }
+
+    /// Returns what refreshes a query, in words.
+    static func rules(of operation: StoredOperation) -> [String] {
         let refresh = operation.refresh
         var rules = refresh.lookupTables.map { "implicit: key of \($0)" }
         if let everyMs = refresh.everyMs { rules.append("every \(everyMs) ms") }
         for trigger in refresh.triggers {
             rules.append(
-                "onMutationExecuted \(trigger.mutation.name(within: reference.connector))"
+                "onMutationExecuted \(trigger.mutation.name(within: operation.reference.connector))"
                     + (trigger.conditionText.map { " when \($0)" } ?? ""))
         }
         if let automatic = operation.automaticSites {

@@ -1,0 +1,65 @@
+package import LiveModel
+
+/// What a worker's machine noticed while something is recorded or traced.
+package enum WorkerObservation: Sendable {
+    case event(EventObservation)
+    case run(LiveQueryKey, OperationReference, ShardID, RunRecord)
+}
+
+/// An event that a shard applied.
+package struct EventObservation: Sendable {
+    package struct Match: Sendable, Hashable {
+        package let key: LiveQueryKey
+        package let operation: OperationReference
+        /// `key`, `rule`, `rows`
+        package let rules: [String]
+
+        package init(key: LiveQueryKey, operation: OperationReference, rules: [String]) {
+            self.key = key
+            self.operation = operation
+            self.rules = rules
+        }
+    }
+
+    /// The matches that are listed one by one.
+    package static let matchesMax = 64
+
+    package let shard: ShardID
+    package let id: StreamID
+    package let event: MutationEvent
+    /// The live queries of the shard.
+    package let considered: Int
+    package let matched: Int
+    /// The first of them.
+    package let matches: [Match]
+    /// The verdicts for the live queries that are recorded.
+    package let verdicts: [(key: LiveQueryKey, verdict: EventVerdict)]
+
+    package init(
+        shard: ShardID, id: StreamID, event: MutationEvent, considered: Int, matched: Int, matches: [Match],
+        verdicts: [(key: LiveQueryKey, verdict: EventVerdict)]
+    ) {
+        self.shard = shard
+        self.id = id
+        self.event = event
+        self.considered = considered
+        self.matched = matched
+        self.matches = matches
+        self.verdicts = verdicts
+    }
+}
+
+/// What a worker's machine is to notice.
+package struct ObservationScope: Sendable {
+    /// The live queries whose events get a verdict of each rule. Bound: the recorder's.
+    package var queries: Set<LiveQueryKey> = []
+    /// Whether all events and runs are noticed, for a tail.
+    package var everything = false
+    package var redaction = Redaction()
+
+    package static let nothing = ObservationScope()
+
+    package init() {}
+
+    package var isEmpty: Bool { queries.isEmpty && !everything }
+}

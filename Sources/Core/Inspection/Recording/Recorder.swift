@@ -1,0 +1,235 @@
+package import JSON
+package import LiveModel
+
+/// What a node records while operators look: verdicts, runs and ends of some live queries, and the spans of traced
+/// mutations. Nothing by default. Everything is bounded: the newest replaces the oldest.
+package struct Recorder: Sendable {
+    package struct Settings: Sendable, Hashable {
+        /// How long a look arms the recording.
+        package var armedMs: Int64 = 600_000
+        /// Live queries that are recorded at a time; another one replaces the one that was looked at longest ago.
+        package var queriesMax = 64
+        /// Verdicts, runs and ends that are kept of each.
+        package var decisionsMax = 32
+        /// Bytes of all of them.
+        package var bytesMax = 4 << 20
+        /// Spans that are kept.
+        package var spansMax = 4_096
+        /// Mutations per second that clients may have traced on this node.
+        package var tracesPerSecond = 10
+        /// Tails that may be open at a time.
+        package var tailsMax = 8
+        package var redaction = Redaction()
+
+        package init() {}
+    }
+
+    /// What was recorded of one live query, the oldest first.
+    package struct QueryRecord: Sendable {
+        package fileprivate(set) var sinceMs: Int64
+        package fileprivate(set) var untilMs: Int64
+        package fileprivate(set) var verdicts: [EventVerdict] = []
+        package fileprivate(set) var runs: [RunRecord] = []
+        package fileprivate(set) var ended: [EndRecord] = []
+        fileprivate var bytes = 0
+        fileprivate var lookedAtMs: Int64
+    }
+
+    package let settings: Settings
+    private var queries: [LiveQueryKey: QueryRecord] = [:]
+    /// A ring: `nextSpan` is the oldest once it is full.
+    private var spans: [Span] = []
+    private var nextSpan = 0
+    /// The traced mutations whose publication is awaited, by event; bounded like the spans.
+    private var traced: [String: String] = [:]
+    private var tails: [UInt64: TailFilter] = [:]
+    private var lastTail: UInt64 = 0
+    /// The share of mutations that are traced, and until when.
+    private var sampling: (rate: Double, untilMs: Int64) = (0, 0)
+    private var armedUntilMs: Int64 = 0
+    private var traceSecond: (ms: Int64, count: Int) = (0, 0)
+    package private(set) var dropped: UInt64 = 0
+
+    package init(_ settings: Settings = Settings()) {
+        self.settings = settings
+    }
+
+    // MARK: Arming
+
+    /// Whether anything is recorded beyond traces that clients ask for.
+    package var isOn: Bool { !queries.isEmpty || !tails.isEmpty || sampling.rate > 0 }
+    package var isTracing: Bool { !traced.isEmpty }
+    package var bytes: Int { queries.values.reduce(0) { $0 + $1.bytes } }
+    package var queryCount: Int { queries.count }
+    package var spanCount: Int { spans.count }
+    package var tailCount: Int { tails.count }
+    package var traceRate: Double { sampling.rate }
+
+    /// What the worker's machine is to notice.
+    package var scope: ObservationScope {
+        var scope = ObservationScope()
+        scope.queries = Set(queries.keys)
+        scope.everything = !tails.isEmpty
+        scope.redaction = settings.redaction
+        return scope
+    }
+
+    /// Records a live query from now on.
+    package mutating func arm(_ key: LiveQueryKey, nowMs: Int64) {
+        if queries[key] == nil, queries.count >= settings.queriesMax,
+            let oldest = queries.min(by: { $0.value.lookedAtMs < $1.value.lookedAtMs })?.key
+        {
+            queries[oldest] = nil
+        }
+        var record = queries[key] ?? QueryRecord(sinceMs: nowMs, untilMs: 0, lookedAtMs: 0)
+        record.untilMs = nowMs + settings.armedMs
+        record.lookedAtMs = nowMs
+        queries[key] = record
+        armedUntilMs = max(armedUntilMs, record.untilMs)
+    }
+
+    /// Traces a share of all mutations.
+    package mutating func sample(rate: Double, forMs: Int64, nowMs: Int64) {
+        sampling = (min(1, max(0, rate)), nowMs + forMs)
+        armedUntilMs = max(armedUntilMs, sampling.untilMs)
+    }
+
+    /// Ends all recording but that of open tails.
+    package mutating func disarm() {
+        queries = [:]
+        sampling = (0, 0)
+        armedUntilMs = 0
+    }
+
+    /// Ends what has had its time.
+    package mutating func expire(nowMs: Int64) {
+        for (key, record) in queries where record.untilMs <= nowMs { queries[key] = nil }
+        if sampling.untilMs <= nowMs { sampling = (0, 0) }
+    }
+
+    package func untilMs(nowMs: Int64) -> Int64? {
+        let untilMs = max(sampling.untilMs, queries.values.map(\.untilMs).max() ?? 0)
+        return untilMs > nowMs ? untilMs : nil
+    }
+
+    package func record(of key: LiveQueryKey) -> QueryRecord? { queries[key] }
+    package func isRecorded(_ key: LiveQueryKey) -> Bool { queries[key] != nil }
+
+    // MARK: Live queries
+
+    /// - Returns: the entries for tails.
+    package mutating func observed(_ observation: WorkerObservation, on node: NodeID, nowUs: Int64) -> [TailEntry] {
+        switch observation {
+        case .event(let seen):
+            for (key, verdict) in seen.verdicts { keep(verdict, of: key) }
+            if seen.event.isTraced { for span in Span.matched(seen, on: node, nowUs: nowUs) { add(span) } }
+            return tails.isEmpty ? [] : [.event(seen, on: node, nowMs: nowUs / 1_000)]
+        case .run(let key, let operation, let shard, let run):
+            keep(run, of: key)
+            if run.isTraced { add(.ran(run, key, operation, shard, on: node, nowUs: nowUs)) }
+            return tails.isEmpty ? [] : [.run(run, key, operation, on: node, nowMs: nowUs / 1_000)]
+        }
+    }
+
+    package mutating func observationsDropped(_ count: Int) { dropped += UInt64(count) }
+
+    private mutating func keep(_ verdict: EventVerdict, of key: LiveQueryKey) {
+        change(key) { record, countMax in
+            record.verdicts.append(verdict)
+            record.bytes += verdict.byteCount
+            if record.verdicts.count > countMax { record.bytes -= record.verdicts.removeFirst().byteCount }
+        }
+    }
+
+    private mutating func keep(_ run: RunRecord, of key: LiveQueryKey) {
+        change(key) { record, countMax in
+            record.runs.append(run)
+            record.bytes += run.byteCount
+            if record.runs.count > countMax { record.bytes -= record.runs.removeFirst().byteCount }
+        }
+    }
+
+    package mutating func ended(_ end: EndRecord, of key: LiveQueryKey) {
+        change(key) { record, countMax in
+            record.ended.append(end)
+            if record.ended.count > countMax { record.ended.removeFirst() }
+        }
+    }
+
+    /// Changes a record, unless all records together have too many bytes.
+    private mutating func change(_ key: LiveQueryKey, _ body: (inout QueryRecord, Int) -> Void) {
+        guard let place = queries.index(forKey: key) else { return }
+        body(&queries.values[place], settings.decisionsMax)
+        while bytes > settings.bytesMax, let largest = queries.max(by: { $0.value.bytes < $1.value.bytes })?.key {
+            guard let record = queries[largest], record.bytes > 0 else { return }
+            dropped += UInt64(record.verdicts.count + record.runs.count)
+            queries[largest]?.verdicts = []
+            queries[largest]?.runs = []
+            queries[largest]?.bytes = 0
+        }
+    }
+
+    // MARK: Traces
+
+    /// Decides whether a mutation that begins now is traced.
+    /// - Parameters:
+    ///   - isWanted: whether its client asks for it.
+    ///   - random: a number from 0 to below 1.
+    package mutating func traces(isWanted: Bool, random: Double, nowMs: Int64) -> Bool {
+        if isWanted {
+            if nowMs - traceSecond.ms >= 1_000 { traceSecond = (nowMs, 0) }
+            guard traceSecond.count < settings.tracesPerSecond else { return false }
+            traceSecond.count += 1
+            return true
+        }
+        return sampling.rate > 0 && sampling.untilMs > nowMs && random < sampling.rate
+    }
+
+    /// Notes that the publication of an event is to be noted.
+    package mutating func awaitPublication(of event: String, trace: String) {
+        if traced.count >= settings.spansMax { traced = [:] }
+        traced[event] = trace
+    }
+
+    package mutating func published(_ event: String, to shards: [ShardID], on node: NodeID, nowUs: Int64) {
+        guard let trace = traced.removeValue(forKey: event) else { return }
+        add(.published(trace, to: shards, on: node, nowUs: nowUs))
+    }
+
+    package mutating func add(_ span: Span) {
+        if spans.count < settings.spansMax {
+            spans.append(span)
+        } else if settings.spansMax > 0 {
+            spans[nextSpan] = span
+            nextSpan = (nextSpan + 1) % settings.spansMax
+        }
+    }
+
+    package func spans(of trace: String) -> [Span] { spans.filter { $0.trace == trace } }
+
+    /// The spans that begin traces, the newest first.
+    package func traces(limit: Int) -> [(commit: Span, spans: Int)] {
+        var counts: [String: Int] = [:]
+        for span in spans { counts[span.trace, default: 0] += 1 }
+        return spans.filter { $0.kind == .committed }.sorted { $0.atUs > $1.atUs }.prefix(limit).map {
+            ($0, counts[$0.trace] ?? 0)
+        }
+    }
+
+    // MARK: Tails
+
+    /// - Returns: the tail's number; nil if there are as many as may be.
+    package mutating func openTail(_ filter: TailFilter) -> UInt64? {
+        guard tails.count < settings.tailsMax else { return nil }
+        lastTail += 1
+        tails[lastTail] = filter
+        return lastTail
+    }
+
+    package mutating func closeTail(_ number: UInt64) { tails[number] = nil }
+
+    /// Returns the tails that get an entry.
+    package func tails(for entry: TailEntry) -> [UInt64] {
+        tails.filter { $0.value.accepts(entry) }.keys.sorted()
+    }
+}

@@ -1,0 +1,356 @@
+package import JSON
+
+/// The answer to "why is this screen stale?" in one sentence.
+package struct WhyVerdict: Sendable, Hashable {
+    /// Stable: programs compare them.
+    package enum Code: String, Sendable, CaseIterable {
+        /// What gateways hold is what the database answers.
+        case fresh
+        /// An event is on its way to a run.
+        case refreshPending = "refresh_pending"
+        /// A result is on its way to the client.
+        case deliveryPending = "delivery_pending"
+        case authRefused = "auth_refused"
+        case operationUnknown = "operation_unknown"
+        case variablesInvalid = "variables_invalid"
+        case sessionUnknown = "session_unknown"
+        /// The session follows several live queries.
+        case choose
+        case notFollowed = "not_followed"
+        case tokenExpired = "token_expired"
+        case userRevoked = "user_revoked"
+        case clientStalled = "client_stalled"
+        case noOwner = "no_owner"
+        case nodeDrained = "node_drained"
+        /// The session began with another version of the project.
+        case otherVersion = "other_version"
+        case runFailing = "run_failing"
+        case resolverHangs = "resolver_hangs"
+        case runSlow = "run_slow"
+        case noRule = "no_rule"
+        case conditionFalse = "condition_false"
+        case slotLost = "slot_lost"
+        case replicaBehind = "replica_behind"
+        case staleUnexplained = "stale_unexplained"
+        /// Too little is known: nodes did not answer, or the query was not run.
+        case unknown
+    }
+
+    package let code: Code
+    package let sentence: String
+    /// What to do now.
+    package let next: [String]
+
+    init(_ code: Code, _ sentence: String, next: [String] = []) {
+        self.code = code
+        self.sentence = sentence
+        self.next = next
+    }
+
+    /// Whether the screen is, or may be, stale.
+    package var isStale: Bool { code != .fresh && code != .choose }
+
+    package var json: JSONValue {
+        [
+            "code": .string(code.rawValue), "sentence": .string(sentence), "isStale": .bool(isStale),
+            "next": .array(next.map(JSONValue.string)),
+        ]
+    }
+}
+
+/// The order of the checks: what keeps a client from being served at all, then the path from the client back to the
+/// owner, then the comparison with the database, and at last what explains a difference.
+extension WhyVerdict {
+    package init(_ facts: WhyFacts) {
+        self =
+            Self.ofQuestion(facts) ?? Self.ofSessions(facts) ?? Self.ofOwner(facts) ?? Self.ofDatabase(facts)
+            ?? Self.ofDifference(facts)
+    }
+
+    /// The time after which a run in flight counts as slow.
+    static let slowMs: Int64 = 1_000
+
+    // MARK: The question
+
+    private static func ofQuestion(_ facts: WhyFacts) -> WhyVerdict? {
+        if facts.isUserRevoked, let uid = facts.askedUid {
+            return WhyVerdict(
+                .userRevoked, "The user \(uid) is revoked: no session of the user is admitted.",
+                next: ["freshet admin revocations", "freshet admin unrevoke --uid \(uid)"])
+        }
+        if let refusal = facts.refusal {
+            switch refusal.kind {
+            case .operationUnknown: return WhyVerdict(.operationUnknown, sentence(refusal.message))
+            case .variablesInvalid:
+                return WhyVerdict(.variablesInvalid, "The variables are not valid: \(refusal.message).")
+            case .authRefused:
+                return WhyVerdict(
+                    .authRefused,
+                    "@auth refuses this user: \(refusal.message)" + (refusal.rule.map { " (\($0))" } ?? "") + ".",
+                    next: ["Compare the user's claims with the rule, or ask as another user."])
+            }
+        }
+        if facts.choices > 0 {
+            return WhyVerdict(
+                .choose, "The session follows \(facts.choices) live queries; name the operation of one.")
+        }
+        guard let session = facts.askedSession, !facts.isSessionKnown else { return nil }
+        if let end = facts.lastEnd { return ofEnd(end, facts) }
+        if let node = facts.askedNode, facts.drained.contains(node) {
+            return WhyVerdict(
+                .nodeDrained,
+                "The node \(node) is drained, so the session \(session) was asked to reconnect to another one.",
+                next: ["freshet admin undrain \(node)", "Ask again by operation, variables and user."])
+        }
+        return WhyVerdict(
+            .sessionUnknown, "No node has the session \(session): it has ended, or never was.",
+            next: ["freshet admin sessions"])
+    }
+
+    private static func sentence(_ text: String) -> String {
+        text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
+    }
+
+    // MARK: Sessions
+
+    private static func ofSessions(_ facts: WhyFacts) -> WhyVerdict? {
+        let sessions = facts.sessions
+        guard !sessions.isEmpty else {
+            if let end = facts.lastEnd { return ofEnd(end, facts) }
+            let others = facts.gateways.reduce(0) { $0 + $1.sessions.count }
+            if others == 0, !facts.unreachable.isEmpty { return nil }
+            let who = facts.askedUid.map { "No session of \($0)" } ?? "No session"
+            return WhyVerdict(
+                .notFollowed,
+                "\(who) follows this live query" + (others > 0 ? "; \(others) of others do." : " now."),
+                next: ["Compare the variables and the user with what the client sends.", watch])
+        }
+        let expired = sessions.filter { $0.isSuspended || ($0.tokenExpiresInMs.map { $0 <= 0 } ?? false) }
+        if expired.count == sessions.count, let session = expired.first {
+            return WhyVerdict(
+                .tokenExpired,
+                "The token of the session \(session.session) has expired"
+                    + (session.tokenExpiresInMs.map { " \(ago(-$0)) ago" } ?? "")
+                    + ", so nothing is delivered to it until it sends another.",
+                next: ["Have the client refresh its token before it expires."])
+        }
+        let stalled = sessions.filter(\.isStalled)
+        if stalled.count == sessions.count, let session = stalled.first {
+            return WhyVerdict(
+                .clientStalled,
+                "The client of the session \(session.session) does not read: \(session.pendingBytes) bytes and "
+                    + "\(session.queuedResults) newer results wait for it.",
+                next: ["freshet admin end-session \(session.session.split(separator: "/").last ?? "")"])
+        }
+        let draining = facts.gateways.filter { gateway in
+            gateway.isDraining && sessions.contains { $0.session.hasPrefix(gateway.node + "/") }
+        }
+        if let gateway = draining.first, sessions.allSatisfy({ $0.session.hasPrefix(gateway.node + "/") }) {
+            return WhyVerdict(
+                .nodeDrained, "The node \(gateway.node) is drained: its sessions are asked to reconnect elsewhere.",
+                next: ["freshet admin undrain \(gateway.node)"])
+        }
+        return nil
+    }
+
+    private static func ofEnd(_ end: EndRecord, _ facts: WhyFacts) -> WhyVerdict {
+        let when = "\(ago(facts.nowMs - end.atMs)) ago"
+        switch end.reason {
+        case "token_expired":
+            return WhyVerdict(
+                .tokenExpired, "The session \(end.session) ended \(when), because its token had expired.",
+                next: ["Have the client refresh its token before it expires."])
+        case "user_revoked":
+            return WhyVerdict(
+                .userRevoked, "The session \(end.session) ended \(when), because its user was revoked.",
+                next: ["freshet admin revocations"])
+        case "auth_refused":
+            return WhyVerdict(
+                .authRefused, "The subscription of \(end.session) ended \(when): @auth no longer allows it.")
+        case "client_stalled":
+            return WhyVerdict(
+                .clientStalled, "The session \(end.session) was closed \(when), because its client did not read.")
+        case "drained":
+            return WhyVerdict(
+                .nodeDrained, "The session \(end.session) was asked to reconnect \(when), because its node drains.")
+        default:
+            return WhyVerdict(
+                .notFollowed, "The session \(end.session) left this live query \(when).",
+                next: ["Ask again once the client has subscribed."])
+        }
+    }
+
+    // MARK: The owner
+
+    private static func ofOwner(_ facts: WhyFacts) -> WhyVerdict? {
+        guard let owner = facts.owner else {
+            guard let shard = facts.shard else { return nil }
+            guard let name = shard.owner else {
+                return WhyVerdict(
+                    .noOwner,
+                    "The shard \(shard.number) has no owner"
+                        + (shard.wanted.map { "; \($0) should take it" } ?? ", because there is no worker") + ".",
+                    next: ["freshet admin nodes", "freshet admin shards", "Start a node with the role worker."])
+            }
+            if facts.unreachable.contains(name) {
+                return WhyVerdict(
+                    .unknown, "The owner of the shard, \(name), does not answer on its admin port.",
+                    next: ["freshet admin nodes"])
+            }
+            if shard.isOwnerDrained {
+                return WhyVerdict(
+                    .nodeDrained, "The owner of the shard, \(name), is drained, and hands the shard over.",
+                    next: ["freshet admin shards"])
+            }
+            return WhyVerdict(
+                .refreshPending, "The owner, \(name), has not registered the live query yet.",
+                next: ["Ask again in a few seconds."])
+        }
+        if owner.phase == "running", owner.runningForMs >= slowMs {
+            let time = ago(owner.runningForMs)
+            if let server = owner.waitsFor.first(where: { $0 != "embeddings" }) {
+                return WhyVerdict(
+                    .resolverHangs, "A run on \(owner.node) has waited for the custom resolver \(server) for \(time).",
+                    next: ["Look at the resolver's server."])
+            }
+            return WhyVerdict(
+                .runSlow, "A run on \(owner.node) has been in flight for \(time).",
+                next: ["freshet explain shows its SQL."])
+        }
+        if owner.failures > 0 {
+            return WhyVerdict(
+                .runFailing,
+                "The last \(owner.failures == 1 ? "run" : "\(owner.failures) runs") on \(owner.node) failed: "
+                    + "\(owner.lastError ?? "the result did not reach a gateway").",
+                next: ["The node's log has the cause."])
+        }
+        return nil
+    }
+
+    // MARK: The database
+
+    private static func ofDatabase(_ facts: WhyFacts) -> WhyVerdict? {
+        switch facts.truth {
+        case .notRun:
+            return WhyVerdict(
+                .unknown, "The query was not run, so it is not known whether the screen is stale.",
+                next: ["Ask without truth=no."])
+        case .failed(let error):
+            return WhyVerdict(
+                .runFailing, "The query fails now: \(error).", next: ["The node's log has the cause."])
+        case .timedOut(let afterMs):
+            if let server = facts.owner?.waitsFor.first(where: { $0 != "embeddings" }) {
+                return WhyVerdict(
+                    .resolverHangs, "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
+                    next: ["Look at the resolver's server."])
+            }
+            return WhyVerdict(.runSlow, "The query did not end within \(ago(afterMs)).")
+        case .answered(let digest): return ofComparison(digest, facts)
+        }
+    }
+
+    private static func ofComparison(_ truth: String, _ facts: WhyFacts) -> WhyVerdict? {
+        let nodes = Set(facts.sessions.map { $0.session.split(separator: "/").first.map(String.init) ?? "" })
+        let gateways = facts.gateways.filter { nodes.contains($0.node) }
+        guard gateways.allSatisfy({ $0.digest == truth }) else { return nil }
+        if let behind = facts.sessions.first(where: { $0.digest != truth }) {
+            return WhyVerdict(
+                .deliveryPending,
+                "The gateway has what the database answers; the session \(behind.session) was not sent it yet.",
+                next: ["Ask again in a few seconds."])
+        }
+        guard facts.isCurrentVersion else {
+            return WhyVerdict(
+                .otherVersion,
+                "The session follows the query of a former version of the project; that result is what the database "
+                    + "answers.",
+                next: ["Have the client reconnect to get the current version."])
+        }
+        return WhyVerdict(
+            .fresh, "The screen is fresh: what the gateways hold and sent is what the database answers now.")
+    }
+
+    // MARK: The difference
+
+    private static let watch = "Recording is on for this live query: repeat the mutation, and ask again."
+
+    /// The gateways hold another result than the database answers.
+    private static func ofDifference(_ facts: WhyFacts) -> WhyVerdict {
+        if let owner = facts.owner {
+            if owner.isPending {
+                return WhyVerdict(
+                    .refreshPending, "A run is \(owner.phase == "running" ? "in flight" : "due") on \(owner.node).",
+                    next: ["Ask again in a few seconds."])
+            }
+            if owner.digest == facts.truth.digest {
+                return WhyVerdict(
+                    .deliveryPending,
+                    "\(owner.node) has read what the database answers; a gateway does not have that result yet.",
+                    next: ["Ask again in a few seconds."])
+            }
+            if let last = facts.shard?.lastEventID, isLater(last, than: owner.lastEventID) {
+                return WhyVerdict(
+                    .refreshPending, "\(owner.node) has yet to read events of the shard \(owner.shard).",
+                    next: ["Ask again in a few seconds.", "freshet admin shards"])
+            }
+        }
+        if facts.readsLog, let problem = facts.slotProblem {
+            return WhyVerdict(
+                .slotLost, "The database's log is not read: \(problem).", next: ["freshet admin slot"])
+        }
+        // A run covers what committed before it began.
+        let coveredToMs = facts.owner.map { $0.lastRunAtMs - $0.lastRunMs } ?? 0
+        let later = facts.events.filter { $0.atMs >= coveredToMs }
+        if facts.usesReplicas, let event = facts.events.first(where: \.isMatched), let owner = facts.owner,
+            owner.lastRunAtMs >= event.atMs, !later.contains(where: { !$0.isMatched && hasRefusingRule($0) })
+        {
+            return WhyVerdict(
+                .replicaBehind,
+                "\(event.mutation) refreshed the query, but the run read a replica that lacks the change.",
+                next: ["Compare the replica's replay position with the primary's."])
+        }
+        if let event = later.first(where: { !$0.isMatched && hasRefusingRule($0) }),
+            let rule = event.rules.first(where: { $0.outcome == .no })
+        {
+            let which = rule.kind == .automatic ? "the site “\(rule.rule)”" : "the rule “\(rule.rule)”"
+            return WhyVerdict(
+                .conditionFalse,
+                "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does not "
+                    + "match: \(rule.reason).",
+                next: ["Change the rule's condition, or remove it.", "freshet explain shows how it is decided."])
+        }
+        if let missing = facts.missing.first {
+            let names = facts.missing.map(\.mutation).joined(separator: ", ")
+            return WhyVerdict(
+                .noRule,
+                "The screen is stale, and no rule is about \(names), which \(facts.missing.count == 1 ? "writes" : "write")"
+                    + " \(missing.tables.joined(separator: ", ")).",
+                next: ["Add \(missing.rule)", "or write automatic: lists into refresh.yaml."])
+        }
+        return WhyVerdict(
+            .staleUnexplained,
+            "The screen is stale, and nothing recorded explains it; perhaps rows changed without a mutation.",
+            next: [watch, "source: wal in refresh.yaml notices what other programs write."])
+    }
+
+    private static func hasRefusingRule(_ event: EventVerdict) -> Bool { event.rules.contains { $0.outcome == .no } }
+
+    /// Whether a stream id is later than another one; ids are `ms-sequence`.
+    private static func isLater(_ id: String, than other: String) -> Bool {
+        func parts(_ id: String) -> (UInt64, UInt64) {
+            let parts = id.split(separator: "-").map { UInt64($0) ?? 0 }
+            return (parts.first ?? 0, parts.count > 1 ? parts[1] : 0)
+        }
+        return parts(id) > parts(other)
+    }
+
+    /// A duration in words: `340 ms`, `4.2 s`, `3 min`, `2 h`.
+    package static func ago(_ ms: Int64) -> String {
+        switch max(0, ms) {
+        case ..<1_000: "\(max(0, ms)) ms"
+        case ..<60_000: "\(ms / 1_000).\(ms % 1_000 / 100) s"
+        case ..<3_600_000: "\(ms / 60_000) min"
+        default: "\(ms / 3_600_000) h"
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import LiveModel
+import NIOHTTP1
+
+/// The table of the admin API's routes.
+package enum AdminRoutes {
+    package static let all: [AdminRoute] = probes + reports + console + inspection + actions
+
+    /// A route that a request means.
+    struct Match: Sendable {
+        let route: AdminRoute
+        let path: [String: String]
+        /// Whether the request names the route's former path.
+        let isFormer: Bool
+
+        /// - Throws: `.badRequest`.
+        func arguments(_ query: [(name: String, value: String)]) throws(RequestError) -> AdminArguments {
+            try AdminArguments(route.parameters, path: path, query: query, isStrict: !isFormer)
+        }
+    }
+
+    /// Finds the route of a request.
+    /// - Throws: `.notFound` for an unknown path, `.methodNotAllowed` for one that has other methods.
+    static func find(_ method: HTTPMethod, _ path: String) throws(RequestError) -> Match {
+        var others: [HTTPMethod] = []
+        for route in all {
+            let (present, former) = (
+                AdminRoute.match(route.path, path), route.former.flatMap { AdminRoute.match($0, path) }
+            )
+            guard let values = present ?? former else { continue }
+            if route.method == method { return Match(route: route, path: values, isFormer: present == nil) }
+            others.append(route.method)
+        }
+        guard let other = others.first else { throw RequestError(.notFound, "not found") }
+        throw RequestError(.methodNotAllowed, "this path allows \(other)")
+    }
+}

@@ -1,0 +1,139 @@
+import Inspection
+import JSON
+import LiveModel
+import NIOHTTP1
+
+/// Why, traces, tails, and what arms the recording.
+extension AdminRoutes {
+    private static let key = AdminParameter.query(
+        "key", .text(bytesMax: 64), "The key of a live query, 64 hexadecimal digits.")
+    private static let trace = AdminParameter.path("trace", .text(bytesMax: 64), "The trace's id.")
+    private static let traceLimit = AdminParameter.query(
+        "limit", .integer(1...1_000), "The most rows to list.", standard: "50")
+    private static let textBytesMax = 64 << 10
+
+    static let inspection: [AdminRoute] = [
+        .look(
+            "/admin/v1/why",
+            [
+                key,
+                .query(
+                    "operation", .text(bytesMax: 2 * nameBytesMax),
+                    "CONNECTOR/OPERATION, or OPERATION where that is unique; with a session, picks one of its queries."),
+                .query("variables", .text(bytesMax: textBytesMax), "The variables as a JSON object."),
+                .query("uid", .text(bytesMax: nameBytesMax), "The user."),
+                .query("claims", .text(bytesMax: textBytesMax), "The claims of the user's token as a JSON object."),
+                .query("session", .text(bytesMax: 2 * nameBytesMax), "A session, NODE/ID."),
+                .query(
+                    "truth", .choice(["yes", "no"]), "Whether the query is run, to compare the result.",
+                    standard: "yes"),
+                .query("arm", .choice(["yes", "no"]), "Whether the live query is recorded from now on.", standard: "yes"),
+            ], "[why a screen is stale](../operations/why-stale.md): a verdict, and the facts that it follows from",
+            example: """
+                {"verdict": {"code": "condition_false", "sentence": "The screen is stale: auctions/EditLot ran 4.2 s \
+                ago, and …", "isStale": true, "next": ["Change the rule's condition, or remove it."]}, \
+                "query": {"key": "9f…", "operation": "auctions/GetLot"}, "truth": {"state": "differs"}, \
+                "registered": {"node": "worker-1", "shard": 3}, "events": [], "runs": [], "gateways": []}
+                """
+        ) { services, arguments in try await services.why.why(try WhyQuestion(arguments)) },
+        .look(
+            "/admin/v1/trace/{trace}", [trace], "the way of one traced mutation to its deliveries",
+            example: """
+                {"trace": "4bf9…", "mutation": "auctions/PlaceBid", "committedAtMs": 1764239000123, \
+                "sentence": "auctions/PlaceBid reached 2 sessions 6.3 ms after its commit: …", \
+                "spans": [{"kind": "committed", "node": "api-1", "ms": 0}], "unreachable": []}
+                """
+        ) { services, arguments in try await services.why.trace(arguments["trace"] ?? "") },
+        .look(
+            "/admin/v1/traces", [traceLimit], "the traces that nodes still have, the newest first",
+            example: """
+                {"traces": [{"trace": "4bf9…", "mutation": "auctions/PlaceBid", "committedAtMs": 1764239000123, \
+                "spans": 7}], "unreachable": []}
+                """
+        ) { services, arguments in try await services.why.traces(limit: arguments.integer("limit") ?? 0) },
+        AdminRoute(
+            .GET, "/admin/v1/tail",
+            [
+                .query("operation", .text(bytesMax: 2 * nameBytesMax), "Only this operation."),
+                .query(
+                    "kind", .text(bytesMax: 100), "Only these kinds, separated by commas: event, run, delivery, session."),
+                .query("uid", .text(bytesMax: nameBytesMax), "Only mutations and sessions of this user."),
+            ], "the node's events, runs and deliveries as they come, as server-sent events",
+            mediaType: "text/event-stream", isLook: true,
+            .response { services, arguments, _, exchange in
+                guard
+                    let filter = TailFilter(
+                        operation: arguments["operation"], kinds: arguments["kind"], uid: arguments["uid"])
+                else {
+                    return exchange.fail(
+                        RequestError(.badRequest, "kind must name event, run, delivery and session only"))
+                }
+                do throws(RequestError) {
+                    try TailStream.open(filter, services.why.node.parts.components.recorder, exchange)
+                } catch {
+                    exchange.fail(error)
+                }
+            }),
+        .get(
+            "/admin/v1/recording", [], "what the node records for why, traces and tails",
+            example: #"{"node": "worker-1", "isArmed": true, "untilMs": 1764239600123, "queries": 1, "spans": 120}"#
+        ) { services, _ in services.why.node.recording() },
+        .post(
+            "/admin/v1/recording",
+            [
+                .query(
+                    "forMs", .integer(1...86_400_000), "How long mutations are traced, in milliseconds.",
+                    standard: "600000"),
+                .query(
+                    "tracePercent", .integer(0...100), "The share of mutations that are traced.", standard: "100"),
+            ], "the node traces a share of its mutations for a time"
+        ) { arguments throws(RequestError) in
+            .record(
+                forMs: arguments.integer("forMs") ?? 0, tracePercent: arguments.integer("tracePercent") ?? 0)
+        },
+        .post("/admin/v1/recording/stop", [], "the node records nothing any more, but for open tails") {
+            _ throws(RequestError) in .stopRecording
+        },
+        .look(
+            "/admin/v1/node/query",
+            [key, .query("arm", .choice(["yes", "no"]), "Whether it is recorded.", standard: "yes")],
+            "this node's part of why", example: #"{"node": "worker-1", "events": [], "runs": [], "ended": []}"#
+        ) { services, arguments in
+            await services.why.node.query(try key(arguments), arms: arguments["arm"] != "no")
+        },
+        .look(
+            "/admin/v1/node/truth", [key], "what the database answers to a live query that this node knows",
+            example: #"{"node": "worker-1", "state": "answered", "digest": "77…", "ms": 3.1}"#
+        ) { services, arguments in await services.why.node.truth(try key(arguments)) },
+        .look(
+            "/admin/v1/node/session/{session}",
+            [.path("session", .integer(0...Int64.max), "The session's number.")],
+            "the live queries of one of the node's sessions",
+            example: #"{"node": "gateway-1", "isKnown": true, "subscriptions": [{"operation": "auctions/GetLot"}]}"#
+        ) { services, arguments in await services.why.node.session(arguments.integer("session") ?? 0) },
+        .look(
+            "/admin/v1/node/trace/{trace}", [trace], "this node's part of a trace",
+            example: #"{"node": "worker-1", "spans": [{"trace": "4bf9…", "kind": "ran", "atUs": 1764239000123456}]}"#
+        ) { services, arguments in services.why.node.spans(of: arguments["trace"] ?? "") },
+        .look(
+            "/admin/v1/node/traces", [traceLimit], "the traces that began on this node",
+            example: #"{"node": "api-1", "traces": [{"trace": "4bf9…"}]}"#
+        ) { services, arguments in services.why.node.traces(limit: arguments.integer("limit") ?? 0) },
+    ]
+
+    private static func key(_ arguments: AdminArguments) throws(RequestError) -> LiveQueryKey {
+        guard let digest = arguments["key"].flatMap({ Digest(hex: $0) }) else {
+            throw RequestError(.badRequest, "key must be 64 hexadecimal digits")
+        }
+        return LiveQueryKey(digest: digest)
+    }
+}
+
+extension AdminRoute {
+    /// A report that shows data of users.
+    fileprivate static func look(
+        _ path: String, _ parameters: [AdminParameter], _ about: String, example: String, _ report: @escaping Report
+    ) -> AdminRoute {
+        AdminRoute(.GET, path, parameters, about, example: example, isLook: true, .report(report))
+    }
+}

@@ -1,0 +1,336 @@
+import Foundation
+import JSON
+import LocalServers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ProtocolClients
+import TestSupport
+import Testing
+
+/// "Why is this screen stale?" about faults that a real cluster has. One cluster for all faults of a test.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct WhyTests {
+    static let secret = "0123456789abcdef0123456789abcdef"
+    private static let auth = ["auth.mode=hs256", "auth.hs256Secret=\(secret)"]
+
+    // MARK: Faults
+
+    /// What clients and projects do wrong.
+    @Test func namesWhatProjectsAndClientsDoWrong() async throws {
+        try await withCluster { cluster in
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin",
+                settings: Self.auth + ["gateway.sessionBytesMax=64MiB", "http.compression.on=false"])
+            let admin = try await AdminClient(node.process)
+            try await wrongCondition(node.address, admin)
+            try await missingRule(node.address, admin)
+            try await refusedByAuth(node.address, admin)
+            try await expiredToken(node.address, admin)
+            try await revokedUser(node.address, admin)
+            try await stalledClient(node.address, admin)
+            try await questions(admin)
+            // Variables are users' data, and no line shows them.
+            _ = try await node.process.line(containing: "admin look")
+            let looks = node.process.output.split(separator: "\n").filter { $0.contains("admin look") }
+            #expect(looks.contains { $0.contains("movies/Shelf") && $0.contains("the test") })
+            #expect(!looks.contains { $0.contains("Sci-Fi") })
+        }
+    }
+
+    private func wrongCondition(_ address: ServerAddress, _ admin: AdminClient) async throws {
+        let subscriber = try await follow(address, "Shelf", ["category": "Sci-Fi"])
+        let question = #"why?operation=movies/Shelf&variables={"category":"Sci-Fi"}"#
+        try await admin.expect("fresh", question)
+        try await add(address, "1", "Sci-Fi", title: "Drama")
+        // Its condition compares the title: nothing refreshes the list.
+        let answer = try await admin.expect("condition_false", question)
+        #expect(answer["truth"]?["state"]?.stringValue == "differs", "\(answer)")
+        let event = try #require(answer["events"]?[0])
+        #expect(event["isRecorded"]?.boolValue == true && event["isMatched"]?.boolValue == false, "\(event)")
+        #expect(
+            event["rules"]?[0]?["reason"]?.stringValue == "mutation.variables.title: 'Drama' ≠ 'Sci-Fi'", "\(event)")
+        let command = try await admin.command([
+            "why", "Shelf", "--vars", #"{"category":"Sci-Fi"}"#,
+        ])
+        #expect(command.contains("STALE  condition_false") && command.contains("'Drama' ≠ 'Sci-Fi'"), "\(command)")
+        #expect(subscriber.pendingMessages == 0)
+        // One that the condition lets through refreshes it.
+        try await add(address, "2", "Sci-Fi", title: "Sci-Fi")
+        _ = try await subscriber.data { ($0["movies"]?.arrayValue ?? []).count == 2 }
+        let after = try await admin.expect("fresh", question)
+        let run = try #require(after["runs"]?[0])
+        #expect(run["outcome"]?.stringValue == "changed" && run["causes"]?[0]?.stringValue == "rule", "\(run)")
+        // By session, and by key.
+        let session = try #require(after["gateways"]?[0]?["sessions"]?[0]?["session"]?.stringValue)
+        try await admin.expect("fresh", "why?session=\(session)")
+        let key = try #require(after["query"]?["key"]?.stringValue)
+        try await admin.expect("fresh", "why?key=\(key)")
+        subscriber.socket.close()
+    }
+
+    private func missingRule(_ address: ServerAddress, _ admin: AdminClient) async throws {
+        let subscriber = try await follow(address, "Everything", [:])
+        _ = try await mutate(address, "Rename", ["id": "1", "title": "Renamed"])
+        let answer = try await admin.expect("no_rule", "why?operation=movies/Everything")
+        let missing = try #require(answer["staticRules"]?["missing"]?[0])
+        #expect(missing["mutation"]?.stringValue == "movies/Rename", "\(missing)")
+        #expect(missing["rule"]?.stringValue?.contains("operation: \"Rename\"") == true, "\(missing)")
+        subscriber.socket.close()
+    }
+
+    private func refusedByAuth(_ address: ServerAddress, _ admin: AdminClient) async throws {
+        try await admin.expect("auth_refused", "why?operation=movies/Mine")
+        try await admin.expect("auth_refused", #"why?operation=movies/Staff&claims={"sub":"bob","role":"guest"}"#)
+        try await admin.expect("not_followed", #"why?operation=movies/Staff&claims={"sub":"bob","role":"staff"}"#)
+    }
+
+    private func expiredToken(_ address: ServerAddress, _ admin: AdminClient) async throws {
+        let expiresAt = Int64(Date().timeIntervalSince1970) + 2
+        let token = TestTokens.signed(uid: "ann", secret: Self.secret, expiresAt: expiresAt)
+        let subscriber = try await follow(address, "Mine", [:], token: token)
+        let question = "why?operation=movies/Mine&uid=ann"
+        let before = try await admin.expect("fresh", question)
+        #expect((before["gateways"]?[0]?["sessions"]?[0]?["tokenExpiresInMs"]?.intValue ?? 0) > 0, "\(before)")
+        _ = await subscriber.closeCode()
+        let answer = try await admin.expect("token_expired", question)
+        #expect(answer["ended"]?[0]?["reason"]?.stringValue == "token_expired", "\(answer)")
+    }
+
+    private func revokedUser(_ address: ServerAddress, _ admin: AdminClient) async throws {
+        #expect(try await admin.post("revocations?uid=eve").status == 200)
+        let answer = try await admin.expect("user_revoked", "why?operation=movies/Mine&uid=eve")
+        #expect(answer["verdict"]?["sentence"]?.stringValue?.contains("eve is revoked") == true, "\(answer)")
+    }
+
+    private func stalledClient(_ address: ServerAddress, _ admin: AdminClient) async throws {
+        let silent = try await SilentClient.follow(address, "/v1/connectors/movies/queries/Long")
+        let question = "why?operation=movies/Long"
+        try await admin.wait(question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
+        let padding = String(repeating: "x", count: 200_000)
+        // What fills the buffers of two sockets, and more.
+        for number in 0..<12 { try await add(address, "long\(number)", "Long", title: padding) }
+        let answer = try await admin.expect("client_stalled", question)
+        let session = try #require(answer["gateways"]?[0]?["sessions"]?[0])
+        #expect((session["pendingBytes"]?.intValue ?? 0) > 0 && session["isStalled"]?.boolValue == true)
+        try await silent.close()
+    }
+
+    private func questions(_ admin: AdminClient) async throws {
+        try await admin.expect("operation_unknown", "why?operation=movies/Nothing")
+        try await admin.expect("variables_invalid", "why?operation=movies/Shelf")
+        try await admin.expect("session_unknown", "why?session=nobody/7")
+        let missing = try await admin.get("v1/why")
+        #expect(missing["errors"]?[0]?["message"]?.stringValue?.contains("is required") == true)
+        // Passwords are shown nowhere.
+        let redacted = try await admin.get(#"v1/why?operation=movies/Secret&variables={"password":"hunter2"}"#)
+        #expect(!redacted.description.contains("hunter2"), "\(redacted)")
+    }
+
+    /// What happens to nodes, seen from another one.
+    @Test func namesWhatHappensToNodes() async throws {
+        try await withCluster { cluster in
+            let front = try await cluster.start(roles: "api,gateway,admin", settings: Self.auth)
+            let back = try await cluster.start(
+                roles: "worker,gateway,admin", settings: Self.auth + ["drain.sessionsMs=0"])
+            let admin = try await AdminClient(front.process)
+            let other = try await AdminClient(back.process)
+            let subscriber = try await follow(front.address, "Everything", [:])
+            let elsewhere = try await follow(back.address, "Everything", [:])
+            let question = "why?operation=movies/Everything"
+            let answer = try await admin.expect("fresh", question)
+            #expect(answer["registered"]?["node"]?.stringValue == other.node, "\(answer)")
+            #expect(answer["gateways"]?.arrayValue?.count == 2, "\(answer)")
+            try await trace(front.address, admin, subscriber)
+            try await tail(front.address, other, subscriber)
+
+            // The session of a drained node.
+            let sessions = answer["gateways"]?.arrayValue?.flatMap { $0["sessions"]?.arrayValue ?? [] } ?? []
+            let name = try #require(
+                sessions.compactMap { $0["session"]?.stringValue }.first { $0.hasPrefix(other.node + "/") })
+            #expect(try await admin.post("nodes/\(other.node)/drain").status == 200)
+            _ = await elsewhere.closeCode()
+            try await admin.expect("node_drained", "why?session=\(name)")
+            #expect(try await admin.post("nodes/\(other.node)/undrain").status == 200)
+            try await admin.wait("shards") { $0.rows("shards").allSatisfy { $0["verdict"]?.stringValue == "ok" } }
+
+            // No worker is left.
+            await back.process.crash()
+            let lost = try await admin.expect("no_owner", question)
+            #expect(lost["shard"]?["owner"] == nil, "\(lost)")
+            subscriber.socket.close()
+        }
+    }
+
+    private func trace(_ address: ServerAddress, _ admin: AdminClient, _ subscriber: Subscriber) async throws {
+        let response = try await HTTPCall.send(
+            .POST, address, path: "/v1/connectors/movies/mutations/Add",
+            headers: ["content-type": "application/json", "x-freshet-trace": "1"],
+            body: JSONWriter.compact([
+                "variables": ["id": "traced", "category": "Any", "title": "Traced"]
+            ]))
+        let id = try #require(response.headers.first(name: "x-freshet-trace"))
+        #expect(id == response.headers.first(name: "x-trace-id"))
+        _ = try await subscriber.data { ($0["movies"]?.arrayValue ?? []).contains { $0["id"]?.stringValue == "traced" } }
+        let answer = try await admin.wait("v1/trace/\(id)") { answer in
+            Set((answer["spans"]?.arrayValue ?? []).compactMap { $0["kind"]?.stringValue }).isSuperset(of: [
+                "received", "committed", "published", "matched", "query", "ran", "arrived", "delivered",
+            ])
+        }
+        #expect(answer["mutation"]?.stringValue == "movies/Add", "\(answer)")
+        #expect(answer["sentence"]?.stringValue?.contains("reached") == true, "\(answer)")
+        let spans = answer["spans"]?.arrayValue ?? []
+        #expect(Set(spans.compactMap { $0["node"]?.stringValue }).count == 2, "\(answer)")
+        #expect(spans.first { $0["kind"]?.stringValue == "committed" }?["ms"]?.doubleValue == 0)
+        #expect(try await admin.command(["trace", id]).contains("committed"))
+        #expect(try await admin.get("v1/trace/nothing")["errors"]?[0]?["message"]?.stringValue != nil)
+        // Nobody asked for a trace of this one.
+        let plain = try await mutate(address, "Add", ["id": "plain", "category": "Any", "title": "Plain"])
+        #expect(plain.headers.first(name: "x-freshet-trace") == nil)
+    }
+
+    private func tail(_ address: ServerAddress, _ admin: AdminClient, _ subscriber: Subscriber) async throws {
+        let lines = LineLog()
+        let following = Task {
+            try await HTTPLines.follow(
+                admin.address, path: "/admin/v1/tail?kind=events,runs&operation=Everything", { lines.append($0) })
+        }
+        try await admin.wait("v1/recording") { $0["tails"]?.intValue == 1 }
+        _ = try await mutate(address, "Add", ["id": "tailed", "category": "Any", "title": "Tailed"])
+        let run = try await waitFor("a run in the tail") { lines.data(of: "run") }
+        #expect(run["operation"]?.stringValue == "movies/Everything" && run["outcome"]?.stringValue == "changed")
+        following.cancel()
+        _ = await following.result
+        // Nothing is recorded once the reader is gone.
+        try await admin.wait("v1/recording") { $0["tails"]?.intValue == 0 }
+    }
+
+    // MARK: Support
+
+    private static let files = [
+        "dataconnect.yaml": """
+            specVersion: v1
+            serviceId: movies
+            location: local
+            schema: {source: ./schema, datasource: {postgresql: {}}}
+            connectorDirs: [./movies]
+            """,
+        "refresh.yaml": "automatic: off\n",
+        "seed.sql": "SELECT 1;\n",
+        "schema/schema.gql": """
+            type Movie @table(key: "id") { id: String! category: String! title: String! }
+            """,
+        "movies/connector.yaml": "connectorId: movies\n",
+        "movies/movies.gql": """
+            query Shelf($category: String!) @auth(level: PUBLIC)
+              @refresh(onMutationExecuted: {
+                operation: "Add", condition: "mutation.variables.title == request.variables.category"
+              }) {
+              movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
+            }
+            query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(orderBy: [{id: ASC}]) { id title }
+            }
+            query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
+            }
+            query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {id: {eq_expr: "auth.uid"}}) { id }
+            }
+            query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies { id }
+            }
+            query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {title: {eq: $password}}) { id }
+            }
+            mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
+              movie_insert(data: {id: $id, category: $category, title: $title})
+            }
+            mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
+              movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+            }
+            """,
+    ]
+
+    private func withCluster(_ body: (Cluster) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try folder.write(Self.files)
+        try await Cluster.with(project: folder.path, body)
+    }
+
+    private func follow(
+        _ address: ServerAddress, _ operation: String, _ variables: JSONObject, token: String? = nil
+    ) async throws -> Subscriber {
+        let subscriber = try await Subscriber.connect(
+            address, payload: token.map { ["Authorization": .string("Bearer \($0)")] })
+        subscriber.subscribe(operation, variables)
+        _ = try await subscriber.data()
+        return subscriber
+    }
+
+    private func mutate(
+        _ address: ServerAddress, _ operation: String, _ variables: JSONObject
+    ) async throws -> HTTPCall.Response {
+        let response = try await HTTPCall.send(
+            .POST, address, path: "/v1/connectors/movies/mutations/\(operation)",
+            headers: ["content-type": "application/json"],
+            body: JSONWriter.compact(["variables": .object(variables)]))
+        try #require(response.status == 200, "\(String(decoding: response.body, as: UTF8.self))")
+        return response
+    }
+
+    private func add(_ address: ServerAddress, _ id: String, _ category: String, title: String) async throws {
+        _ = try await mutate(
+            address, "Add", ["id": .string(id), "category": .string(category), "title": .string(title)])
+    }
+}
+
+extension AdminClient {
+    /// Asks why until the verdict has this code: what is on its way may take a moment.
+    @discardableResult
+    fileprivate func expect(_ code: String, _ question: String) async throws -> JSONValue {
+        let path = "v1/" + (question.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? question)
+        var last = JSONValue.null
+        return try await waitFor("\(code) to \(question), last \(last["verdict"] ?? last)") {
+            let response = try await HTTPCall.send(
+                .GET, address, path: "/admin/" + path, headers: ["x-freshet-operator": "the test"])
+            last = try JSONParser.parse(response.body)
+            return last["verdict"]?["code"]?.stringValue == code ? last : Optional.none
+        }
+    }
+}
+
+/// Lines of an event stream.
+private final class LineLog: @unchecked Sendable {
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    func append(_ line: String) { lock.withLock { lines.append(line) } }
+
+    /// The data of the first entry of a kind.
+    func data(of kind: String) -> JSONValue? {
+        let lines = lock.withLock { self.lines }
+        guard let start = lines.firstIndex(of: "event: \(kind)"),
+            let data = lines[start...].first(where: { $0.hasPrefix("data: ") })
+        else { return nil }
+        return try? JSONParser.parse(Array(data.dropFirst(6).utf8))
+    }
+}
+
+/// A client that asks for an event stream and reads nothing of it.
+private struct SilentClient {
+    let channel: any Channel
+
+    static func follow(_ address: ServerAddress, _ path: String) async throws -> SilentClient {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.socketOption(.so_rcvbuf), value: 4_096)
+            .connect(host: address.host, port: address.port).get()
+        try await channel.writeAndFlush(
+            ByteBuffer(string: "GET \(path) HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n"))
+        return SilentClient(channel: channel)
+    }
+
+    func close() async throws { try await channel.close() }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import JSON
+import LiveModel
+import NIOHTTP1
+import TestSupport
+import Testing
+
+@testable import Admin
+
+/// The table of routes, the OpenAPI document and the page about the admin API say the same.
+@Suite struct AdminReferenceTests {
+    private static let page = "docs/reference/admin-api.md"
+
+    /// Compares the tables of the page, or writes them if UPDATE_REFERENCE is set.
+    @Test(arguments: [("reports", HTTPMethod.GET), ("actions", .POST)])
+    func thePageHasTheTable(_ name: String, _ method: HTTPMethod) throws {
+        let (start, end) = ("<!-- \(name) -->\n", "\n<!-- end of \(name) -->")
+        let text = try Repository.text(Self.page)
+        let first = try #require(text.range(of: start)?.upperBound)
+        let last = try #require(text.range(of: end)?.lowerBound)
+        let table = AdminReference.table(method)
+        if ProcessInfo.processInfo.environment["UPDATE_REFERENCE"] != nil {
+            let updated = text.replacingCharacters(in: first..<last, with: table)
+            try updated.write(toFile: Repository.path(Self.page), atomically: true, encoding: .utf8)
+        } else {
+            #expect(text[first..<last] == table, "run the tests with UPDATE_REFERENCE=1 and commit \(Self.page)")
+        }
+    }
+
+    @Test func theDocumentHasEveryRouteAndParameter() throws {
+        let document = OpenAPIDocument.json(of: AdminRoutes.all)
+        #expect(document["openapi"] == "3.1.0")
+        let paths = try #require(document["paths"]?.objectValue)
+        var operations = 0
+        var ids: Set<String> = []
+        for route in AdminRoutes.all {
+            for path in [route.path] + (route.former.map { [$0] } ?? []) {
+                let operation = try #require(paths[path]?[route.method.rawValue.lowercased()], "\(path)")
+                operations += 1
+                ids.insert(try #require(operation["operationId"]?.stringValue))
+                let listed = (operation["parameters"]?.arrayValue ?? []).compactMap { $0["name"]?.stringValue }
+                #expect(listed == route.parameters.map(\.name), "\(path)")
+                let inPath = path.matches(of: /\{(\w+)\}/).map { String($0.1) }
+                let required = route.parameters.filter { $0.place == .path }.map(\.name)
+                #expect(inPath == required, "\(path)")
+                #expect(operation["responses"]?["200"]?["content"]?[route.mediaType]?["schema"] != nil, "\(path)")
+                #expect(operation["deprecated"] == (path == route.path ? nil : true), "\(path)")
+            }
+        }
+        #expect(paths.entries.reduce(0) { $0 + ($1.value.objectValue?.count ?? 0) } == operations)
+        #expect(ids.count == operations)
+        #expect(document.description.contains("](") == false, "links of the page are no part of the document")
+    }
+
+    @Test func everyPathFindsItsOwnRoute() throws {
+        for route in AdminRoutes.all {
+            let path = route.path.replacing(/\{\w+\}/, with: "7")
+            let found = try AdminRoutes.find(route.method, path)
+            #expect(found.route.path == route.path && !found.isFormer)
+            guard let former = route.former?.replacing(/\{\w+\}/, with: "7") else { continue }
+            let again = try AdminRoutes.find(route.method, former)
+            #expect(again.route.path == route.path && again.isFormer)
+        }
+    }
+
+    @Test func everyReportHasAVersionedPath() {
+        for route in AdminRoutes.all where route.path.hasPrefix("/admin/") && !route.path.hasPrefix("/admin/v1/") {
+            #expect(route.about.contains("deprecated"), "\(route.path)")
+        }
+    }
+
+    @Test func unknownParametersAreNamed() throws {
+        let shards = try AdminRoutes.find(.GET, "/admin/v1/live-queries")
+        let error = failure { () throws(RequestError) in try shards.arguments([("limt", "5")]) }
+        #expect(error?.code == .badRequest && error?.message.contains("limt") == true)
+        let former = try AdminRoutes.find(.GET, "/admin/live-queries")
+        #expect(try former.arguments([("limt", "5")]).integer("limit") == 100)
+    }
+
+    @Test(
+        arguments: [
+            ("limit", "-1", "limit"), ("limit", "10001", "10000"), ("limit", "x", "limit"), ("node", "", "node"),
+        ])
+    func valuesOutOfBoundsAreRefused(_ name: String, _ value: String, _ part: String) throws {
+        let match = try AdminRoutes.find(.GET, "/admin/v1/live-queries")
+        let error = failure { () throws(RequestError) in try match.arguments([(name, value)]) }
+        #expect(error?.code == .badRequest && error?.message.contains(part) == true)
+    }
+}
