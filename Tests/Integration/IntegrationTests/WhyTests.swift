@@ -106,7 +106,7 @@ struct WhyTests {
     private func stalledClient(_ address: ServerAddress, _ admin: AdminClient) async throws {
         let silent = try await SilentClient.follow(address, "/v1/connectors/movies/queries/Long")
         let question = "why?operation=movies/Long"
-        try await admin.wait(question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
+        try await admin.wait("v1/" + question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
         let padding = String(repeating: "x", count: 200_000)
         // What fills the buffers of two sockets, and more.
         for number in 0..<12 { try await add(address, "long\(number)", "Long", title: padding) }
