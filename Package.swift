@@ -166,7 +166,7 @@ let package = Package(
         module(.core, "Refresh", ["CEL", "Inspection", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(
-            .tools, "Explanation",
+            .core, "Explanation",
             ["Catalog", "Operations", "QuerySQL", "JSON", "LiveModel", "Refresh", "SchemaModel"]),
         module(.core, "Streams", ["LiveModel", "Pacing"]),
         module(.core, "Sharding", ["LiveModel", "Pacing"]),
@@ -289,11 +289,15 @@ let package = Package(
                 "HTTPServer", "JSON",
                 "LiveModel", "Observability", "Recording", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
+        // The console's page: files compiled into the program
+        .target(
+            name: "Console", dependencies: ["HTTPServer", crypto, nio, nioHTTP], path: Folder.roles.path(of: "Console"),
+            resources: [.embedInCode("Files")], swiftSettings: settings),
         module(
             .roles, "Admin",
             [
-                "CEL", "Clocks", "Inspection", "Recording", "SchemaModel", "Sessions",
-                "APINode", "Broker", "ChangeTailer", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
+                "APINode", "Broker", "CEL", "ChangeTailer", "Clocks", "Console", "Explanation", "Inspection", "Recording",
+                "SchemaModel", "Sessions", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",
                 "Gateway",

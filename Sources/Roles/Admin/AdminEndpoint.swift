@@ -1,4 +1,5 @@
 import Crypto
+import Console
 package import PublicAPI
 package import HTTPServer
 import JSON
@@ -8,7 +9,7 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The HTTP handler of the admin API: on the admin port behind its token, and under `freshet dev` on the public port.
+/// The HTTP handler of the console and the admin API: on the admin port behind its token, and under `freshet dev` on the public port.
 ///
 /// `AdminRoutes.all` has its routes. `POST /v1/projects/…` are `AdministratorOperations`. Each action leaves a line in
 /// the audit log.
@@ -51,6 +52,9 @@ package final class AdminEndpoint: HTTPHandler {
     }
 
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        if let file = ConsoleFiles.file(request.path), request.method == .GET || request.method == .HEAD {
+            return file.respond(to: request, exchange)
+        }
         let found = Result { () throws(RequestError) in try AdminRoutes.find(request.method, request.path) }
         if case .success(let match) = found, match.route.isOpen {
             return perform(match, AdminArguments(), request, exchange)

@@ -54,12 +54,18 @@ package struct AdministeredNode: Sendable {
     package let catalogs: ServedCatalogs
     package let components: Components
     package let clock: ServiceClock
+    /// Milliseconds since 1970.
+    package let startedAtMs: Int64
     package let metrics: PrometheusMetrics
+    package let meter: OperationMeter
+    /// Whether this is a developer's own node.
+    package let isDevelopment: Bool
     package let readiness: @Sendable () -> Readiness
 
     package init(
         id: NodeID, roles: Set<Role>, cluster: ClusterMember, catalogs: ServedCatalogs, components: Components,
-        clock: ServiceClock, metrics: PrometheusMetrics, readiness: @escaping @Sendable () -> Readiness
+        clock: ServiceClock, startedAtMs: Int64, metrics: PrometheusMetrics, meter: OperationMeter, isDevelopment: Bool,
+        readiness: @escaping @Sendable () -> Readiness
     ) {
         self.id = id
         self.roles = roles
@@ -67,7 +73,10 @@ package struct AdministeredNode: Sendable {
         self.catalogs = catalogs
         self.components = components
         self.clock = clock
+        self.startedAtMs = startedAtMs
         self.metrics = metrics
+        self.meter = meter
+        self.isDevelopment = isDevelopment
         self.readiness = readiness
     }
 }

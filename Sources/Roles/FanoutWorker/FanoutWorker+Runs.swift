@@ -46,7 +46,22 @@ extension FanoutWorker {
             case .failed(let error): .failed(error)
             }
         }
+        let micros = (MonotonicClock.nowNs() - startNs) / 1_000
+        meter.add(OperationCosts(outcomes, micros: micros), of: batch.operation)
         runFinished(id, outcomes, took: .nanoseconds(Int64(MonotonicClock.nowNs() - startNs)))
+    }
+}
+
+extension OperationCosts {
+    /// The costs of one statement for a batch of live queries.
+    fileprivate init(_ outcomes: [RunOutcome], micros: UInt64) {
+        self.init()
+        runs = UInt64(outcomes.count)
+        statementMicros = micros
+        for case .result(_, let answer, _) in outcomes {
+            changed += 1
+            resultBytes += UInt64(answer.byteCount)
+        }
     }
 }
 

@@ -39,6 +39,7 @@ package actor FanoutWorker {
     let logger: Logger
     let failures: OperationFailureLog
     let recorder: NodeRecorder?
+    let meter: OperationMeter
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
@@ -51,7 +52,8 @@ package actor FanoutWorker {
     ///   - onNodesOrLeasesChanged: requests a call of `nodesChanged` now. Called from any thread; must be short.
     package init(
         node: NodeID, broker: any Broker, catalogs: ServedCatalogs, queries: QueryExecutor, epochs: ShardEpochs,
-        shardCount: Int, settings: Settings, clock: ServiceClock, logger: Logger, recorder: NodeRecorder? = nil,
+        shardCount: Int, settings: Settings, clock: ServiceClock, meter: OperationMeter, logger: Logger,
+        recorder: NodeRecorder? = nil,
         loadCatalogs: @escaping @Sendable () async -> String? = { nil },
         onNodesOrLeasesChanged: @escaping @Sendable () -> Void = {}
     ) {
@@ -66,6 +68,7 @@ package actor FanoutWorker {
         self.logger = logger
         self.recorder = recorder
         failures = OperationFailureLog(logger)
+        self.meter = meter
         reader = broker.makeReader(name: "worker-\(node)")
         machine = WorkerMachine(node: node, keys: broker.keys, shardCount: shardCount, settings: settings) {
             query throws(RequestError) in

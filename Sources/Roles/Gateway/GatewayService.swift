@@ -42,6 +42,7 @@ package final class GatewayService: Sendable {
     private let reader: any StreamReader
     let recorder: NodeRecorder?
     private let metrics = GatewayMetrics()
+    private let meter: OperationMeter?
     private let probes = Atomic<Int>(0)
 
     /// - Parameters:
@@ -49,7 +50,8 @@ package final class GatewayService: Sendable {
     ///   - epochs: the recorded epochs; nil: none can be read.
     package init(
         node: NodeID, broker: any Broker, group: MultiThreadedEventLoopGroup, settings: GatewayMachine.Settings,
-        controlLengthMax: Int, deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
+        controlLengthMax: Int, meter: OperationMeter? = nil,
+        deltas: DeltaCache = DeltaCache(bytesMax: 0, resultBytesMax: 0),
         epochs: ShardEpochs? = nil, recorder: NodeRecorder? = nil, clock: ServiceClock, logger: Logger
     ) {
         self.recorder = recorder
@@ -59,6 +61,7 @@ package final class GatewayService: Sendable {
         self.logger = logger
         self.controlLengthMax = controlLengthMax
         self.epochs = epochs
+        self.meter = meter
         tickMs = settings.tickMs
         state = Mutex(State(machine: GatewayMachine(gateway: node, settings: settings, nowMs: clock.nowMs())))
         self.reader = broker.makeReader(name: "gateway-\(node)")
@@ -160,6 +163,19 @@ package final class GatewayService: Sendable {
     func unsubscribed(hub: Int, _ key: LiveQueryKey, lingers: Bool) {
         let nowMs = clock.nowMs()
         change { $0.unsubscribed(hub: hub, key, lingers: lingers, nowMs: nowMs) }
+    }
+
+    /// Counts results that an event loop hands to sessions.
+    func count(_ deliveries: [(key: LiveQueryKey, sessions: Int, bytes: Int)]) {
+        guard let meter else { return }
+        let operations = operations(of: deliveries.map(\.key))
+        for (key, sessions, bytes) in deliveries {
+            guard let operation = operations[key] else { continue }
+            var costs = OperationCosts()
+            costs.deliveries = UInt64(sessions)
+            costs.deliveredBytes = UInt64(sessions * bytes)
+            meter.add(costs, of: operation)
+        }
     }
 
     // MARK: Inbox

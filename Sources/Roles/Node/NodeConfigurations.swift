@@ -192,7 +192,6 @@ extension NodeContext {
         api.session.tokenGraceMs = Int64(settings.gateway.tokenGraceMs)
         api.session.idleTimeoutMs = Int64(settings.gateway.idleTimeoutMs)
         api.addresses = clientAddresses
-        api.page = page
         if isDevelopment {
             api.emulator = EmulatorInfo(
                 version: ClusterFormat.release, connectionString: settings.postgres.url ?? "")

@@ -16,14 +16,13 @@ struct NodeContext: Sendable {
     /// The folder that `catalog` was compiled from; nil for a node that follows no deployments.
     let folder: ProjectArchive?
     let metrics: PrometheusMetrics
-    /// The page at `/`.
-    let page: [UInt8]?
     /// Whether this is a developer's own node, which also answers the emulator calls of tools.
     let isDevelopment: Bool
     let clock: ServiceClock
     let startedAtMs: Int64
     let logger: Logger
     let phase = NodePhase()
+    let meter: OperationMeter
 
     var roles: Set<Role> { settings.cluster.roles }
 }

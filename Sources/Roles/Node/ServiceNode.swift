@@ -52,19 +52,20 @@ package final class ServiceNode: Sendable {
     /// - Parameters:
     ///   - folder: the source of `catalog`. The node serves it until something is deployed, and follows deployments
     ///     from then on. Nil: it always serves `catalog`.
-    ///   - page: the page at `/`.
-    ///   - isDevelopment: whether this is a developer's own node, which also answers the emulator calls of tools.
+    ///   - isDevelopment: whether this is a developer's own node, which also answers the emulator calls of tools and
+    ///     has the console on its public port.
     package init(
         settings: Settings, catalog: Catalog, folder: ProjectArchive? = nil, metrics: PrometheusMetrics,
-        page: [UInt8]? = nil, isDevelopment: Bool = false, logger: Logger
+        isDevelopment: Bool = false, logger: Logger
     ) {
         let id = NodeID(settings.cluster.nodeId ?? RandomIdentity.nodeName())
         let clock = ServiceClock.system()
         var logger = logger
         logger[metadataKey: "node"] = "\(id)"
         context = NodeContext(
-            id: id, settings: settings, catalog: catalog, folder: folder, metrics: metrics, page: page,
-            isDevelopment: isDevelopment, clock: clock, startedAtMs: clock.nowMs(), logger: logger)
+            id: id, settings: settings, catalog: catalog, folder: folder, metrics: metrics,
+            isDevelopment: isDevelopment, clock: clock, startedAtMs: clock.nowMs(), logger: logger,
+            meter: OperationMeter(clock: clock))
     }
 
     // MARK: Start
@@ -127,7 +128,8 @@ package final class ServiceNode: Sendable {
             components: .init(
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker,
                 tailer: roles.tailer, slot: roles.slot, recorder: roles.recorder, queries: execution.queries),
-            clock: node.clock, metrics: node.metrics,
+            clock: node.clock, startedAtMs: node.startedAtMs, metrics: node.metrics, meter: node.meter,
+            isDevelopment: node.isDevelopment,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })
         let listeners = try await NodeListeners.open(node, administered, roles, readiness, network, gate, parts)
         let run = NodeRun(

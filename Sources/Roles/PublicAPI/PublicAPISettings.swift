@@ -19,8 +19,6 @@ package struct PublicAPISettings: Sendable {
     package var addresses = ClientAddresses()
     /// The emulator description for SQL Connect's tools, under `freshet dev`; nil answers 404.
     package var emulator: EmulatorInfo?
-    /// The page at `/`; nil answers 404.
-    package var page: [UInt8]?
 
     package init(longPollMaxMs: Int64, longPollKeptMs: Int64, sessionsMax: Int, verifiedForMs: Int64) {
         self.longPollMaxMs = longPollMaxMs

@@ -30,17 +30,21 @@ package final class PublicRouter: HTTPHandler {
     /// Bounded by `sessionsMax`.
     let sharedStreams = SharedStreams()
     private let administrator: AdministratorOperations
+    /// The console and its reports, under `freshet dev`.
+    private let console: (any HTTPHandler)?
     /// Whether an untrusted proxy on this machine has been reported.
     private let hasReportedProxy = Atomic(false)
 
     package init(
         executor: RequestExecutor, gateway: GatewayService?, settings: PublicAPISettings, sessions: SessionRegistry,
-        addressRates: AddressRates? = nil, logger: Logger, isReady: @escaping @Sendable () -> Bool,
+        addressRates: AddressRates? = nil, console: (any HTTPHandler)? = nil, logger: Logger,
+        isReady: @escaping @Sendable () -> Bool,
         isAdvertised: (@Sendable () -> Bool)? = nil,
         problem: @escaping @Sendable () -> String? = { nil }
     ) {
         self.executor = executor
         administrator = AdministratorOperations(executor: executor)
+        self.console = console
         self.gateway = settings.isGateway ? gateway : nil
         self.settings = settings
         self.sessions = sessions
@@ -62,7 +66,9 @@ package final class PublicRouter: HTTPHandler {
         if request.method == .OPTIONS { return preflight(call) }
         let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         switch (parts.count, parts.first) {
-        case (0, _): page(call)
+        case (0, _), (2, "console"), (_, "admin"):
+            guard let console else { return call.fail(RequestError(.notFound, "not found")) }
+            console.handle(request, exchange)
         case (1, "healthz"): exchange.respond(json: Array(#"{"status":"ok"}"#.utf8), headers: call.headers)
         case (1, "readyz"):
             if isAdvertised() {
@@ -95,19 +101,6 @@ package final class PublicRouter: HTTPHandler {
         call.failureForm = .sqlConnect
         if let error = CrossSiteCheck.refusal(of: call.request, hosts: .local) { return call.fail(error) }
         administrator.handle(call.request, call.exchange, headers: call.headers)
-    }
-
-    private func page(_ call: Call) {
-        guard let page = settings.page else {
-            return call.fail(RequestError(.notFound, "not found"))
-        }
-        guard call.request.method == .GET || call.request.method == .HEAD else { return call.methodNotAllowed("GET") }
-        var headers = call.headers
-        headers.replaceOrAdd(name: "content-type", value: "text/html; charset=utf-8")
-        let catalog = executor.lookup.catalog
-        call.exchange.respond(
-            .ok, headers: headers,
-            body: PageNotice.insert(into: page, operations: catalog.invalidOperations, errors: catalog.errors))
     }
 
     // MARK: CORS (Fetch standard §3.2)

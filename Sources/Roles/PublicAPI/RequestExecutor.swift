@@ -1,5 +1,6 @@
 package import APINode
 package import Catalog
+import Clocks
 package import Execution
 package import Gateway
 import JSON
@@ -213,6 +214,8 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> QueryExecutor.Result {
         let result: QueryExecutor.Result
+        let startNs = MonotonicClock.nowNs()
+        defer { count(resolved, since: startNs) }
         do throws(RequestError) {
             result = try await parts.queries.run(
                 resolved.operation, variables: resolved.variables, auth: resolved.auth,
@@ -232,6 +235,8 @@ package final class RequestExecutor: SessionRequestExecutor {
         _ resolved: ResolvedOperation, traceID: String
     ) async throws(RequestError) -> MutationExecutor.Outcome {
         guard parts.isAPI else { throw RequestError.runsNoMutations }
+        let startNs = MonotonicClock.nowNs()
+        defer { count(resolved, since: startNs) }
         do throws(RequestError) {
             var outcome = try await parts.mutations.execute(resolved, traceID: traceID)
             for error in outcome.errors { report(error, resolved, traceID) }
@@ -243,6 +248,10 @@ package final class RequestExecutor: SessionRequestExecutor {
             report(error, resolved, traceID)
             throw error
         }
+    }
+
+    private func count(_ resolved: ResolvedOperation, since startNs: UInt64) {
+        parts.meter.ran(resolved.operation.reference, micros: (MonotonicClock.nowNs() - startNs) / 1_000)
     }
 
     /// Logs the cause of an error, which the client does not see.

@@ -21,12 +21,14 @@ package struct RequestParts: Sendable {
     /// The size of the largest result.
     let resultBytesMax: Int
     let quotas: QuotaGate
+    let meter: OperationMeter
     let failures = OperationFailureLog(Logger(label: "freshet.requests"))
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
         mutations: MutationService, isAPI: Bool, disclosesConstraints: Bool = false,
-        recorder: NodeRecorder? = nil, limits: VariableLimits, resultBytesMax: Int, quotas: QuotaGate
+        recorder: NodeRecorder? = nil, limits: VariableLimits, resultBytesMax: Int, quotas: QuotaGate,
+        meter: OperationMeter
     ) {
         self.clock = clock
         self.catalogs = catalogs
@@ -39,5 +41,6 @@ package struct RequestParts: Sendable {
         self.limits = limits
         self.resultBytesMax = resultBytesMax
         self.quotas = quotas
+        self.meter = meter
     }
 }

@@ -102,7 +102,8 @@ package struct LocalCluster: Sendable {
             try await processes.awaitReady(process, try ServerAddress("http://" + node.address), path: "/readyz")
         }
         let pagePath = processes.folder + "/page.html"
-        try Data(DemoPage.html.utf8).write(to: URL(fileURLWithPath: pagePath))
+        try Data(ClusterPage.html(service: project.serviceID, plan.nodes).utf8).write(
+            to: URL(fileURLWithPath: pagePath))
         let configuration = HAProxyConfiguration(
             bind: "\(own.http.host):\(publicPort)", statsBind: "\(ClusterPlan.host):\(statsPort)",
             api: .listed(plan.servers("api")), gateways: .listed(plan.servers("gateway")),

@@ -76,7 +76,7 @@ struct DevTests {
             #expect(first.output.contains("subscribe ListLots"))
             let page = try await HTTPCall.send(.GET, address, path: "/")
             #expect(page.status == 200)
-            #expect(String(decoding: page.body, as: UTF8.self).contains("Live auctions"))
+            #expect(String(decoding: page.body, as: UTF8.self).contains("/console/main.js"))
             // Unsigned tokens count here, and only here.
             let list = try JSONParser.parse(try await API.get(address, "ListLots", ["category": "Toys"]).body)
             let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)

@@ -56,7 +56,7 @@ struct LocalClusterTests {
             let proxyText = try String(contentsOfFile: folder + "/cluster/haproxy.cfg", encoding: .utf8)
             #expect(proxyText.contains("maxconn 321"))
             let page = try await HTTPCall.send(.GET, proxy, path: "/")
-            #expect(String(decoding: page.body, as: UTF8.self).contains("Live auctions"))
+            #expect(String(decoding: page.body, as: UTF8.self).contains("Freshet cluster"))
 
             let list = try JSONParser.parse(try await API.get(proxy, "ListLots", ["category": "Hi-Fi"]).body)
             let id = try #require(list["data"]?["lots"]?[0]?["id"]?.stringValue)

@@ -20,7 +20,7 @@ package import Streams
 ///
 /// Long, because each page of the API has its method here; what is decided about a shard is in `ShardView`.
 package struct NodeInspector: Sendable {
-    private let parts: AdministeredNode
+    let parts: AdministeredNode
 
     private var node: NodeID { parts.id }
     package var nodeID: NodeID { parts.id }
@@ -377,7 +377,7 @@ package struct NodeInspector: Sendable {
         return ["mutation": .string(mutation.description), "count": .int(Int64(count)), "rule": .string(rule + "})")]
     }
 
-    private func rules(of reference: OperationReference) -> [String] {
+    func rules(of reference: OperationReference) -> [String] {
         catalogs.set.operation(reference).map(Self.rules) ?? []
     }
 

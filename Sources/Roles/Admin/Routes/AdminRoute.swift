@@ -2,6 +2,7 @@ package import HTTPServer
 package import JSON
 package import LiveModel
 package import NIOHTTP1
+package import PublicAPI
 
 /// A route of the admin API. `AdminRoutes.all` is the table that `AdminEndpoint` dispatches by, and from which the
 /// OpenAPI document and the tables of docs/reference/admin-api.md are made.
@@ -99,9 +100,15 @@ package struct AdminServices: Sendable {
     package let `operator`: NodeOperator
     package let peers: PeerReports
     package let why: WhyService
+    /// Follows queries for administrators; nil on a node without the role gateway.
+    package let following: LiveQueryFollower?
 
-    package init(inspector: NodeInspector, operator: NodeOperator, peers: PeerReports, why: WhyService) {
+    package init(
+        inspector: NodeInspector, operator: NodeOperator, peers: PeerReports, why: WhyService,
+        following: LiveQueryFollower? = nil
+    ) {
         self.why = why
+        self.following = following
         self.inspector = inspector
         self.operator = `operator`
         self.peers = peers

@@ -85,14 +85,19 @@ package final class LoopHub: @unchecked Sendable {
     func perform(_ steps: [HubTurn.Step]) {
         eventLoop.assertInEventLoop()
         var deliveries: [(delivery: SessionDelivery, due: [Handle])] = []
+        var counts: [(key: LiveQueryKey, sessions: Int, bytes: Int)] = []
         for step in steps {
             switch step {
             case .deliver(let delivery, let key, let answers):
                 guard let (update, due) = hub.take(delivery, key: key, answers: answers) else { continue }
                 deliveries.append((sessionDelivery(update, of: key), due))
+                if case .result(let result) = update {
+                    counts.append((key, due.count, result.answer.byteCount))
+                }
             case .forgetPositions(let key, let announcement): hub.forgetPositions(key, from: announcement)
             }
         }
+        if !counts.isEmpty { service.count(counts) }
         if deliveries.count > 1 {
             deliverBySession(deliveries)
         } else {

@@ -23,9 +23,13 @@ struct NodeListeners: Sendable {
     ) async throws(NodeError) -> NodeListeners {
         let certificate = try CertificateFiles.open(node)
         let rates = node.addressRates
+        let services = adminServices(node, administered, roles, network)
+        let operations = AdministratorOperations(executor: roles.executor)
+        let console = node.isDevelopment ? endpoint(node, services, operations, token: nil, hosts: .local) : nil
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
-            sessions: roles.sessions, addressRates: rates, logger: node.logger, isReady: { readiness.isServing },
+            sessions: roles.sessions, addressRates: rates, console: console, logger: node.logger,
+            isReady: { readiness.isServing },
             isAdvertised: { readiness.isReady }, problem: { readiness.problem })
         let grpc = GRPCServer(configuration: node.grpcConfiguration, handler: router)
         let server = HTTPServer(
@@ -33,7 +37,7 @@ struct NodeListeners: Sendable {
             http2: grpc.setup, tls: certificate?.tls.handlers, addressRates: rates,
             addresses: node.addressSubjects)
         await gate.end()
-        let adminPort = try await openAdmin(node, administered, roles.executor, network, parts)
+        let adminPort = try await openAdmin(node, services, operations, network, parts)
         let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")
         parts.push("public port") { await server.shutdown(graceMs: $0.workMs) }
         return NodeListeners(
@@ -41,9 +45,34 @@ struct NodeListeners: Sendable {
             address: ServiceNode.Address(publicPort: port, adminPort: adminPort))
     }
 
+    private static func adminServices(
+        _ node: NodeContext, _ administered: AdministeredNode, _ roles: NodeRoles, _ network: NodeNetwork
+    ) -> AdminServices {
+        let membership = administered.cluster.membership
+        let peers = PeerReports(
+            own: node.id, nodes: { try await membership.liveNodes().nodes }, sender: network.sender,
+            token: node.settings.admin.token, settings: node.peerSettings)
+        return AdminServices(
+            inspector: NodeInspector(administered), operator: NodeOperator(administered), peers: peers,
+            why: WhyService(administered, peers: peers),
+            following: roles.gateway.map {
+                LiveQueryFollower(
+                    executor: roles.executor, gateway: $0, sessions: roles.sessions, settings: node.publicAPISettings)
+            })
+    }
+
+    private static func endpoint(
+        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, token: String?,
+        hosts: CrossSiteCheck.Hosts
+    ) -> AdminEndpoint {
+        AdminEndpoint(
+            services: services, operations: operations, token: token, hosts: hosts,
+            nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
+    }
+
     /// - Returns: nil without the role `admin`.
     private static func openAdmin(
-        _ node: NodeContext, _ administered: AdministeredNode, _ executor: RequestExecutor, _ network: NodeNetwork,
+        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, _ network: NodeNetwork,
         _ parts: ClosingStack
     ) async throws(NodeError) -> Int? {
         guard node.settings.cluster.roles.contains(.admin) else { return nil }
@@ -52,17 +81,8 @@ struct NodeListeners: Sendable {
         configuration.host = admin.host
         configuration.port = admin.port
         configuration.connectionsMax = 64
-        let peers = PeerReports(
-            own: node.id,
-            nodes: { [membership = administered.cluster.membership] in
-                try await membership.liveNodes().nodes
-            }, sender: network.sender, token: admin.token, settings: node.peerSettings)
-        let endpoint = AdminEndpoint(
-            services: AdminServices(
-                inspector: NodeInspector(administered), operator: NodeOperator(administered), peers: peers,
-                why: WhyService(administered, peers: peers)),
-            operations: AdministratorOperations(executor: executor), token: admin.token,
-            nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
+        configuration.compression = node.httpConfiguration.compression
+        let endpoint = endpoint(node, services, operations, token: admin.token, hosts: .loopback)
         let server = HTTPServer(
             configuration: configuration, handler: endpoint, logger: node.logger, group: network.group)
         let port = try await open(server, "\(admin.host):\(admin.port) (admin)")

@@ -68,7 +68,7 @@ struct NodeRoles: Sendable {
     ) -> GatewayService {
         GatewayService(
             node: node.id, broker: cluster.broker, group: group, settings: node.gatewaySettings,
-            controlLengthMax: node.streamLengths.control, deltas: node.deltaCache,
+            controlLengthMax: node.streamLengths.control, meter: node.meter, deltas: node.deltaCache,
             epochs: epochs(node, storage), recorder: recorder, clock: node.clock, logger: node.logger)
     }
 
@@ -80,7 +80,7 @@ struct NodeRoles: Sendable {
             node: node.id, broker: cluster.broker, catalogs: execution.catalogs, queries: execution.queries,
             epochs: epochs(node, storage),
             shardCount: node.settings.cluster.shardCount, settings: node.workerSettings, clock: node.clock,
-            logger: node.logger, recorder: recorder,
+            meter: node.meter, logger: node.logger, recorder: recorder,
             loadCatalogs: { [deployments = execution.deployments] in await deployments?.poll()?.description },
             onNodesOrLeasesChanged: { [membership = cluster.membership] in membership.wake() })
     }
@@ -118,6 +118,6 @@ struct NodeRoles: Sendable {
                 queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
                 disclosesConstraints: node.isDevelopment,
                 recorder: recorder, limits: node.variableLimits, resultBytesMax: settings.gateway.resultBytesMax,
-                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax)))
+                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax), meter: node.meter))
     }
 }

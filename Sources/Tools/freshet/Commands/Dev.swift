@@ -83,7 +83,7 @@ struct Dev: AsyncParsableCommand {
             let node = ServiceNode(
                 settings: settings, catalog: prepared.project.catalog,
                 folder: ProjectArchive(prepared.project.project), metrics: metrics,
-                page: Array(DemoPage.html.utf8), isDevelopment: true, logger: logger)
+                isDevelopment: true, logger: logger)
             let address = try await node.start()
             let follower =
                 noReload
@@ -135,8 +135,8 @@ struct Dev: AsyncParsableCommand {
             """
 
             Freshet serves "\(project.serviceID)" at \(url)
-              page      \(url)/
-              admin     http://\(settings.admin.host):\(address.adminPort ?? 0)/admin/shards   (\(program) admin shards)
+              console   \(url)/
+              admin     http://\(settings.admin.host):\(address.adminPort ?? 0)/   (\(program) admin status)
 
             """)
         if let example {

@@ -1,0 +1,46 @@
+import Clocks
+import Execution
+import Foundation
+import Gateway
+package import JSON
+import LiveModel
+import RoleMachines
+
+/// What operations cost, and what the node has to pay it with.
+extension NodeInspector {
+    /// Returns the costs of this node's operations, with what the process used since its start.
+    package func costs() -> JSONValue {
+        let nowMs = parts.clock.nowMs()
+        let sinceMs = max(1, nowMs - parts.startedAtMs)
+        return [
+            "node": .string(parts.id.name), "windowMs": .int(min(Self.windowMs, sinceMs)), "upMs": .int(sinceMs),
+            "roles": .array(parts.roles.names.map(JSONValue.string)),
+            "cores": .int(Int64(ProcessInfo.processInfo.activeProcessorCount)),
+            "cpuMs": .int(ProcessUsage.cpuMs()), "peakBytes": .int(ProcessUsage.peakResidentBytes()),
+            "sessions": .int(Int64(parts.components.sessions.count)),
+            "subscriptions": .int(Int64(parts.components.gateway?.counts.subscriptions ?? 0)),
+            "operations": .array(
+                parts.meter.report().map { operation, window, total in
+                    [
+                        "operation": .string(operation.description), "window": .object(Self.row(window)),
+                        "total": .object(Self.row(total)),
+                    ]
+                }),
+        ]
+    }
+
+    /// The time that `CostMeter` reports on: on average half of its last part is not over.
+    private static let windowMs = Int64(CostMeter.parts) * CostMeter.partMs - CostMeter.partMs / 2
+
+    private static func row(_ costs: OperationCosts) -> JSONObject {
+        [
+            "requests": .int(Int64(clamping: costs.requests)), "runs": .int(Int64(clamping: costs.runs)),
+            "requestMs": .double(Double(costs.requestMicros) / 1_000),
+            "changed": .int(Int64(clamping: costs.changed)),
+            "databaseMs": .double(Double(costs.statementMicros) / 1_000),
+            "resultBytes": .int(Int64(clamping: costs.resultBytes)),
+            "deliveries": .int(Int64(clamping: costs.deliveries)),
+            "bytesOut": .int(Int64(clamping: costs.deliveredBytes)),
+        ]
+    }
+}

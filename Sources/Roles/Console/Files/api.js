@@ -1,0 +1,140 @@
+// The admin API: one token, one idea of whether the server answers, event streams.
+
+const storage = {
+  get token() { try { return sessionStorage.getItem("freshet-token") ?? ""; } catch { return ""; } },
+  set token(value) { try { sessionStorage.setItem("freshet-token", value); } catch { /* private mode */ } },
+};
+
+export class ApiError extends Error {
+  constructor(message, status, code) { super(message); this.status = status; this.code = code; }
+}
+
+const connection = new EventTarget();
+let isLost = false;
+
+/** Calls the listener with `lost`, then with `back` when the server answers again. */
+export const onConnection = listener =>
+  connection.addEventListener("change", event => listener(event.detail));
+
+function reached(answers) {
+  if (answers !== isLost) return;
+  isLost = !answers;
+  connection.dispatchEvent(new CustomEvent("change", {detail: isLost ? "lost" : "back"}));
+}
+
+let login;
+
+/** Asks for the token; callers that wait meanwhile share one question. */
+function ask(message) {
+  login ??= new Promise(resolve => {
+    const dialog = document.getElementById("login");
+    document.getElementById("login-error").textContent = message;
+    const input = document.getElementById("login-token");
+    input.value = "";
+    dialog.addEventListener("cancel", event => event.preventDefault());
+    dialog.addEventListener("close", () => {
+      storage.token = input.value;
+      login = undefined;
+      resolve();
+    }, {once: true});
+    dialog.showModal();
+    input.focus();
+  });
+  return login;
+}
+
+/** Sends a request with the token; asks for one as long as it is refused. */
+export async function request(path, options = {}) {
+  for (;;) {
+    const token = storage.token;
+    const headers = {...options.headers, "x-freshet-operator": "console"};
+    if (token) headers.authorization = `Bearer ${token}`;
+    let response;
+    try {
+      response = await fetch(path, {...options, headers});
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      reached(false);
+      throw new ApiError("The server does not answer.", 0);
+    }
+    reached(true);
+    if (response.status !== 401) return response;
+    // Another request may have asked in between.
+    if (token === storage.token) await ask(token ? "This is not the token." : "");
+  }
+}
+
+async function json(response) {
+  let value;
+  try { value = await response.json(); } catch { value = undefined; }
+  if (response.ok && value !== undefined) return value;
+  const error = value?.errors?.[0] ?? value?.error ?? value;
+  throw new ApiError(error?.message ?? `status ${response.status}`, response.status, error?.extensions?.code);
+}
+
+/** Returns a query string without empty values. */
+export const query = values => {
+  const items = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+  return items.length ? "?" + new URLSearchParams(items) : "";
+};
+
+export const get = async (path, options) => json(await request(path, options));
+
+export const post = async (path, body = {}, headers = {}) => json(await request(path,
+  {method: "POST", headers: {"content-type": "application/json", ...headers}, body: JSON.stringify(body)}));
+
+/**
+ * Reads an event stream until `signal` aborts; begins again after a loss, later each time, at most after five seconds.
+ * @param on - opened(), event(name, data), lost(message)
+ */
+export async function stream(path, signal, on) {
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      const response = await request(path, {signal, headers: {accept: "text/event-stream"}});
+      if (!response.ok) {
+        try { await json(response); } catch (error) { return on.lost?.(error.message, true); }
+      }
+      on.opened?.();
+      attempt = 0;
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      for (;;) {
+        const {done, value} = await reader.read();
+        if (done) break;
+        text += value;
+        const blocks = text.split("\n\n");
+        text = blocks.pop();
+        for (const block of blocks) parse(block, on.event);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+    }
+    if (signal.aborted) return;
+    on.lost?.("The stream ended; reconnecting.", false);
+    await new Promise(resolve => setTimeout(resolve, Math.min(5000, 250 * 2 ** attempt)));
+  }
+}
+
+function parse(block, event) {
+  let name = "message";
+  const data = [];
+  for (const line of block.split("\n")) {
+    if (line.startsWith("event:")) name = line.slice(6).trim();
+    if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
+  }
+  if (!data.length) return;
+  let value;
+  try { value = JSON.parse(data.join("\n")); } catch { return; }
+  event(name, value);
+}
+
+/** Calls `work` now and then every `ms` while the page is visible, until `signal` aborts. */
+export async function poll(ms, signal, work) {
+  while (!signal.aborted) {
+    if (!document.hidden) await work();
+    await new Promise(resolve => {
+      const timer = setTimeout(resolve, isLost ? Math.min(ms, 1000) : ms);
+      signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, {once: true});
+    });
+  }
+}

@@ -1,0 +1,146 @@
+// Home: the verdict in one sentence, then nodes, shards that need attention, events, the log's slot.
+
+import {get, poll} from "./api.js";
+import {badge, bytes, card, duration, facts, h, link, note, number, plural, short, show} from "./dom.js";
+import {table} from "./table.js";
+
+export function verdict({level, verdict}) {
+  const words = {ok: "Well", warning: "Look at this", critical: "Act now"};
+  return h("p", {class: `verdict ${level}`, role: "status", id: "verdict"},
+    badge(words[level] ?? level, level), " ", verdict);
+}
+
+export async function open(place, {signal}) {
+  const nodes = table({
+    label: "Nodes", empty: "No node is listed.",
+    columns: [
+      {name: "id", label: "Node"},
+      {name: "roles", label: "Roles", show: row => row.roles.join(", ")},
+      {name: "state", label: "State", show: row => badge(row.state, row.state === "ready" ? "ok" : "warning")},
+      {name: "sessions", label: "Load", isNumber: true, show: row => number(row.sessions)},
+      {name: "version", label: "Release"},
+      {name: "project", label: "Project", show: row => short(row.project)},
+      {name: "upMs", label: "Up", isNumber: true, show: row => duration(row.upMs)},
+    ],
+  });
+  const shards = table({
+    label: "Shards that need attention", empty: "Every shard is well.",
+    columns: [
+      {name: "shard", label: "Shard", isNumber: true}, {name: "verdict", label: "State"},
+      {name: "owner", label: "Owner"}, {name: "behindMs", label: "Behind", isNumber: true,
+        show: row => duration(row.behindMs)},
+      {name: "due", label: "Due", isNumber: true, show: row => number(row.due)},
+    ],
+  });
+  const [head, problems, events, redis, slot] = [h("div"), h("div"), h("div"), h("div"), h("div")];
+  const count = h("p", {class: "hint"});
+  show(place, head, problems, h("div", {class: "grid"}, card("Events and delivery", events), card("Redis", redis),
+    card("Database log", slot)), card("Nodes", nodes), card("Shards", count, shards));
+  await poll(3000, signal, async () => {
+    let state;
+    try {
+      state = await get("/admin/v1/overview", {signal});
+    } catch (error) {
+      if (!signal.aborted && error.status) show(head, note(error.message, "bad"));
+      return;
+    }
+    show(head, verdict(state));
+    show(problems, state.problems.length > 1 ? h("ul", {class: "problems"}, state.problems.map(problem => h("li", {},
+      badge(problem.severity, problem.severity), " ", problem.screen === "home" || problem.screen === "shards"
+        ? problem.sentence : link(problem.sentence, `#/${problem.screen}`)))) : []);
+    const statuses = new Map(state.statuses.map(status => [status.node, status]));
+    const missing = new Map(state.unreachable.map(({node, reason}) => [node, reason]));
+    nodes.rows = state.nodes.map(node => {
+      const status = statuses.get(node.id);
+      const known = missing.has(node.id) ? "no answer" : status?.ready === false ? "not ready" : "ready";
+      return {...node, state: node.draining ? "draining" : known};
+    });
+    shards.rows = state.shards.attention;
+    count.textContent = `${plural(state.shards.count, "shard")}, ${state.shards.attention.length} of them need ` +
+      `attention. ${plural(state.shards.liveQueries, "live query", "live queries")}.`;
+    drawEvents(events, state);
+    drawRedis(redis, state);
+    await drawSlot(slot, state, signal);
+  });
+}
+
+const sum = (statuses, value) => statuses.reduce((total, status) => total + (value(status) ?? 0), 0);
+
+function drawEvents(place, {statuses, shards}) {
+  const oldest = Math.max(0, ...statuses.map(status => status.outbox?.oldestMs ?? 0));
+  const rows = Math.max(0, ...statuses.map(status => status.outbox?.rows ?? 0));
+  show(place, facts([
+    ["Furthest behind in reading events", duration(shards.behindMsMax)],
+    ["Events in the outbox", rows ? `${number(rows)}, the oldest ${duration(oldest)} old` : "none"],
+    ["Sessions", number(sum(statuses, status => status.sessions))],
+    ["Subscriptions", number(sum(statuses, status => status.gateway?.subscriptions))],
+    ["Live queries waiting to run", number(sum(statuses, status => status.worker?.due))],
+    ["Runs in flight", number(sum(statuses, status => status.worker?.runsInFlight))],
+    ["Conditions that failed", number(sum(statuses, status =>
+      (status.worker?.conditionErrors ?? []).reduce((total, error) => total + error.count, 0)))],
+  ]));
+}
+
+function drawRedis(place, {statuses}) {
+  const connected = statuses.filter(status => status.redis?.connected).length;
+  const servers = [...new Set(statuses.flatMap(status => (status.redis?.servers ?? []).map(({address}) => address)))];
+  show(place, facts([
+    ["Nodes connected", `${connected} of ${statuses.length}`], ["Servers", servers.join(", ") || "–"],
+    ["Reconnects", number(sum(statuses, status => status.redis?.reconnects))],
+    ["Commands queued", number(sum(statuses, status => status.redis?.queued))],
+  ]));
+}
+
+async function drawSlot(place, {statuses}, signal) {
+  const tailers = statuses.filter(status => status.tailer);
+  if (!tailers.some(({tailer}) => tailer.state !== "idle")) {
+    return show(place, note("Not used: no query refreshes by changes that others than mutations make."));
+  }
+  try {
+    const {slot, obstacle, tailer} = await get("/admin/v1/slot", {signal});
+    show(place, facts([
+      ["Slot", slot.name], ["Health", badge(slot.health, slot.health === "ok" ? "ok" : "critical")],
+      ["Reader", tailer], ["Log kept for it", bytes(slot.retainedBytes)],
+      ["Safe to lose the reader for", slot.safeBytes === null ? "no limit set" : bytes(slot.safeBytes)],
+      ["Obstacle", obstacle],
+    ]));
+  } catch (error) {
+    if (!signal.aborted) show(place, note(error.message, "bad"));
+  }
+}
+
+/** Deployments: the versions that nodes serve, and the sessions that began with each. */
+export async function openDeployments(place, {signal}) {
+  const versions = table({
+    label: "Versions of the project",
+    columns: [
+      {name: "version", label: "Version", show: row => h("code", {title: row.version}, short(row.version))},
+      {name: "isCurrent", label: "State", show: row => badge(row.isCurrent ? "serves new sessions" : "former",
+        row.isCurrent ? "ok" : "")},
+      {name: "nodes", label: "Nodes", show: row => row.nodes.join(", "), order: row => row.nodes.length},
+      {name: "sessions", label: "Sessions", isNumber: true, show: row => number(row.sessions)},
+    ],
+  });
+  const problems = h("div");
+  show(place, h("p", {class: "hint"}, "`freshet deploy` gives the cluster a new version; former ones are served until ",
+    "their sessions have moved. See docs/operations/rollouts.md."), problems, card("Versions", versions));
+  await poll(5000, signal, async () => {
+    const {nodes} = await get("/admin/v1/status", {signal}).catch(() => ({}));
+    const listed = await get("/admin/v1/nodes", {signal}).catch(() => ({}));
+    if (!nodes || !listed.nodes) return;
+    const found = new Map();
+    for (const node of nodes) {
+      for (const {version, current, sessions} of node.projects) {
+        const row = found.get(version) ?? {version, isCurrent: false, nodes: [], sessions: 0};
+        row.isCurrent ||= current;
+        row.nodes.push(node.node);
+        row.sessions += sessions;
+        found.set(version, row);
+      }
+    }
+    versions.rows = [...found.values()];
+    const late = listed.nodes.filter(node => node.deploymentProblem);
+    show(problems, late.length ? h("ul", {class: "problems"}, late.map(node =>
+      h("li", {}, `${node.id}: ${node.deploymentProblem}`))) : []);
+  });
+}

@@ -1,0 +1,103 @@
+// The console: chooses a screen by the address, and says whether the server answers.
+
+import {get, onConnection} from "./api.js";
+import {h, note, show} from "./dom.js";
+import * as auction from "./auction.js";
+import * as costs from "./costs.js";
+import * as home from "./home.js";
+import * as operations from "./operations.js";
+import * as sessions from "./sessions.js";
+import * as tail from "./tail.js";
+import * as trace from "./trace.js";
+import * as why from "./why.js";
+
+const screens = [
+  {path: "auction", name: "Live auction", open: auction.open, isSample: true},
+  {path: "home", name: "Home", open: home.open},
+  {path: "why", name: "Why is it stale?", open: why.open},
+  {path: "trace", name: "Trace", open: trace.open},
+  {path: "tail", name: "Tail", open: tail.open},
+  {path: "operations", name: "Operations", open: operations.open},
+  {path: "sessions", name: "Sessions", open: sessions.openSessions},
+  {path: "live-queries", name: "Live queries", open: sessions.openLiveQueries},
+  {path: "rules", name: "Rules", open: costs.openRules},
+  {path: "top", name: "Top costs", open: costs.openTop},
+  {path: "capacity", name: "Capacity", open: costs.openCapacity},
+  {path: "deployments", name: "Deployments", open: home.openDeployments},
+];
+
+const main = document.getElementById("main");
+const nav = document.getElementById("nav");
+let running = new AbortController();
+let context;
+
+/** `#/why?key=…` names a screen and its values. */
+function address() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  return {path, values: Object.fromEntries(new URLSearchParams(query ?? ""))};
+}
+
+async function route() {
+  running.abort();
+  running = new AbortController();
+  const {signal} = running;
+  if (!context) return;
+  const listed = screens.filter(screen => !screen.isSample || context.isSample);
+  const {path, values} = address();
+  const screen = listed.find(screen => screen.path === path) ?? listed.find(screen => screen.path === context.first);
+  show(nav, h("ul", {}, listed.map(({path, name}) => h("li", {}, h("a",
+    {href: `#/${path}`, "aria-current": path === screen.path ? "page" : null}, name)))));
+  document.title = `${screen.name} · Freshet`;
+  const place = h("div", {class: "screen", id: `screen-${screen.path}`});
+  show(main, h("h1", {}, screen.name), notice(), place);
+  nav.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
+  try {
+    await screen.open(place, {signal, values, context});
+  } catch (error) {
+    if (!signal.aborted) show(place, note(error.message, "bad"));
+  }
+}
+
+/** Operations that are not served because their text has errors. */
+function notice() {
+  if (!context.notServed.length) return "";
+  const lines = context.errors.map(error => `${error.file}:${error.line}:${error.column}: ${error.message}`);
+  return h("section", {class: "card verdict critical", role: "alert", id: "notice"},
+    h("p", {}, `Not served, because of errors: ${context.notServed.join(", ")}`), h("pre", {}, lines.join("\n")));
+}
+
+const sampleOperations = ["ListLots", "GetLot", "LotBids", "TopBidders", "PlaceBid", "SaveAccount", "CreateLot"];
+
+async function load() {
+  const [console, listed] = await Promise.all([get("/admin/v1/console"), get("/admin/v1/operations")]);
+  const names = new Set(listed.operations.map(({name}) => name));
+  const isSample = console.isDevelopment && sampleOperations.every(name => names.has(name));
+  const first = isSample ? "auction" : console.isDevelopment ? "operations" : "home";
+  context = {...console, operations: listed.operations, isSample, first};
+  document.getElementById("service").textContent =
+    console.isDevelopment ? `${console.service} · freshet dev` : `${console.service} · node ${console.node}`;
+}
+
+async function start() {
+  try {
+    await load();
+    await route();
+  } catch (error) {
+    show(main, h("h1", {}, "Freshet"), note(`${error.message} Trying again.`, "bad"));
+    setTimeout(start, 1000);
+  }
+}
+
+onConnection(async state => {
+  const place = document.getElementById("connection");
+  place.className = state;
+  place.textContent = state === "lost" ? "The server does not answer; trying again." : "Connected again.";
+  if (state !== "back") return;
+  setTimeout(() => { if (place.className === "back") place.textContent = ""; }, 4000);
+  // The project may be another one.
+  try { await load(); } catch { /* the next poll says so */ }
+});
+
+addEventListener("hashchange", () => { route(); main.focus({preventScroll: true}); scrollTo(0, 0); });
+document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); main.focus(); });
+start();

@@ -1,0 +1,114 @@
+// Sessions and live queries of the whole cluster.
+
+import {get, poll, post, query} from "./api.js";
+import {badge, duration, field, h, link, note, number, plural, select, short, show} from "./dom.js";
+import {table} from "./table.js";
+
+/** Nodes that did not answer, as a line of text. */
+export const missing = unreachable => unreachable?.length
+  ? note(`Without ${unreachable.map(({node, reason}) => `${node} (${reason})`).join(", ")}.`, "warning") : "";
+
+const protocols = ["graphql-transport-ws", "graphql-ws", "sql-connect", "long-poll", "sse", "graphql-sse"];
+
+/** A form whose controls call `changed` when they are; `values` returns what they say. */
+function filters(controls, changed) {
+  const form = h("form", {class: "filters", role: "search", onsubmit: event => { event.preventDefault(); changed(); }},
+    controls.map(([label, control]) => field(label, control)));
+  form.addEventListener("change", changed);
+  return {form, values: () => Object.fromEntries(controls.map(([, control]) => [control.name, control.value.trim()]))};
+}
+
+const operationNames = (context, kind) => [["", "all"], ...context.operations
+  .filter(operation => !kind || operation.kind === kind).map(({operation}) => [operation, operation])];
+
+export async function openSessions(place, {signal, values, context}) {
+  let wake = () => {};
+  const {form, values: chosen} = filters([
+    ["User", h("input", {name: "user", value: values.user ?? "", autocomplete: "off"})],
+    ["Client contains", h("input", {name: "client", value: values.client ?? "", autocomplete: "off"})],
+    ["Protocol", h("input", {name: "protocol", list: "protocols", value: values.protocol ?? "", autocomplete: "off"})],
+    ["Operation", select(operationNames(context, "query"), {name: "operation", value: values.operation ?? ""})],
+  ], () => wake());
+  const summary = h("p", {class: "hint", role: "status"});
+  const gaps = h("div");
+  const list = table({
+    label: "Sessions", empty: "No session passes the filter.",
+    columns: [
+      {name: "session", label: "Session", show: row => link(row.session, `#/why?session=${row.session}`)},
+      {name: "user", label: "User", show: row => row.user ?? "signed out"},
+      {name: "protocol", label: "Protocol"}, {name: "client", label: "Client", show: row => row.client || "–"},
+      {name: "operations", label: "Follows", show: row => row.operations.join(", ") || "–",
+        order: row => row.operations.join()},
+      {name: "subscriptions", label: "Live queries", isNumber: true},
+      {name: "sinceMs", label: "Since", isNumber: true, show: row => duration(row.sinceMs)},
+      {name: "peer", label: "Address"},
+      {name: "end", label: "Action", show: row => h("button", {type: "button", class: "small",
+        "aria-label": `End session ${row.session}`, onclick: event => end(row, event.target)}, "End")},
+    ],
+  });
+  show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), summary, gaps, list);
+
+  async function end(row, button) {
+    button.disabled = true;
+    try {
+      const {done} = await post(`/admin/v1/sessions/${row.id}/end${query({node: row.node})}`);
+      summary.textContent = `${row.node}: ${done}.`;
+      wake();
+    } catch (error) {
+      summary.textContent = error.message;
+      button.disabled = false;
+    }
+  }
+
+  async function load() {
+    try {
+      const answer = await get("/admin/v1/sessions" + query({...chosen(), limit: 10000}), {signal});
+      list.rows = answer.sessions.map(row => ({...row, session: `${row.node}/${row.id}`}));
+      summary.textContent = `${number(answer.matching)} of ${plural(answer.count, "session")}.`;
+      show(gaps, missing(answer.unreachable));
+    } catch (error) {
+      if (!signal.aborted && error.status) summary.textContent = error.message;
+    }
+  }
+  wake = load;
+  await poll(4000, signal, load);
+}
+
+export async function openLiveQueries(place, {signal, values, context}) {
+  let wake = () => {};
+  const {form, values: chosen} = filters([
+    ["Operation", select(operationNames(context, "query"), {name: "operation", value: values.operation ?? ""})],
+  ], () => wake());
+  const summary = h("p", {class: "hint", role: "status"});
+  const gaps = h("div");
+  const list = table({
+    label: "Live queries", empty: "No live query is registered.",
+    columns: [
+      {name: "key", label: "Key", show: row => link(short(row.key), `#/why?key=${row.key}`)},
+      {name: "operation", label: "Operation"}, {name: "node", label: "Owner"},
+      {name: "shard", label: "Shard", isNumber: true},
+      {name: "gateways", label: "Gateways", show: row => row.gateways.join(", "), order: row => row.gateways.length},
+      {name: "runs", label: "Runs", isNumber: true, show: row => number(row.runs)},
+      {name: "failures", label: "Failures", isNumber: true,
+        show: row => row.failures ? badge(number(row.failures), "critical") : "0"},
+      {name: "lastRunMs", label: "Last run took", isNumber: true, show: row => duration(row.lastRunMs)},
+      {name: "lastRunAgoMs", label: "Last run", isNumber: true,
+        show: row => row.lastRunAgoMs === null ? "–" : `${duration(row.lastRunAgoMs)} ago`},
+    ],
+  });
+  show(place, form, summary, gaps, list);
+  async function load() {
+    try {
+      const answer = await get("/admin/v1/live-queries" + query({...chosen(), limit: 10000}), {signal});
+      list.rows = answer.liveQueries;
+      summary.textContent = `${number(answer.liveQueries.length)} shown of ` +
+        `${plural(answer.count, "live query", "live queries")}.`;
+      show(gaps, missing(answer.unreachable));
+    } catch (error) {
+      if (!signal.aborted && error.status) summary.textContent = error.message;
+    }
+  }
+  wake = load;
+  // A long list is looked at, not watched.
+  await poll(list.rows.length > 1000 ? 20000 : 4000, signal, load);
+}

@@ -1,0 +1,33 @@
+package import LiveModel
+import Synchronization
+
+/// The costs of a node's operations, counted by its roles and read by operators.
+package final class OperationMeter: Sendable {
+    private let meter = Mutex(CostMeter())
+    private let clock: ServiceClock
+    /// Milliseconds since 1970.
+    package let sinceMs: Int64
+
+    package init(clock: ServiceClock) {
+        self.clock = clock
+        sinceMs = clock.nowMs()
+    }
+
+    package func add(_ costs: OperationCosts, of operation: OperationReference) {
+        let nowMs = clock.nowMs()
+        meter.withLock { $0.add(costs, of: operation, nowMs: nowMs) }
+    }
+
+    /// Counts a request that ran an operation once.
+    package func ran(_ operation: OperationReference, micros: UInt64) {
+        var costs = OperationCosts()
+        costs.requests = 1
+        costs.requestMicros = micros
+        add(costs, of: operation)
+    }
+
+    package func report() -> [(operation: OperationReference, window: OperationCosts, total: OperationCosts)] {
+        let nowMs = clock.nowMs()
+        return meter.withLock { $0.report(nowMs: nowMs) }
+    }
+}
