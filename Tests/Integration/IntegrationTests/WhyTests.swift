@@ -18,7 +18,7 @@ struct WhyTests {
 
     /// What clients and projects do wrong.
     @Test func namesWhatProjectsAndClientsDoWrong() async throws {
-        try await withCluster { cluster in
+        try await withCluster { cluster, _ in
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: Self.auth + ["gateway.sessionBytesMax=64MiB", "http.compression.on=false"])
@@ -129,7 +129,7 @@ struct WhyTests {
 
     /// What happens to nodes, seen from another one.
     @Test func namesWhatHappensToNodes() async throws {
-        try await withCluster { cluster in
+        try await withCluster { cluster, _ in
             let front = try await cluster.start(roles: "api,gateway,admin", settings: Self.auth)
             let back = try await cluster.start(
                 roles: "worker,gateway,admin", settings: Self.auth + ["drain.sessionsMs=0"])
@@ -161,6 +161,81 @@ struct WhyTests {
             subscriber.socket.close()
         }
     }
+
+    /// What happens to the database, to other servers, and when a project changes.
+    @Test func namesWhatHappensAroundNodes() async throws {
+        let people = try await SilentServer.start()
+        var files = Self.files
+        files["dataconnect.yaml"] = """
+            specVersion: v1
+            serviceId: movies
+            location: local
+            schemas:
+              - {source: ./schema, datasource: {postgresql: {}}}
+              - id: people
+                source: ./people
+                datasource: {httpGraphql: {uri: "http://127.0.0.1:\(people.port)/graphql", timeout: 60s}}
+            connectorDirs: [./movies]
+            """
+        files["people/people.gql"] = "type Person { name: String } type Query { person(id: ID!): Person }\n"
+        files["refresh.yaml"] = "automatic: off\nsource: wal\noperations:\n  movies/Watched: {automatic: lists}\n"
+        files["movies/more.gql"] = """
+            query Profile @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              person(id: "1") { name }
+              movies { id }
+            }
+            query Watched @auth(level: PUBLIC) { movies(where: {category: {eq: "Watched"}}, limit: 10) { id title } }
+            """
+        try await withCluster(files) { cluster, folder in
+            let sql = try PostgresOperator(cluster.servers.postgres)
+            // A role that may not make a replication slot.
+            try sql.run(Self.role)
+            let superuser = cluster.servers.postgres
+            cluster.environment["FRESHET_POSTGRES_URL"] =
+                "host=\(superuser.socketDirectory) port=5432 user=app password=app dbname=\(superuser.databaseName)"
+            cluster.environment["FRESHET_WORKER_VERIFY_PER_SECOND"] = "0"
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin", settings: Self.auth + ["deploy.pollMs=100ms", "deploy.keepMs=10m"])
+            let admin = try await AdminClient(node.process)
+            // Only the log would tell what another program writes.
+            let watched = try await follow(node.address, "Watched", [:])
+            try await admin.expect("fresh", "why?operation=movies/Watched")
+            try sql.run("INSERT INTO movie (id, category, title) VALUES ('w', 'Watched', 'By psql')")
+            try await admin.expect("slot_lost", "why?operation=movies/Watched")
+            watched.socket.close()
+
+            // A server that never answers.
+            let profile = try await Subscriber.connect(node.address)
+            profile.subscribe("Profile", [:])
+            let hanging = try await admin.expect("resolver_hangs", "why?operation=movies/Profile&truth=no")
+            #expect(
+                hanging["verdict"]?["sentence"]?.stringValue?.contains("http://127.0.0.1:\(people.port)") == true,
+                "\(hanging)")
+            profile.socket.close()
+
+            // A new version, while a session follows the former one.
+            let former = try await follow(node.address, "Everything", [:])
+            let text = try String(contentsOfFile: folder.path + "/movies/movies.gql", encoding: .utf8)
+            try folder.write([
+                "movies/movies.gql": text.replacingOccurrences(
+                    of: "movies(orderBy: [{id: ASC}]) { id title }", with: "movies(orderBy: [{id: ASC}]) { id category }")
+            ])
+            let deployed = try await RolloutTests.deploy(cluster, [folder.path])
+            #expect(deployed.code == 0, "\(deployed.output)")
+            let answer = try await admin.expect("other_version", "why?operation=movies/Everything")
+            #expect(answer["query"]?["isCurrentVersion"]?.boolValue == false, "\(answer)")
+            former.socket.close()
+        }
+        try await people.close()
+    }
+
+    private static let role = """
+        CREATE ROLE app LOGIN PASSWORD 'app';
+        GRANT USAGE ON SCHEMA freshet TO app;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA freshet TO app;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
+        GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO app
+        """
 
     private func trace(_ address: ServerAddress, _ admin: AdminClient, _ subscriber: Subscriber) async throws {
         let response = try await HTTPCall.send(
@@ -252,11 +327,13 @@ struct WhyTests {
             """,
     ]
 
-    private func withCluster(_ body: (Cluster) async throws -> Void) async throws {
+    private func withCluster(
+        _ files: [String: String] = files, _ body: (Cluster, TemporaryFolder) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try folder.write(Self.files)
-        try await Cluster.with(project: folder.path, body)
+        try folder.write(files)
+        try await Cluster.with(project: folder.path) { try await body($0, folder) }
     }
 
     private func follow(
@@ -316,6 +393,20 @@ private final class LineLog: @unchecked Sendable {
         else { return nil }
         return try? JSONParser.parse(Array(data.dropFirst(6).utf8))
     }
+}
+
+/// A server that takes requests and answers none.
+private struct SilentServer {
+    let channel: any Channel
+    var port: Int { channel.localAddress?.port ?? 0 }
+
+    static func start() async throws -> SilentServer {
+        SilentServer(
+            channel: try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .bind(host: "127.0.0.1", port: 0).get())
+    }
+
+    func close() async throws { try await channel.close() }
 }
 
 /// A client that asks for an event stream and reads nothing of it.

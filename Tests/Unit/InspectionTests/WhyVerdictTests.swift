@@ -140,11 +140,6 @@ import Testing
         #expect(stale { $0.missing = [missing] }.sentence.contains("movies/Rename, which writes movie"))
         #expect(stale { $0.missing = [missing] }.code == .noRule)
         #expect(stale { ($0.readsLog, $0.slotProblem) = (true, "the slot is lost") }.code == .slotLost)
-        #expect(
-            stale { facts in
-                facts.usesReplicas = true
-                facts.events = [Self.event(.matched, atMs: 900)]
-            }.code == .replicaBehind)
     }
 
     @Test func reportsOfNodesAreReadAsTheyWereWritten() {

@@ -30,7 +30,6 @@ package struct WhyVerdict: Sendable, Hashable {
         case noRule = "no_rule"
         case conditionFalse = "condition_false"
         case slotLost = "slot_lost"
-        case replicaBehind = "replica_behind"
         case staleUnexplained = "stale_unexplained"
         /// Too little is known: nodes did not answer, or the query was not run.
         case unknown
@@ -301,14 +300,6 @@ extension WhyVerdict {
         // A run covers what committed before it began.
         let coveredToMs = facts.owner.map { $0.lastRunAtMs - $0.lastRunMs } ?? 0
         let later = facts.events.filter { $0.atMs >= coveredToMs }
-        if facts.usesReplicas, let event = facts.events.first(where: \.isMatched), let owner = facts.owner,
-            owner.lastRunAtMs >= event.atMs, !later.contains(where: { !$0.isMatched && hasRefusingRule($0) })
-        {
-            return WhyVerdict(
-                .replicaBehind,
-                "\(event.mutation) refreshed the query, but the run read a replica that lacks the change.",
-                next: ["Compare the replica's replay position with the primary's."])
-        }
         if let event = later.first(where: { !$0.isMatched && hasRefusingRule($0) }),
             let rule = event.rules.first(where: { $0.outcome == .no })
         {

@@ -219,7 +219,6 @@ package struct WhyService: Sendable {
         let owner = owners.max { ($0["registered"]?.int("epoch") ?? 0) < ($1["registered"]?.int("epoch") ?? 0) }
         if let registered = owner?["registered"] {
             facts.owner = OwnerReport(json: registered)
-            facts.usesReplicas = owner?.bool("usesReplica") ?? false
             answer["registered"] = registered
         }
         let query = (owner ?? parts.first { $0["query"] != nil })?["query"]
