@@ -123,8 +123,10 @@ struct WhyTests {
         let missing = try await admin.get("v1/why")
         #expect(missing["errors"]?[0]?["message"]?.stringValue?.contains("is required") == true)
         // Passwords are shown nowhere.
-        let redacted = try await admin.get(#"v1/why?operation=movies/Secret&variables={"password":"hunter2"}"#)
+        let secret = "%7B%22password%22:%22hunter2%22%7D"
+        let redacted = try await admin.get("v1/why?operation=movies/Secret&variables=\(secret)")
         #expect(!redacted.description.contains("hunter2"), "\(redacted)")
+        #expect(redacted["verdict"]?["code"]?.stringValue == "not_followed", "\(redacted)")
     }
 
     /// What happens to nodes, seen from another one.
@@ -218,7 +220,8 @@ struct WhyTests {
             let text = try String(contentsOfFile: folder.path + "/movies/movies.gql", encoding: .utf8)
             try folder.write([
                 "movies/movies.gql": text.replacingOccurrences(
-                    of: "movies(orderBy: [{id: ASC}]) { id title }", with: "movies(orderBy: [{id: ASC}]) { id category }")
+                    of: "movies(orderBy: [{id: ASC}]) { id title }",
+                    with: "movies(orderBy: [{id: ASC}]) { id title category }")
             ])
             let deployed = try await RolloutTests.deploy(cluster, [folder.path])
             #expect(deployed.code == 0, "\(deployed.output)")
@@ -246,7 +249,9 @@ struct WhyTests {
             ]))
         let id = try #require(response.headers.first(name: "x-freshet-trace"))
         #expect(id == response.headers.first(name: "x-trace-id"))
-        _ = try await subscriber.data { ($0["movies"]?.arrayValue ?? []).contains { $0["id"]?.stringValue == "traced" } }
+        _ = try await subscriber.data {
+            ($0["movies"]?.arrayValue ?? []).contains { $0["id"]?.stringValue == "traced" }
+        }
         let answer = try await admin.wait("v1/trace/\(id)") { answer in
             Set((answer["spans"]?.arrayValue ?? []).compactMap { $0["kind"]?.stringValue }).isSuperset(of: [
                 "received", "committed", "published", "matched", "query", "ran", "arrived", "delivered",
@@ -284,47 +289,47 @@ struct WhyTests {
 
     private static let files = [
         "dataconnect.yaml": """
-            specVersion: v1
-            serviceId: movies
-            location: local
-            schema: {source: ./schema, datasource: {postgresql: {}}}
-            connectorDirs: [./movies]
-            """,
+        specVersion: v1
+        serviceId: movies
+        location: local
+        schema: {source: ./schema, datasource: {postgresql: {}}}
+        connectorDirs: [./movies]
+        """,
         "refresh.yaml": "automatic: off\n",
         "seed.sql": "SELECT 1;\n",
         "schema/schema.gql": """
-            type Movie @table(key: "id") { id: String! category: String! title: String! }
-            """,
+        type Movie @table(key: "id") { id: String! category: String! title: String! }
+        """,
         "movies/connector.yaml": "connectorId: movies\n",
         "movies/movies.gql": """
-            query Shelf($category: String!) @auth(level: PUBLIC)
-              @refresh(onMutationExecuted: {
-                operation: "Add", condition: "mutation.variables.title == request.variables.category"
-              }) {
-              movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
-            }
-            query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(orderBy: [{id: ASC}]) { id title }
-            }
-            query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
-            }
-            query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(where: {id: {eq_expr: "auth.uid"}}) { id }
-            }
-            query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies { id }
-            }
-            query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(where: {title: {eq: $password}}) { id }
-            }
-            mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
-              movie_insert(data: {id: $id, category: $category, title: $title})
-            }
-            mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
-              movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
-            }
-            """,
+        query Shelf($category: String!) @auth(level: PUBLIC)
+          @refresh(onMutationExecuted: {
+            operation: "Add", condition: "mutation.variables.title == request.variables.category"
+          }) {
+          movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
+        }
+        query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(orderBy: [{id: ASC}]) { id title }
+        }
+        query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
+        }
+        query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {id: {eq_expr: "auth.uid"}}) { id }
+        }
+        query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies { id }
+        }
+        query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {title: {eq: $password}}) { id }
+        }
+        mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
+          movie_insert(data: {id: $id, category: $category, title: $title})
+        }
+        mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
+          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+        }
+        """,
     ]
 
     private func withCluster(

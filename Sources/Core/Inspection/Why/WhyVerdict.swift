@@ -240,7 +240,8 @@ extension WhyVerdict {
         case .timedOut(let afterMs):
             if let server = facts.owner?.waitsFor.first(where: { $0 != "embeddings" }) {
                 return WhyVerdict(
-                    .resolverHangs, "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
+                    .resolverHangs,
+                    "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
                     next: ["Look at the resolver's server."])
             }
             return WhyVerdict(.runSlow, "The query did not end within \(ago(afterMs)).")
@@ -306,16 +307,16 @@ extension WhyVerdict {
             let which = rule.kind == .automatic ? "the site “\(rule.rule)”" : "the rule “\(rule.rule)”"
             return WhyVerdict(
                 .conditionFalse,
-                "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does not "
-                    + "match: \(rule.reason).",
+                "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does "
+                    + "not match: \(rule.reason).",
                 next: ["Change the rule's condition, or remove it.", "freshet explain shows how it is decided."])
         }
         if let missing = facts.missing.first {
             let names = facts.missing.map(\.mutation).joined(separator: ", ")
             return WhyVerdict(
                 .noRule,
-                "The screen is stale, and no rule is about \(names), which \(facts.missing.count == 1 ? "writes" : "write")"
-                    + " \(missing.tables.joined(separator: ", ")).",
+                "The screen is stale, and no rule is about \(names), which "
+                    + "\(facts.missing.count == 1 ? "writes" : "write") \(missing.tables.joined(separator: ", ")).",
                 next: ["Add \(missing.rule)", "or write automatic: lists into refresh.yaml."])
         }
         return WhyVerdict(

@@ -170,7 +170,9 @@ package struct WhyService: Sendable {
         take(gathered, &facts, &answer)
         if let truth = answer["truth"] { answer["truth"] = Self.compared(truth, facts) }
         if answer["query"] == nil, let query = target.query {
-            answer["query"] = ["key": .string(query.key.description), "operation": .string(query.operation.description)]
+            answer["query"] = [
+                "key": .string(query.key.description), "operation": .string(query.operation.description),
+            ]
         }
         let reference = answer["query"]?.string("operation") ?? facts.operation
         facts.operation = reference
