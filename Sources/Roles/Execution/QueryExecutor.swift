@@ -217,9 +217,6 @@ package final class QueryExecutor: Sendable {
         return Self.finish(outcomes, operation, items, nowMs)
     }
 
-    /// Whether runs of many items are answered by replicas.
-    package var hasReplicas: Bool { replicas != nil }
-
     /// Runs one item by the statement of refreshes, never on a replica.
     /// - Parameter limitMs: the statement is cut short after it.
     package func runOnPrimary(_ operation: StoredOperation, _ item: Item, limitMs: Int) async -> Outcome {

@@ -38,7 +38,9 @@ package final class NodeRecorder: Sendable {
     package var scope: ObservationScope { recorder.withLock { $0.scope } }
 
     /// Reads the state.
-    package func read<Value: Sendable>(_ body: (borrowing Recorder) -> Value) -> Value { recorder.withLock { body($0) } }
+    package func read<Value: Sendable>(_ body: (borrowing Recorder) -> Value) -> Value {
+        recorder.withLock { body($0) }
+    }
 
     /// Microseconds since 1970.
     private static func nowUs() -> Int64 { WallClock.nowUs() }

@@ -16,7 +16,8 @@ import Testing
             id: "e\(number)", operation: mutation, variables: [:], auth: ["uid": "ann"], keysWritten: [], traceID: "t",
             committedAtMs: 1, isTraced: traced)
         let verdict = EventVerdict(
-            atMs: 1, id: "\(number)-0", mutation: "movies/Add", trace: "t", isRecorded: true, isMatched: false, rules: [])
+            atMs: 1, id: "\(number)-0", mutation: "movies/Add", trace: "t", isRecorded: true, isMatched: false,
+            rules: [])
         return .event(
             EventObservation(
                 shard: ShardID(3), id: StreamID(ms: UInt64(number), sequence: 0), event: event, considered: 5,
@@ -128,11 +129,17 @@ import Testing
         let redaction = Redaction(names: ["Password"])
         #expect(
             redaction.variables(["password": "x", "a": ["PASSWORD": 1, "b": 2], "c": [["password": 1]]])
-                == ["password": "(redacted)", "a": ["PASSWORD": "(redacted)", "b": 2], "c": [["password": "(redacted)"]]])
+                == [
+                    "password": "(redacted)", "a": ["PASSWORD": "(redacted)", "b": 2],
+                    "c": [["password": "(redacted)"]],
+                ])
         #expect(redaction.auth(["uid": "u", "token": ["org": 1]]) == ["uid": "u", "token": "(redacted)"])
-        #expect(redaction.auth(["uid": "u", "token": [:]]) == ["uid": "u", "token": [:]] && redaction.auth(nil) == nil)
-        #expect(redaction.hides(path: ["mutation", "auth", "token", "org"]) && redaction.hides(path: ["request", "auth"]))
-        #expect(!redaction.hides(path: ["mutation", "auth", "uid"]) && !redaction.hides(path: ["request", "variables"]))
+        #expect(
+            redaction.auth(["uid": "u", "token": [:]]) == ["uid": "u", "token": [:]] && redaction.auth(nil) == nil)
+        #expect(
+            redaction.hides(path: ["mutation", "auth", "token", "org"]) && redaction.hides(path: ["request", "auth"]))
+        #expect(
+            !redaction.hides(path: ["mutation", "auth", "uid"]) && !redaction.hides(path: ["request", "variables"]))
         #expect(redaction.hides(path: ["request", "variables", "password"]))
     }
 }

@@ -29,10 +29,11 @@ package struct EventVerdict: Sendable, Hashable {
 
     /// About what it takes in memory.
     package var byteCount: Int {
-        256 + mutation.utf8.count + rules.reduce(0) { sum, rule in
-            sum + 128 + rule.rule.utf8.count + rule.reason.utf8.count
-                + rule.parts.reduce(0) { $0 + 96 + $1.text.utf8.count + $1.values.count * 64 }
-        }
+        256 + mutation.utf8.count
+            + rules.reduce(0) { sum, rule in
+                sum + 128 + rule.rule.utf8.count + rule.reason.utf8.count
+                    + rule.parts.reduce(0) { $0 + 96 + $1.text.utf8.count + $1.values.count * 64 }
+            }
     }
 
     package var json: JSONValue {

@@ -88,8 +88,6 @@ package struct WhyFacts: Sendable {
     package var readsLog = false
     /// What is wrong with the replication slot; nil if nothing is.
     package var slotProblem: String?
-    /// Whether runs are answered by replicas.
-    package var usesReplicas = false
     package var truth = Truth.notRun
     package var owner: OwnerReport?
     package var shard: Shard?

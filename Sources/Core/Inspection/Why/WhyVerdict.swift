@@ -30,7 +30,6 @@ package struct WhyVerdict: Sendable, Hashable {
         case noRule = "no_rule"
         case conditionFalse = "condition_false"
         case slotLost = "slot_lost"
-        case replicaBehind = "replica_behind"
         case staleUnexplained = "stale_unexplained"
         /// Too little is known: nodes did not answer, or the query was not run.
         case unknown
@@ -241,7 +240,8 @@ extension WhyVerdict {
         case .timedOut(let afterMs):
             if let server = facts.owner?.waitsFor.first(where: { $0 != "embeddings" }) {
                 return WhyVerdict(
-                    .resolverHangs, "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
+                    .resolverHangs,
+                    "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
                     next: ["Look at the resolver's server."])
             }
             return WhyVerdict(.runSlow, "The query did not end within \(ago(afterMs)).")
@@ -301,30 +301,22 @@ extension WhyVerdict {
         // A run covers what committed before it began.
         let coveredToMs = facts.owner.map { $0.lastRunAtMs - $0.lastRunMs } ?? 0
         let later = facts.events.filter { $0.atMs >= coveredToMs }
-        if facts.usesReplicas, let event = facts.events.first(where: \.isMatched), let owner = facts.owner,
-            owner.lastRunAtMs >= event.atMs, !later.contains(where: { !$0.isMatched && hasRefusingRule($0) })
-        {
-            return WhyVerdict(
-                .replicaBehind,
-                "\(event.mutation) refreshed the query, but the run read a replica that lacks the change.",
-                next: ["Compare the replica's replay position with the primary's."])
-        }
         if let event = later.first(where: { !$0.isMatched && hasRefusingRule($0) }),
             let rule = event.rules.first(where: { $0.outcome == .no })
         {
             let which = rule.kind == .automatic ? "the site “\(rule.rule)”" : "the rule “\(rule.rule)”"
             return WhyVerdict(
                 .conditionFalse,
-                "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does not "
-                    + "match: \(rule.reason).",
+                "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does "
+                    + "not match: \(rule.reason).",
                 next: ["Change the rule's condition, or remove it.", "freshet explain shows how it is decided."])
         }
         if let missing = facts.missing.first {
             let names = facts.missing.map(\.mutation).joined(separator: ", ")
             return WhyVerdict(
                 .noRule,
-                "The screen is stale, and no rule is about \(names), which \(facts.missing.count == 1 ? "writes" : "write")"
-                    + " \(missing.tables.joined(separator: ", ")).",
+                "The screen is stale, and no rule is about \(names), which "
+                    + "\(facts.missing.count == 1 ? "writes" : "write") \(missing.tables.joined(separator: ", ")).",
                 next: ["Add \(missing.rule)", "or write automatic: lists into refresh.yaml."])
         }
         return WhyVerdict(

@@ -170,7 +170,9 @@ package struct WhyService: Sendable {
         take(gathered, &facts, &answer)
         if let truth = answer["truth"] { answer["truth"] = Self.compared(truth, facts) }
         if answer["query"] == nil, let query = target.query {
-            answer["query"] = ["key": .string(query.key.description), "operation": .string(query.operation.description)]
+            answer["query"] = [
+                "key": .string(query.key.description), "operation": .string(query.operation.description),
+            ]
         }
         let reference = answer["query"]?.string("operation") ?? facts.operation
         facts.operation = reference
@@ -219,7 +221,6 @@ package struct WhyService: Sendable {
         let owner = owners.max { ($0["registered"]?.int("epoch") ?? 0) < ($1["registered"]?.int("epoch") ?? 0) }
         if let registered = owner?["registered"] {
             facts.owner = OwnerReport(json: registered)
-            facts.usesReplicas = owner?.bool("usesReplica") ?? false
             answer["registered"] = registered
         }
         let query = (owner ?? parts.first { $0["query"] != nil })?["query"]

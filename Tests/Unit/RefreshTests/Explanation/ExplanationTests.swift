@@ -69,7 +69,9 @@ import Testing
             return rules.explain(event)[0]
         }
         let other = verdict(RowChange(table: "bid", before: nil, after: ["lotId": 2]))
-        #expect(other.outcome == .no && other.reason == "bid.lotId: 2 ≠ '1'" && other.rule == "automatic: bid where lotId = '1'")
+        #expect(
+            other.outcome == .no && other.reason == "bid.lotId: 2 ≠ '1'"
+                && other.rule == "automatic: bid where lotId = '1'")
         #expect(verdict(RowChange(table: "bid", before: nil, after: ["lotId": 1])).outcome == .matched)
         #expect(verdict(RowChange(table: "bid", before: nil, after: ["lotId": 1]), observed: true).outcome == .observed)
         #expect(verdict(RowChange(table: "lot", before: nil, after: [:])).outcome == .notConcerned)
