@@ -129,7 +129,7 @@ let package = Package(
         module(
             .sdk, "FreshetNIO",
             [
-                "FreshetTransport", nio, nioPosix, nioHTTP, nioWebSocket,
+                "FreshetTransport", deque, nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -143,7 +143,7 @@ let package = Package(
             ]),
         module(.sdk, "FreshetObservation", ["FreshetClient"]),
         module(.sdk, "FreshetCombine", ["FreshetClient", openCombine]),
-        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", openCombine]),
+        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", "FreshetTransport", openCombine]),
         module(.sdk, "FreshetTesting", ["FreshetClient", "FreshetTransport", "JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
@@ -550,6 +550,7 @@ let package = Package(
             .integration, "IntegrationTests",
             [
                 "AuctionsClient", "FreshetClient", "FreshetStore", "auction-watcher", "APINode", "Broker",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
                 "ProtocolClients", "JSON",
                 "LiveModel",

@@ -34,9 +34,28 @@ struct LinkDriver {
         actions += machine.received(link: link, JSONWriter.compact(message), nowMs: nowMs)
     }
 
-    mutating func closed(_ link: Int, _ code: UInt16?, _ reason: String = "", retryAfterMs: Int64? = nil) {
+    mutating func closed(
+        _ link: Int, _ code: UInt16?, _ reason: String = "", retryAfterMs: Int64? = nil, end: LinkEnd = .unreachable
+    ) {
         actions += machine.closed(
-            link: link, code: code, reason: reason, retryAfterMs: retryAfterMs, nowMs: nowMs)
+            link: link, code: code, reason: reason, retryAfterMs: retryAfterMs, end: end, nowMs: nowMs)
+    }
+
+    mutating func streamed(_ exchange: String, _ text: String) {
+        actions += machine.streamed(exchange: exchange, Array(text.utf8), nowMs: nowMs)
+    }
+
+    mutating func answered(
+        _ exchange: String, _ status: Int, _ body: JSONValue? = nil, tag: String? = nil, retryAfterMs: Int64? = nil
+    ) {
+        let response = LinkResponse(
+            status: status, tag: tag.map { "\"\($0)\"" }, retryAfterMs: retryAfterMs,
+            body: body.map(JSONWriter.compact) ?? Array("<html>".utf8))
+        actions += machine.answered(exchange: exchange, response, nowMs: nowMs)
+    }
+
+    mutating func failed(_ exchange: String, _ end: LinkEnd) {
+        actions += machine.failed(exchange: exchange, end, reason: "\(end)", nowMs: nowMs)
     }
 
     /// Advances to the machine's next deadline.
@@ -92,7 +111,10 @@ extension [LinkAction] {
         #expect(actions.statuses == [.connected])
         #expect(actions.sent(1).first?["type"] == "subscribe")
         #expect(actions.sent(1).first?["payload"]?["operationName"] == "ListLots")
-        #expect(actions.sent(1).first?["payload"]?["extensions"] == ["connector": "auctions", "delta": "json-patch"])
+        #expect(
+            actions.sent(1).first?["payload"]?["extensions"] == [
+                "connector": "auctions", "delta": "json-patch", "resumeTags": true,
+            ])
     }
 
     /// Seed row 28: one socket, whatever the number of live queries.
@@ -110,10 +132,10 @@ extension [LinkAction] {
         driver.connect()
         _ = driver.take()
         driver.next(1, "1", ["data": ["lots": [["id": "a", "price": 1]]]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 1]]], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 1]]], [], tag: nil)])
         let patch: JSONValue = [["op": "replace", "path": "/data/lots/0/price", "value": 2]]
         driver.next(1, "1", ["extensions": ["delta": ["patch": patch]]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 2]]], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 2]]], [], tag: nil)])
     }
 
     @Test func aPatchWithoutItsBaseBeginsTheSubscriptionAgain() {
@@ -128,7 +150,7 @@ extension [LinkAction] {
         driver.next(1, "1", ["data": ["lots": []]])
         #expect(driver.take() == [])
         driver.next(1, "2", ["data": ["lots": []]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": []], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": []], [], tag: nil)])
     }
 
     @Test func aPatchThatDoesNotApplyBeginsTheSubscriptionAgain() {
@@ -238,7 +260,7 @@ extension [LinkAction] {
         }
         #expect(error.serverCode == "TIMEOUT")
         driver.next(1, "1", ["data": ["lots": [1]]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": [1]], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": [1]], [], tag: nil)])
     }
 
     @Test func aNewerTokenTakesOverWithoutALoss() {
@@ -253,7 +275,7 @@ extension [LinkAction] {
         #expect(driver.take() == [.open(link: 2)])
         // Results of the former link still count.
         driver.next(1, "1", ["data": 2])
-        #expect(driver.take() == [.result(FeedID(1), 2, [])])
+        #expect(driver.take() == [.result(FeedID(1), 2, [], tag: nil)])
         driver.opened(2)
         #expect(driver.take().sent(2).first?["payload"] == ["Authorization": "Bearer T2"])
         driver.received(2, ["type": "connection_ack"])
