@@ -38,8 +38,11 @@ enum Folder: String {
     func path(of module: String) -> String { "Sources/\(rawValue)/\(module)" }
 }
 
-func module(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: folder.path(of: name), swiftSettings: settings)
+func module(
+    _ folder: Folder, _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: folder.path(of: name), exclude: exclude, swiftSettings: settings)
 }
 
 func program(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -329,7 +332,7 @@ let package = Package(
                 "Operations", "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         // What `freshet generate swift` prints for the sample project, as far as the sample app and tests need it
-        module(.tools, "AuctionsClient", ["FreshetClient"]),
+        module(.tools, "AuctionsClient", ["FreshetClient", "FreshetFirebase"], exclude: ["README.md"]),
         program(
             .tools, "auction-watcher",
             ["AuctionsClient", "FreshetClient", arguments]),
@@ -385,6 +388,9 @@ let package = Package(
             name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "RedisModel", "Streams"],
             path: "Tests/InMemoryBroker", swiftSettings: settings),
         // The domain that the tests of catalog and language share
+        .target(
+            name: "GalleryClient", dependencies: ["FreshetClient", "FreshetFirebase"], path: "Tests/GalleryClient",
+            swiftSettings: settings),
         .target(
             name: "LibrarySchema", dependencies: ["Catalog", "SchemaModel"], path: "Tests/LibrarySchema",
             swiftSettings: settings),
@@ -549,7 +555,8 @@ let package = Package(
         tests(
             .integration, "IntegrationTests",
             [
-                "AuctionsClient", "FreshetClient", "FreshetStore", "auction-watcher", "APINode", "Broker",
+                "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetStore", "GalleryClient",
+                "auction-watcher", "APINode", "Broker",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
                 "ProtocolClients", "JSON",

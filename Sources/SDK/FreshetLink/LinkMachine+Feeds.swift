@@ -62,7 +62,7 @@ extension LinkMachine {
         return result(id, data, errors, tag)
     }
 
-    /// After an error the next result is whole, too: the gateway keeps no base.
+    /// Keeps a result for patches and for resuming. After an error the next one is whole: the gateway keeps no base.
     private mutating func result(
         _ id: FeedID, _ data: JSONValue, _ errors: [ResponseError], _ tag: String?
     ) -> [LinkAction] {

@@ -29,7 +29,7 @@ package struct LinkMachine: Sendable {
         var isConfirmed = false
         /// Whether its present request was answered; without a WebSocket only.
         var isAnswered = false
-        /// By when its request has to show a sign of life; without a WebSocket only.
+        /// The time by which its request has to show a sign of life; without a WebSocket only.
         var answerByMs: Int64?
         var requestedAtMs: Int64 = 0
         var events = EventStreamParser()

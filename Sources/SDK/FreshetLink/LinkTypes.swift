@@ -77,7 +77,7 @@ package struct LinkRequest: Hashable, Sendable {
     }
 
     package struct Header: Hashable, Sendable {
-        /// In lower case.
+        /// The name in lower case.
         package let name: String
         package let value: String
     }
@@ -88,7 +88,7 @@ package struct LinkRequest: Hashable, Sendable {
     package let path: String
     package let headers: [Header]
     package let body: [UInt8]
-    /// For the whole response, or the head of a stream.
+    /// The limit for the whole response, or for the head of a stream.
     package let timeoutMs: Int64
 }
 

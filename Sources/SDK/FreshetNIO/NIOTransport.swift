@@ -68,7 +68,7 @@ public final class NIOTransport: Transport {
                         self.message(request), timeout: .milliseconds(request.timeoutMs))
                     return try await Self.collected(response)
                 }
-                // The client's time-out ends with the head.
+                // The client's timeout ends with the head.
                 group.addTask {
                     try await Task.sleep(for: .milliseconds(request.timeoutMs))
                     throw TransportFailure(.timeout, "no answer in time")

@@ -74,7 +74,7 @@ public struct TransportRequest: Sendable {
     /// Names in lower case.
     public let headers: [(name: String, value: String)]
     public let body: [UInt8]
-    /// For the whole response; for the head of one that stays open.
+    /// The limit for the whole response, or for the head of one that stays open.
     public let timeoutMs: Int64
 
     public init(

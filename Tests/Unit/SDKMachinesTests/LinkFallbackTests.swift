@@ -62,7 +62,8 @@ extension LinkRequest {
         driver.streamed("1", "\n")
         #expect(driver.take() == [.result(FeedID(1), ["n": 1], [], tag: "t1")])
         let patch = "[{\"op\":\"replace\",\"path\":\"/data/n\",\"value\":2}]"
-        driver.streamed("1", "event: next\ndata: {\"extensions\":{\"delta\":{\"patch\":\(patch)},\"resume\":\"t2\"}}\n\n")
+        driver.streamed(
+            "1", "event: next\ndata: {\"extensions\":{\"delta\":{\"patch\":\(patch)},\"resume\":\"t2\"}}\n\n")
         #expect(driver.take() == [.result(FeedID(1), ["n": 2], [], tag: "t2")])
     }
 

@@ -63,7 +63,7 @@ import Testing
     }
 
     /// A partial result, an error, and a server that sends no tags.
-    @Test func whatHasNoTagIsSentWhole() {
+    @Test func aResultWithoutATagIsSentWhole() {
         let error: JSONValue = ["message": "no", "extensions": ["code": "PERMISSION_DENIED"]]
         let messages: [JSONValue] = [
             ["data": ["n": 1], "errors": [error], "extensions": ["resume": "t2"]],

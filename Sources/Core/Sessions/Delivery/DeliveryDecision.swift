@@ -3,7 +3,7 @@ package import LiveModel
 /// An update of a subscription, with the result in the form that its session writes.
 package enum SubscriptionUpdate<Result> {
     case result(Result)
-    /// The client holds the present result, with this position. Only for subscriptions that ask to be told.
+    /// The client holds the present result, with this position. Only for subscriptions that requested confirmation.
     case unchanged(KnownResult)
     case failed(RequestError)
 }

@@ -1,8 +1,8 @@
 package import LiveModel
 
-/// What a client that asked for resume tags holds before its first message.
+/// The result that a client held when it subscribed, if it requested resume tags.
 package enum ResumeState: Sendable, Hashable {
-    /// It asked for no tags.
+    /// It requested no tags.
     case off
     /// Nil once it got something, or if it held nothing.
     case on(held: Digest?)

@@ -18,7 +18,7 @@ package struct Hub: Sendable {
     package var subscriptionCount: Int { table.count }
 
     /// Adds a subscription that `GatewayMachine.subscribed` has accepted.
-    /// - Parameter confirmsKnown: whether the client is told once that the result which it holds is still current.
+    /// - Parameter confirmsKnown: whether to confirm once that the client's result is still current.
     /// - Returns: the subscription, and what its session sends at once, after storing the handle.
     package mutating func subscribed(
         _ key: LiveQueryKey, known: KnownResult?, reportsTimerRuns: Bool, confirmsKnown: Bool = false,

@@ -25,7 +25,7 @@ package struct SubscriptionTable: Sendable {
         var fencedUntil: UInt64
         /// Whether the subscription gets timer runs that change nothing.
         var reportsTimerRuns = false
-        /// Whether the client is yet to be told that the result which it reported is still current.
+        /// Whether the reported result is yet to be confirmed to the client.
         var owesConfirmation = false
         /// Whether anything was delivered.
         var isServed = false

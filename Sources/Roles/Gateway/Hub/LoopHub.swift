@@ -28,7 +28,7 @@ package final class LoopHub: @unchecked Sendable {
     /// Starts a subscription.
     /// - Parameters:
     ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
-    ///   - confirmsKnown: tells the client once that the result which it holds is still current.
+    ///   - confirmsKnown: confirms once that the client's result is still current.
     ///   - client: who subscribes; nil if that is unknown.
     /// - Returns: the subscription and the result that the gateway already has; the caller delivers that to itself
     ///   after storing the handle.

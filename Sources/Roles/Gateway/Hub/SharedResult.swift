@@ -76,7 +76,8 @@ package final class SharedResult {
         let texts = streamTexts.reduce(0) { $0 + 1 + $1.text.formCount }
         let polls = (poll == nil ? 0 : 1) + (compressedPoll == nil ? 0 : 1)
         let envelopes = knownEnvelope.map { 1 + $0.formCount } ?? 0
-        return (1 + messages + texts + deltas.count + taggedDeltas.count + streamDeltas.count + polls + envelopes) * byteCount
+        return (1 + messages + texts + deltas.count + taggedDeltas.count + streamDeltas.count + polls + envelopes)
+            * byteCount
     }
 
     /// Sends the result as a message of the protocol.

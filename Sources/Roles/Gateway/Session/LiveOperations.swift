@@ -49,7 +49,8 @@ struct LiveOperations {
                 session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns,
                 confirmsKnown: resume.isOn, client: executor.quotas.client(of: subjects))
             let operation = FollowedOperation(
-                resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, resume: resume, subjects: subjects)
+                resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, resume: resume,
+                subjects: subjects)
             if let former = followed.updateValue(operation, forKey: id) {
                 results.ended(id: id)
                 end(former, lingers: true)

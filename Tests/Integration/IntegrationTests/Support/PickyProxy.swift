@@ -66,7 +66,7 @@ final class PickyProxy: Sendable {
 
     var port: Int { listener.localAddress?.port ?? 0 }
     var refusedCount: Int { state.withLockedValue { $0.refusedCount } }
-    /// What the server sent to clients so far.
+    /// The bytes that the server sent to clients so far.
     var bytesToClient: Int { state.withLockedValue { $0.bytesToClient } }
     private var isCut: Bool { state.withLockedValue { $0.isCut } }
 

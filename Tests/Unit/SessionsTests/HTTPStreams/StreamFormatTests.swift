@@ -73,7 +73,8 @@ import Testing
         let tag = EntityTag(Self.result, of: Self.key)
         let extensions = "\"extensions\":{\"resume\":\"\(tag.bare)\"}"
         #expect(
-            text(format.result(Self.result, of: Self.key)) == "event: next\ndata: {\"data\":{\"a\":1},\(extensions)}\n\n")
+            text(format.result(Self.result, of: Self.key))
+                == "event: next\ndata: {\"data\":{\"a\":1},\(extensions)}\n\n")
         let patch = try #require(format.delta(Array("[]".utf8), to: Self.result, of: Self.key))
         #expect(
             text(patch)

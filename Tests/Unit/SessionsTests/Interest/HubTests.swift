@@ -43,7 +43,7 @@ import Testing
         #expect(hub.take(unchanged, key: query.key, answers: .max) == nil)
     }
 
-    /// A client that resumes and asks for it is told once that it holds the present result, however that is known.
+    /// A client that resumes gets one confirmation of its result, if it requested that.
     @Test func aResumedClientIsToldOnceThatNothingChanged() throws {
         for isConfirmed in [true, false] {
             var (hub, machine) = (Hub(), Self.machine())
