@@ -176,7 +176,7 @@ public struct CloseLotMutation: Sendable {
     }
 }
 
-/// For demonstrations and load: anyone writes a lot's text. The category is the one it has; MoveLot changes it.
+/// Writes a lot's text, as anyone, for demonstrations and load. The category is the one it has; MoveLot changes it.
 public struct EditLotMutation: Sendable {
     public typealias Ref = MutationRef<EditLot>
 
@@ -623,7 +623,7 @@ public struct SellerQuestionsQuery: Sendable {
     }
 }
 
-/// A leader board: groups and sums are one statement, whoever looks on.
+/// A leader board: groups and sums are one statement, however many follow it.
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct TopBiddersQuery: Sendable {
     public typealias Ref = QueryRefObservation<TopBidders>

@@ -3,7 +3,7 @@ public import Foundation
 public import FreshetClient
 
 extension AuctionsConnector {
-    /// For demonstrations and load: anyone writes a lot's text. The category is the one it has; MoveLot changes it.
+    /// Writes a lot's text, as anyone, for demonstrations and load. The category is the one it has; MoveLot changes it.
     ///
     /// Access: PUBLIC.
     public func editLot(id: UUID, category: String, description: String) -> Mutation<EditLot> {
@@ -11,7 +11,7 @@ extension AuctionsConnector {
     }
 }
 
-/// For demonstrations and load: anyone writes a lot's text. The category is the one it has; MoveLot changes it.
+/// Writes a lot's text, as anyone, for demonstrations and load. The category is the one it has; MoveLot changes it.
 public enum EditLot: MutationOperation {
     public static let name = "EditLot"
     public static let revision = "4b563ad427a35d6e"

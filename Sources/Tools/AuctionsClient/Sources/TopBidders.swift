@@ -2,7 +2,7 @@
 public import FreshetClient
 
 extension AuctionsConnector {
-    /// A leader board: groups and sums are one statement, whoever looks on.
+    /// A leader board: groups and sums are one statement, however many follow it.
     ///
     /// Access: PUBLIC. Followers receive new results.
     public func topBidders(limit: Sent<Int> = .absent) -> Query<TopBidders> {
@@ -10,7 +10,7 @@ extension AuctionsConnector {
     }
 }
 
-/// A leader board: groups and sums are one statement, whoever looks on.
+/// A leader board: groups and sums are one statement, however many follow it.
 public enum TopBidders: QueryOperation {
     public static let name = "TopBidders"
     public static let revision = "15158a48e56f69af"
