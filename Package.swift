@@ -38,8 +38,11 @@ enum Folder: String {
     func path(of module: String) -> String { "Sources/\(rawValue)/\(module)" }
 }
 
-func module(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: folder.path(of: name), swiftSettings: settings)
+func module(
+    _ folder: Folder, _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: folder.path(of: name), exclude: exclude, swiftSettings: settings)
 }
 
 func program(_ folder: Folder, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -129,7 +132,7 @@ let package = Package(
         module(
             .sdk, "FreshetNIO",
             [
-                "FreshetTransport", nio, nioPosix, nioHTTP, nioWebSocket,
+                "FreshetTransport", deque, nio, nioPosix, nioHTTP, nioWebSocket,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -143,7 +146,7 @@ let package = Package(
             ]),
         module(.sdk, "FreshetObservation", ["FreshetClient"]),
         module(.sdk, "FreshetCombine", ["FreshetClient", openCombine]),
-        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", openCombine]),
+        module(.sdk, "FreshetFirebase", ["FreshetClient", "FreshetCombine", "FreshetTransport", openCombine]),
         module(.sdk, "FreshetTesting", ["FreshetClient", "FreshetTransport", "JSON"]),
         module(.core, "SeededRandom"),
         module(.core, "LiveModel", ["CEL", "JSON", crypto]),
@@ -343,7 +346,7 @@ let package = Package(
                 "Operations", "Postgres", "SchemaModel", "Settings", logging, nioHTTP,
             ]),
         // What `freshet generate swift` prints for the sample project, as far as the sample app and tests need it
-        module(.tools, "AuctionsClient", ["FreshetClient"]),
+        module(.tools, "AuctionsClient", ["FreshetClient", "FreshetFirebase"], exclude: ["README.md"]),
         program(
             .tools, "auction-watcher",
             ["AuctionsClient", "FreshetClient", arguments]),
@@ -399,6 +402,9 @@ let package = Package(
             name: "InMemoryBroker", dependencies: ["Broker", "LiveModel", "RedisModel", "Streams"],
             path: "Tests/InMemoryBroker", swiftSettings: settings),
         // The domain that the tests of catalog and language share
+        .target(
+            name: "GalleryClient", dependencies: ["FreshetClient", "FreshetFirebase"], path: "Tests/GalleryClient",
+            swiftSettings: settings),
         .target(
             name: "LibrarySchema", dependencies: ["Catalog", "SchemaModel"], path: "Tests/LibrarySchema",
             swiftSettings: settings),
@@ -568,7 +574,9 @@ let package = Package(
         tests(
             .integration, "IntegrationTests",
             [
-                "AuctionsClient", "FreshetClient", "FreshetStore", "auction-watcher", "APINode", "Broker",
+                "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetStore", "GalleryClient",
+                "auction-watcher", "APINode", "Broker",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",
                 "ProtocolClients", "JSON",
                 "LiveModel",

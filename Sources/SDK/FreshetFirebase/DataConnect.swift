@@ -1,5 +1,5 @@
 public import FreshetClient
-import Foundation
+import FreshetTransport
 
 /// The names of Firebase's SDK for SQL Connect over Freshet's, so that an app's code stays as it is. Generated code
 /// adds its connectors: `DataConnect.moviesConnector`. Source: SDK specification §1, rows 4 to 21.
@@ -10,18 +10,18 @@ public enum DataConnect {
         var options = ConnectorOptions()
     }
 
-    private static let configuration = Guarded(Configuration())
+    private static let configuration = Locked(Configuration())
 
     /// Says where the server is and who the user is. Call it before the first connector is used.
     public static func configure(
         at address: String, auth: AuthSource = .none, options: ConnectorOptions = ConnectorOptions()
     ) {
-        configuration.set(Configuration(address: address, auth: auth, options: options))
+        configuration.withLock { $0 = Configuration(address: address, auth: auth, options: options) }
     }
 
     /// Makes the link of a connector; generated code calls it.
     public static func link(_ identity: ConnectorIdentity, cache: CacheSettings = .off) -> ConnectorLink {
-        let configuration = configuration.value
+        let configuration = configuration.withLock { $0 }
         return ConnectorLink(
             identity, at: configuration.address, cache: cache, auth: configuration.auth, options: configuration.options)
     }
@@ -73,16 +73,4 @@ public struct MutationRef<Operation: MutationOperation>: Sendable {
     public func execute() async throws -> MutationOperationResult<Operation.Data> {
         MutationOperationResult(data: try await mutation.run().data)
     }
-}
-
-/// A value that is set rarely, under a lock.
-private final class Guarded<Value: Sendable>: @unchecked Sendable {
-    // Every access to `stored` holds `lock`.
-    private let lock = NSLock()
-    private var stored: Value
-
-    init(_ value: Value) { stored = value }
-
-    var value: Value { lock.withLock { stored } }
-    func set(_ value: Value) { lock.withLock { stored = value } }
 }

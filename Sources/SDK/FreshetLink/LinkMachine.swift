@@ -6,17 +6,33 @@ import JSONPatch
 /// patches. Pure: times come in, actions go out. Source: SDK specification §4 (1) to (3).
 ///
 /// It connects while there are feeds. A lost link is made again with back-off, not before the server allows it, and all
-/// feeds are subscribed again. Before the token expires, a second link with a newer one takes over, so results stay
-/// confirmed; a server that rejects a token is asked once more with a newer one.
+/// feeds are subscribed again, with the tags of the results that they hold: what has not changed is not sent again.
+/// Before the token expires, a second link with a newer one takes over, so results stay confirmed; a server that
+/// rejects a token is asked once more with a newer one.
+///
+/// A network that does not let WebSockets through gets event streams, then long-polls (`LinkMachine+Exchanges.swift`);
+/// WebSockets are tried again from time to time.
 ///
 /// Long, because the events of one link belong together.
 package struct LinkMachine: Sendable {
-    private struct Feed: Sendable {
+    struct Feed: Sendable {
         let request: FeedRequest
         /// Its id on the present link; nil while it is not subscribed.
         var subscription: String?
         /// `{"data":…}` as the server last sent it, which patches start from.
         var document: JSONValue?
+        /// The server's name for `document`, with which it resumes. Nil without a document.
+        var tag: String?
+        /// The `ETag` of the last answer to a poll, also if that has no document to start from.
+        var pollTag: String?
+        /// Whether the present link has sent its result, or confirmed it.
+        var isConfirmed = false
+        /// Whether its present request was answered; without a WebSocket only.
+        var isAnswered = false
+        /// The time by which its request has to show a sign of life; without a WebSocket only.
+        var answerByMs: Int64?
+        var requestedAtMs: Int64 = 0
+        var events = EventStreamParser()
         /// When a feed that the server turned away for now is subscribed again.
         var retryAtMs: Int64?
         var pace: ReconnectPace
@@ -24,32 +40,48 @@ package struct LinkMachine: Sendable {
     }
 
     /// A link that is being made.
-    private struct Attempt: Sendable {
+    struct Attempt: Sendable {
         enum Stage: Sendable { case token, connecting, greeting }
         let link: Int
+        let way: LinkWay
         var stage: Stage
         var deadlineMs: Int64
         /// Whether a new link takes over from one that works.
         let isRenewal: Bool
     }
 
-    private let limits: LinkLimits
-    private var feeds: [FeedID: Feed] = [:]
-    private var feedBySubscription: [String: FeedID] = [:]
-    private var attempt: Attempt?
-    /// The link that works.
-    private var ready: Int?
+    /// A link that works.
+    struct Ready: Sendable {
+        let link: Int
+        let way: LinkWay
+        /// Whether anything of the server has arrived.
+        var isProven: Bool
+        /// Whether the app knows that it is connected.
+        var isAnnounced: Bool
+    }
+
+    let limits: LinkLimits
+    var feeds: [FeedID: Feed] = [:]
+    var feedBySubscription: [String: FeedID] = [:]
+    var attempt: Attempt?
+    var ready: Ready?
+    /// The way of the next attempt.
+    var way = LinkWay.webSocket
+    /// The attempts in a row that the network seems to have blocked.
+    var blockedCount = 0
+    /// When a WebSocket is tried behind a link that has fallen back.
+    var upgradeAtMs: Int64?
     private var retryAtMs: Int64?
     private var renewAtMs: Int64?
     private var idleAtMs: Int64?
     private var heardAtMs: Int64 = 0
     private var pingSentAtMs: Int64?
-    private var token: String?
+    var token: String?
     private var tokenRefusals = 0
     private var isStopped = false
-    private var pace: ReconnectPace
+    var pace: ReconnectPace
     private var lastLink = 0
-    private var lastSubscription = 0
+    var lastSubscription = 0
     private var seed: UInt64
 
     /// - Parameter seed: of the jitter.
@@ -59,7 +91,7 @@ package struct LinkMachine: Sendable {
         pace = ReconnectPace(seed: seed)
     }
 
-    package var isReady: Bool { ready != nil }
+    package var isReady: Bool { ready?.isProven == true }
     package var feedCount: Int { feeds.count }
     /// Sizes of all that grows, for tests of memory.
     package var heldCount: Int { feeds.count + feedBySubscription.count }
@@ -67,19 +99,31 @@ package struct LinkMachine: Sendable {
     /// When `tick` is due; nil: never.
     package var deadlineMs: Int64? {
         var times = [retryAtMs, renewAtMs, idleAtMs, attempt.flatMap { $0.stage == .token ? nil : $0.deadlineMs }]
-        if ready != nil { times.append(pingSentAtMs.map { $0 + limits.silenceMs } ?? heardAtMs + limits.silenceMs) }
+        if let ready {
+            if ready.way == .webSocket {
+                times.append(pingSentAtMs.map { $0 + limits.silenceMs } ?? heardAtMs + limits.silenceMs)
+            } else {
+                times.append(upgradeAtMs)
+                times += feeds.values.map(\.answerByMs)
+            }
+        }
         let feedTimes = ready == nil ? [] : feeds.values.compactMap(\.retryAtMs)
         return (times.compactMap { $0 } + feedTimes).min()
     }
 
     // MARK: From the app
 
-    package mutating func follow(_ id: FeedID, _ request: FeedRequest, nowMs: Int64) -> [LinkAction] {
+    /// - Parameter held: the result that the app holds from an earlier run; it is sent again only if it has changed.
+    package mutating func follow(
+        _ id: FeedID, _ request: FeedRequest, held: HeldResult? = nil, nowMs: Int64
+    ) -> [LinkAction] {
         guard feeds[id] == nil else { return [] }
         seed &+= 1
-        feeds[id] = Feed(request: request, pace: ReconnectPace(seed: seed))
+        var feed = Feed(request: request, pace: ReconnectPace(seed: seed))
+        if let held { (feed.document, feed.tag) = (["data": held.data], held.tag) }
+        feeds[id] = feed
         idleAtMs = nil
-        if ready != nil { return subscribe(id) }
+        if ready != nil { return subscribe(id, nowMs) }
         return beginIfNeeded(nowMs)
     }
 
@@ -88,7 +132,7 @@ package struct LinkMachine: Sendable {
         var actions: [LinkAction] = []
         if let subscription = feed.subscription {
             feedBySubscription[subscription] = nil
-            if let ready { actions.append(.send(link: ready, LinkMessage.complete(id: subscription))) }
+            actions += leave(subscription)
         }
         if feeds.isEmpty {
             retryAtMs = nil
@@ -101,6 +145,13 @@ package struct LinkMachine: Sendable {
             }
         }
         return actions
+    }
+
+    /// The app cannot use the result that it held for a feed: it is sent whole.
+    package mutating func discard(_ id: FeedID, nowMs: Int64) -> [LinkAction] {
+        guard feeds[id]?.tag != nil else { return [] }
+        feeds[id]?.forget()
+        return feeds[id]?.subscription == nil ? [] : again(id, nowMs)
     }
 
     /// Closes the link; feeds stay and are silent until `start`.
@@ -134,8 +185,12 @@ package struct LinkMachine: Sendable {
             return tick(nowMs: nowMs)
         }
         guard let ready, pingSentAtMs == nil else { return [] }
+        guard ready.way == .webSocket else {
+            upgradeAtMs = nowMs
+            return tick(nowMs: nowMs)
+        }
         pingSentAtMs = nowMs
-        return [.send(link: ready, LinkMessage.ping)]
+        return [.send(link: ready.link, LinkMessage.ping)]
     }
 
     // MARK: Token
@@ -143,13 +198,15 @@ package struct LinkMachine: Sendable {
     /// - Parameter renewInMs: when a newer token will be needed; nil: never.
     package mutating func tokenReady(_ token: String?, renewInMs: Int64?, nowMs: Int64) -> [LinkAction] {
         guard var attempt, attempt.stage == .token else { return [] }
-        if attempt.isRenewal, token == self.token {
+        if attempt.isRenewal, attempt.way == ready?.way, token == self.token {
             self.attempt = nil
             renewAtMs = nowMs + limits.renewalRetryMs
             return []
         }
         self.token = token
         renewAtMs = renewInMs.map { nowMs + max(0, $0) }
+        // Each request carries the token; there is nothing to greet.
+        if attempt.way != .webSocket { return acknowledged(attempt, nowMs) }
         attempt.stage = .connecting
         attempt.deadlineMs = nowMs + limits.stepMs
         self.attempt = attempt
@@ -159,7 +216,7 @@ package struct LinkMachine: Sendable {
     package mutating func tokenFailed(_ error: FreshetError, nowMs: Int64) -> [LinkAction] {
         guard let attempt, attempt.stage == .token else { return [] }
         self.attempt = nil
-        return attempt.isRenewal ? renewLater(nowMs) : retry(error, retryAfterMs: nil, nowMs)
+        return attempt.isRenewal ? renewLater(attempt, nowMs) : retry(error, retryAfterMs: nil, nowMs)
     }
 
     // MARK: From the transport
@@ -175,14 +232,17 @@ package struct LinkMachine: Sendable {
     /// - Parameters:
     ///   - code: the WebSocket's close code; nil if the connection was lost or never made.
     ///   - retryAfterMs: the server's wish.
+    ///   - end: how far the connection came.
     package mutating func closed(
-        link: Int, code: UInt16?, reason: String, retryAfterMs: Int64? = nil, nowMs: Int64
+        link: Int, code: UInt16?, reason: String, retryAfterMs: Int64? = nil, end: LinkEnd = .lost, nowMs: Int64
     ) -> [LinkAction] {
         if let attempt, attempt.link == link {
             self.attempt = nil
-            return attempt.isRenewal ? renewLater(nowMs) : ended(code, reason, retryAfterMs, nowMs)
+            if attempt.isRenewal { return renewLater(attempt, nowMs) }
+            if code == nil, end.isBlock, let actions = blocked(nowMs) { return actions }
+            return ended(code, reason, retryAfterMs, nowMs)
         }
-        guard ready == link else { return [] }
+        guard ready?.link == link else { return [] }
         forgetLink()
         let lost: [LinkAction] = feeds.isEmpty ? [] : [.lost(Self.error(code, reason))]
         guard attempt == nil else { return lost }
@@ -190,7 +250,7 @@ package struct LinkMachine: Sendable {
     }
 
     package mutating func received(link: Int, _ text: [UInt8], nowMs: Int64) -> [LinkAction] {
-        guard ready == link || attempt?.link == link else { return [] }
+        guard ready?.link == link || attempt?.link == link else { return [] }
         guard let message = try? JSONParser.parse(text, limits: JSONLimits(bytesMax: .max)),
             let type = message["type"]?.stringValue
         else { return violation(link, "a message that is no JSON object with a type", nowMs) }
@@ -220,6 +280,7 @@ package struct LinkMachine: Sendable {
     /// Performs what is due.
     package mutating func tick(nowMs: Int64) -> [LinkAction] {
         var actions: [LinkAction] = []
+        // A proxy may swallow the handshake, so this counts as blocked, too.
         if let attempt, attempt.stage != .token, attempt.deadlineMs <= nowMs {
             actions.append(.close(link: attempt.link, code: 1000))
             actions += closed(link: attempt.link, code: nil, reason: "the server does not answer", nowMs: nowMs)
@@ -230,7 +291,17 @@ package struct LinkMachine: Sendable {
         }
         if let renewAtMs, renewAtMs <= nowMs {
             self.renewAtMs = nil
-            if ready != nil, attempt == nil { actions += begin(isRenewal: true) }
+            if let ready, attempt == nil { actions += begin(isRenewal: true, ready.way) }
+        }
+        if let at = upgradeAtMs, at <= nowMs {
+            upgradeAtMs = nil
+            if let ready, ready.way != .webSocket {
+                if attempt == nil {
+                    actions += begin(isRenewal: true, .webSocket)
+                } else {
+                    upgradeAtMs = nowMs + limits.renewalRetryMs
+                }
+            }
         }
         if let idleAtMs, idleAtMs <= nowMs {
             self.idleAtMs = nil
@@ -239,64 +310,89 @@ package struct LinkMachine: Sendable {
         if let ready {
             for id in feeds.keys.sorted() {
                 guard let at = feeds[id]?.retryAtMs, at <= nowMs else { continue }
-                actions += subscribe(id)
+                actions += subscribe(id, nowMs)
             }
-            if let pingSentAtMs {
-                if pingSentAtMs + limits.silenceMs <= nowMs {
-                    actions.append(.close(link: ready, code: 1000))
-                    actions += closed(link: ready, code: nil, reason: "the server is silent", nowMs: nowMs)
-                }
-            } else if heardAtMs + limits.silenceMs <= nowMs {
-                pingSentAtMs = nowMs
-                actions.append(.send(link: ready, LinkMessage.ping))
-            }
+            actions += ready.way == .webSocket ? testSilence(ready.link, nowMs) : silentExchanges(nowMs)
         }
         return actions
     }
 
-    // MARK: Links
-
-    private mutating func beginIfNeeded(_ nowMs: Int64) -> [LinkAction] {
-        guard !isStopped, !feeds.isEmpty, ready == nil, attempt == nil, retryAtMs == nil else { return [] }
-        return [.status(.connecting)] + begin(isRenewal: false)
+    private mutating func testSilence(_ link: Int, _ nowMs: Int64) -> [LinkAction] {
+        if let pingSentAtMs {
+            guard pingSentAtMs + limits.silenceMs <= nowMs else { return [] }
+            return [.close(link: link, code: 1000)]
+                + closed(link: link, code: nil, reason: "the server is silent", nowMs: nowMs)
+        }
+        guard heardAtMs + limits.silenceMs <= nowMs else { return [] }
+        pingSentAtMs = nowMs
+        return [.send(link: link, LinkMessage.ping)]
     }
 
-    private mutating func begin(isRenewal: Bool) -> [LinkAction] {
+    // MARK: Links
+
+    mutating func beginIfNeeded(_ nowMs: Int64) -> [LinkAction] {
+        guard !isStopped, !feeds.isEmpty, ready == nil, attempt == nil, retryAtMs == nil else { return [] }
+        return [.status(.connecting)] + begin(isRenewal: false, way)
+    }
+
+    mutating func begin(isRenewal: Bool, _ way: LinkWay) -> [LinkAction] {
         lastLink += 1
-        attempt = Attempt(link: lastLink, stage: .token, deadlineMs: .max, isRenewal: isRenewal)
+        attempt = Attempt(link: lastLink, way: way, stage: .token, deadlineMs: .max, isRenewal: isRenewal)
         return [.fetchToken]
     }
 
+    /// Notes an attempt, or a link without a sign of life, that the network seems to have blocked.
+    /// - Returns: nil if the same way is to be tried again, after a delay.
+    mutating func blocked(_ nowMs: Int64) -> [LinkAction]? {
+        blockedCount += 1
+        guard blockedCount >= limits.blockedMax else { return nil }
+        blockedCount = 0
+        way = way.next
+        return way == .webSocket ? nil : beginIfNeeded(nowMs)
+    }
+
     private mutating func acknowledged(_ attempt: Attempt, _ nowMs: Int64) -> [LinkAction] {
-        var actions: [LinkAction] = []
-        if let former = ready { actions.append(.close(link: former, code: 1000)) }
+        var actions = ready.map(closing) ?? []
+        let isWebSocket = attempt.way == .webSocket
+        let upgradeAtMs = isWebSocket ? nil : self.upgradeAtMs ?? nowMs + limits.upgradeMs
         forgetLink(keepsRenewal: true)
         self.attempt = nil
-        ready = attempt.link
+        self.upgradeAtMs = upgradeAtMs
+        ready = Ready(
+            link: attempt.link, way: attempt.way, isProven: isWebSocket, isAnnounced: isWebSocket || attempt.isRenewal)
+        way = attempt.way
+        if isWebSocket { blockedCount = 0 }
         _ = heard(nowMs)
-        if !attempt.isRenewal { actions.append(.status(.connected)) }
-        for id in feeds.keys.sorted() { actions += subscribe(id) }
+        if isWebSocket, !attempt.isRenewal { actions.append(.status(.connected)) }
+        for id in feeds.keys.sorted() { actions += subscribe(id, nowMs) }
         if feeds.isEmpty { idleAtMs = nowMs + limits.idleMs }
         return actions
     }
 
     /// Forgets the present link and what was subscribed on it.
-    private mutating func forgetLink(keepsRenewal: Bool = false) {
+    mutating func forgetLink(keepsRenewal: Bool = false) {
         ready = nil
-        (pingSentAtMs, idleAtMs) = (nil, nil)
+        (pingSentAtMs, idleAtMs, upgradeAtMs) = (nil, nil, nil)
         if !keepsRenewal { renewAtMs = nil }
         feedBySubscription = [:]
         for id in feeds.keys {
-            feeds[id]?.subscription = nil
-            feeds[id]?.document = nil
-            feeds[id]?.retryAtMs = nil
+            feeds[id]?.unsubscribed()
+            feeds[id]?.pollTag = nil
+        }
+    }
+
+    /// The end of a link that works.
+    func closing(_ ready: Ready) -> [LinkAction] {
+        switch ready.way {
+        case .webSocket: [.close(link: ready.link, code: 1000)]
+        case .eventStreams, .longPolls: feedBySubscription.keys.sorted().map { .cancel(exchange: $0) }
         }
     }
 
     private mutating func dropLinks() -> [LinkAction] {
         var actions: [LinkAction] = []
         if let attempt, attempt.stage != .token { actions.append(.close(link: attempt.link, code: 1000)) }
-        if let ready { actions.append(.close(link: ready, code: 1000)) }
+        if let ready { actions += closing(ready) }
         (attempt, retryAtMs) = (nil, nil)
         forgetLink()
         return actions
@@ -332,20 +428,27 @@ package struct LinkMachine: Sendable {
         }
     }
 
-    private mutating func retry(_ error: FreshetError, retryAfterMs: Int64?, _ nowMs: Int64) -> [LinkAction] {
+    mutating func retry(_ error: FreshetError, retryAfterMs: Int64?, _ nowMs: Int64) -> [LinkAction] {
         guard !feeds.isEmpty else { return [.status(.idle)] }
         let delayMs = pace.delayMs(limits, retryAfterMs: retryAfterMs)
         retryAtMs = nowMs + delayMs
         return [.status(.reconnecting(inMs: delayMs, error))]
     }
 
-    private mutating func renewLater(_ nowMs: Int64) -> [LinkAction] {
-        if ready == nil { return beginIfNeeded(nowMs) }
+    private mutating func renewLater(_ attempt: Attempt, _ nowMs: Int64) -> [LinkAction] {
+        guard let ready else { return beginIfNeeded(nowMs) }
+        if attempt.way != ready.way {
+            upgradeAtMs = nowMs + limits.upgradeMs
+            return []
+        }
         // The next attempt needs a link even if the app has no newer token.
         token = nil
         renewAtMs = nowMs + max(limits.renewalRetryMs, pace.delayMs(limits, retryAfterMs: nil))
         return []
     }
+
+    /// The server takes the token.
+    mutating func confirmed() { tokenRefusals = 0 }
 
     private mutating func endAll(_ error: FreshetError) -> [LinkAction] {
         let ids = feeds.keys.sorted()
@@ -357,77 +460,5 @@ package struct LinkMachine: Sendable {
     private mutating func violation(_ link: Int, _ text: String, _ nowMs: Int64) -> [LinkAction] {
         [.close(link: link, code: 1002)]
             + closed(link: link, code: nil, reason: "the server broke the protocol: " + text, nowMs: nowMs)
-    }
-
-    // MARK: Feeds
-
-    private mutating func subscribe(_ id: FeedID) -> [LinkAction] {
-        guard let ready, let feed = feeds[id] else { return [] }
-        lastSubscription += 1
-        let subscription = String(lastSubscription)
-        if let former = feed.subscription { feedBySubscription[former] = nil }
-        feedBySubscription[subscription] = id
-        feeds[id]?.subscription = subscription
-        feeds[id]?.document = nil
-        feeds[id]?.retryAtMs = nil
-        return [.send(link: ready, LinkMessage.subscribe(id: subscription, feed.request))]
-    }
-
-    private mutating func next(_ id: FeedID, _ payload: JSONValue, _ nowMs: Int64) -> [LinkAction] {
-        if let patch = payload["extensions"]?["delta"]?["patch"] {
-            guard let held = feeds[id]?.document, let patched = try? JSONPatch.apply(patch, to: held),
-                let data = patched["data"]
-            else { return again(id) }
-            feeds[id]?.document = patched
-            confirmed(id)
-            return [.result(id, data, [])]
-        }
-        let errors = LinkMessage.errors(payload["errors"])
-        guard let data = payload["data"], !data.isNull else {
-            feeds[id]?.document = nil
-            return [.failed(id, FreshetError(errors))]
-        }
-        // After an error the next result is whole, too: the gateway keeps no base.
-        feeds[id]?.document = errors.isEmpty ? ["data": data] : nil
-        confirmed(id)
-        return [.result(id, data, errors)]
-    }
-
-    private mutating func confirmed(_ id: FeedID) {
-        pace.succeeded()
-        tokenRefusals = 0
-        feeds[id]?.pace.succeeded()
-        feeds[id]?.tokenRefusals = 0
-    }
-
-    /// A patch without its base: the subscription begins again, with a whole result.
-    private mutating func again(_ id: FeedID) -> [LinkAction] {
-        guard let ready, let former = feeds[id]?.subscription else { return [] }
-        return [.send(link: ready, LinkMessage.complete(id: former))] + subscribe(id)
-    }
-
-    /// The server ended a subscription: for good, or for now.
-    private mutating func turnedAway(_ id: FeedID, _ errors: [ResponseError], _ nowMs: Int64) -> [LinkAction] {
-        guard var feed = feeds[id] else { return [] }
-        if let subscription = feed.subscription { feedBySubscription[subscription] = nil }
-        feed.subscription = nil
-        feed.document = nil
-        let error =
-            errors.isEmpty ? FreshetError(.unavailable, "the server ended the subscription") : FreshetError(errors)
-        switch error.code {
-        case .unavailable:
-            feed.retryAtMs = nowMs + feed.pace.delayMs(limits, retryAfterMs: error.retryAfterMs)
-            feeds[id] = feed
-            return [.failed(id, error)]
-        case .unauthenticated where feed.tokenRefusals == 0 && token != nil:
-            // The token may have expired a moment ago.
-            feed.tokenRefusals = 1
-            feeds[id] = feed
-            token = nil
-            return [.failed(id, error)] + (attempt == nil ? begin(isRenewal: true) : [])
-        default:
-            feeds[id] = nil
-            return [.ended(id, error)]
-        }
     }
 }

@@ -9,14 +9,21 @@ enum LinkMessage {
         return JSONWriter.compact(.object(message))
     }
 
-    static func subscribe(id: String, _ request: FeedRequest) -> [UInt8] {
-        JSONWriter.compact([
-            "id": .string(id), "type": "subscribe",
-            "payload": [
-                "query": "", "operationName": .string(request.operation), "variables": .object(request.variables),
-                "extensions": ["connector": .string(request.connector), "delta": "json-patch"],
-            ],
-        ])
+    static func subscribe(id: String, _ request: FeedRequest, resume: String?) -> [UInt8] {
+        JSONWriter.compact(["id": .string(id), "type": "subscribe", "payload": payload(request, resume: resume)])
+    }
+
+    /// The operation, with results as patches and their resume tags.
+    /// - Parameter resume: the tag of the result that the client holds.
+    static func payload(_ request: FeedRequest, resume: String?) -> JSONValue {
+        var extensions: JSONObject = [
+            "connector": .string(request.connector), "delta": "json-patch", "resumeTags": true,
+        ]
+        if let resume { extensions["resume"] = .string(resume) }
+        return [
+            "query": "", "operationName": .string(request.operation), "variables": .object(request.variables),
+            "extensions": .object(extensions),
+        ]
     }
 
     static func complete(id: String) -> [UInt8] { JSONWriter.compact(["id": .string(id), "type": "complete"]) }

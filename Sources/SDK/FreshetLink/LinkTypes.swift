@@ -22,6 +22,92 @@ package struct FeedRequest: Hashable, Sendable {
     }
 }
 
+/// A result that the client holds, and the server's name for it.
+package struct HeldResult: Hashable, Sendable {
+    /// The resume tag (docs/clients/deltas.md).
+    package let tag: String
+    /// The value of `data`.
+    package let data: JSONValue
+
+    package init(tag: String, data: JSONValue) {
+        self.tag = tag
+        self.data = data
+    }
+}
+
+/// How a link carries its feeds. Where the network blocks one way, the next is tried.
+package enum LinkWay: Int, Hashable, Sendable, CaseIterable {
+    /// One WebSocket for all feeds.
+    case webSocket
+    /// An event stream for each feed (graphql-sse).
+    case eventStreams
+    /// A long-poll for each feed.
+    case longPolls
+
+    /// The way to try after this one; after the last, the first again.
+    var next: LinkWay { LinkWay(rawValue: rawValue + 1) ?? .webSocket }
+}
+
+/// How a connection or a request ended without an answer of the server.
+package enum LinkEnd: Hashable, Sendable {
+    /// There was no connection.
+    case unreachable
+    /// Something answered, with this HTTP status.
+    case refused(status: Int)
+    /// The connection ended.
+    case lost
+
+    /// Whether it looks like a network that does not let this way through. A server that is busy answers with 429 or
+    /// 503.
+    var isBlock: Bool {
+        switch self {
+        case .unreachable: false
+        case .refused(let status): status != 429 && status != 503
+        case .lost: true
+        }
+    }
+}
+
+/// A request of a feed that is followed without a WebSocket.
+package struct LinkRequest: Hashable, Sendable {
+    package enum Form: Hashable, Sendable {
+        /// The response with status 200 stays open: report its parts as they arrive.
+        case stream
+        case poll
+    }
+
+    package struct Header: Hashable, Sendable {
+        /// The name in lower case.
+        package let name: String
+        package let value: String
+    }
+
+    package let form: Form
+    package let method: String
+    /// Path and query, percent-encoded.
+    package let path: String
+    package let headers: [Header]
+    package let body: [UInt8]
+    /// The limit for the whole response, or for the head of a stream.
+    package let timeoutMs: Int64
+}
+
+/// The response to a `LinkRequest`; of a stream with status 200, its end.
+package struct LinkResponse: Hashable, Sendable {
+    package let status: Int
+    /// The header `ETag`.
+    package let tag: String?
+    package let retryAfterMs: Int64?
+    package let body: [UInt8]
+
+    package init(status: Int, tag: String? = nil, retryAfterMs: Int64? = nil, body: [UInt8] = []) {
+        self.status = status
+        self.tag = tag
+        self.retryAfterMs = retryAfterMs
+        self.body = body
+    }
+}
+
 /// Times and bounds of a link, in milliseconds.
 package struct LinkLimits: Sendable, Hashable {
     /// The first and the longest delay before another attempt.
@@ -37,10 +123,23 @@ package struct LinkLimits: Sendable, Hashable {
     package var idleMs: Int64
     /// A renewal for which there is no newer token yet is tried again after this time.
     package var renewalRetryMs: Int64
+    /// How many attempts in a row that look blocked by the network make the link use the next way.
+    package var blockedMax: Int
+    /// How long after a fall-back a WebSocket is tried again.
+    package var upgradeMs: Int64
+    /// How many feeds are followed at the same time without a WebSocket, each with a connection of its own.
+    package var exchangesMax: Int
+    /// How long a long-poll waits, and the shortest time from one to the next.
+    package var pollWaitMs: Int64
+    package var pollMinMs: Int64
+    /// The bytes of one event of a stream.
+    package var eventBytesMax: Int
 
     package init(
         backoffMinMs: Int64 = 250, backoffMaxMs: Int64 = 30_000, retryAfterMaxMs: Int64 = 300_000,
-        stepMs: Int64 = 10_000, silenceMs: Int64 = 25_000, idleMs: Int64 = 10_000, renewalRetryMs: Int64 = 5_000
+        stepMs: Int64 = 10_000, silenceMs: Int64 = 25_000, idleMs: Int64 = 10_000, renewalRetryMs: Int64 = 5_000,
+        blockedMax: Int = 2, upgradeMs: Int64 = 300_000, exchangesMax: Int = 100, pollWaitMs: Int64 = 25_000,
+        pollMinMs: Int64 = 250, eventBytesMax: Int = 64 << 20
     ) {
         self.backoffMinMs = backoffMinMs
         self.backoffMaxMs = backoffMaxMs
@@ -49,6 +148,12 @@ package struct LinkLimits: Sendable, Hashable {
         self.silenceMs = silenceMs
         self.idleMs = idleMs
         self.renewalRetryMs = renewalRetryMs
+        self.blockedMax = blockedMax
+        self.upgradeMs = upgradeMs
+        self.exchangesMax = exchangesMax
+        self.pollWaitMs = pollWaitMs
+        self.pollMinMs = pollMinMs
+        self.eventBytesMax = eventBytesMax
     }
 }
 
@@ -61,8 +166,13 @@ package enum LinkAction: Hashable, Sendable {
     case send(link: Int, [UInt8])
     /// Close it; what it reports later is ignored.
     case close(link: Int, code: UInt16)
-    /// The server sent a result: the value of `data`.
-    case result(FeedID, JSONValue, [ResponseError])
+    /// Send a request and report under this id with `streamed`, `answered` or `failed`.
+    case request(exchange: String, LinkRequest)
+    /// Give a request up; what it reports later is ignored.
+    case cancel(exchange: String)
+    /// The server sent a result, the value of `data`, or says that it is unchanged. The tag names it, if the server
+    /// sends tags.
+    case result(FeedID, JSONValue, [ResponseError], tag: String?)
     /// A refresh failed; the feed goes on, its last result is no longer confirmed.
     case failed(FeedID, FreshetError)
     /// The feed has ended for good.

@@ -1,3 +1,4 @@
+import DequeModule
 import FreshetTransport
 import NIOConcurrencyHelpers
 import NIOCore
@@ -32,7 +33,7 @@ struct NIOSockets: Sendable {
             }
         bootstrap.connect(host: endpoint.host, port: endpoint.port).whenComplete { result in
             switch result {
-            case .failure: socket.ended(nil, "no connection to \(endpoint)")
+            case .failure: socket.ended(nil, "no connection to \(endpoint)", end: .unreachable)
             case .success(let channel):
                 guard socket.connected(channel) else { return }
                 let headers: HTTPHeaders = [
@@ -76,11 +77,36 @@ struct NIOSockets: Sendable {
 }
 
 /// One WebSocket. Its events come in order; the last is `closed`, once.
+///
+/// It stops reading while more than `unprocessedMax` messages, or `unprocessedBytesMax` bytes of them, are reported and
+/// not processed.
 final class NIOSocket: SocketConnection {
+    private static let unprocessedMax = 256
+    private static let unprocessedBytesMax = 8 << 20
+
     private struct State {
         var onEvent: (@Sendable (SocketEvent) -> Void)?
         var channel: (any Channel)?
+        /// Whether the channel takes frames; before, it speaks HTTP.
+        var isOpen = false
         var isClosing = false
+        /// The sizes of messages that are reported and not processed, oldest first.
+        var unprocessed: Deque<Int> = []
+        var unprocessedBytes = 0
+        var isReading = true
+
+        /// - Returns: whether reading is to be switched on or off; nil: neither.
+        mutating func change() -> Bool? {
+            let isFull =
+                unprocessed.count > NIOSocket.unprocessedMax || unprocessedBytes > NIOSocket.unprocessedBytesMax
+            // Half the bound, so that reading is not switched for each message.
+            let hasRoom =
+                unprocessed.count <= NIOSocket.unprocessedMax / 2
+                && unprocessedBytes <= NIOSocket.unprocessedBytesMax / 2
+            guard isReading ? isFull : hasRoom else { return nil }
+            isReading.toggle()
+            return isReading
+        }
     }
 
     private let state: NIOLockedValueBox<State>
@@ -99,31 +125,57 @@ final class NIOSocket: SocketConnection {
         return isWanted
     }
 
-    func opened() { report(.opened) }
-    func received(_ text: [UInt8]) { report(.text(text)) }
+    func opened() {
+        state.withLockedValue { $0.isOpen = true }
+        report(.opened)
+    }
 
-    func ended(_ code: UInt16?, _ reason: String, retryAfterMs: Int64? = nil) {
+    func received(_ text: [UInt8]) {
+        let reading = state.withLockedValue { state in
+            state.unprocessed.append(text.count)
+            state.unprocessedBytes += text.count
+            return (channel: state.channel, isOn: state.change())
+        }
+        setReading(reading.isOn, reading.channel)
+        report(.text(text))
+    }
+
+    func eventProcessed() {
+        let reading = state.withLockedValue { state in
+            if let size = state.unprocessed.popFirst() { state.unprocessedBytes -= size }
+            return (channel: state.channel, isOn: state.change())
+        }
+        setReading(reading.isOn, reading.channel)
+    }
+
+    private func setReading(_ isOn: Bool?, _ channel: (any Channel)?) {
+        guard let isOn, let channel else { return }
+        channel.setOption(.autoRead, value: isOn).whenSuccess { if isOn { channel.read() } }
+    }
+
+    func ended(_ code: UInt16?, _ reason: String, retryAfterMs: Int64? = nil, end: SocketEnd = .lost) {
         let onEvent = state.withLockedValue { state in
             state.channel = nil
             return state.onEvent.take()
         }
-        onEvent?(.closed(code: code, reason: reason, retryAfterMs: retryAfterMs))
+        onEvent?(.closed(code: code, reason: reason, retryAfterMs: retryAfterMs, end: end))
     }
 
     private func report(_ event: SocketEvent) { state.withLockedValue { $0.onEvent }?(event) }
 
     func send(_ text: [UInt8]) {
-        guard let channel = state.withLockedValue({ $0.channel }) else { return }
+        guard let channel = state.withLockedValue({ $0.isOpen ? $0.channel : nil }) else { return }
         let frame = WebSocketFrame(fin: true, opcode: .text, maskKey: .random(), data: ByteBuffer(bytes: text))
         channel.writeAndFlush(frame, promise: nil)
     }
 
     func close(code: UInt16) {
-        let channel = state.withLockedValue { state in
+        let (channel, isOpen) = state.withLockedValue { state in
             state.isClosing = true
-            return state.channel
+            return (state.channel, state.isOpen)
         }
         guard let channel else { return }
+        guard isOpen else { return channel.close(promise: nil) }
         var payload = ByteBuffer()
         payload.writeInteger(code)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: payload)
@@ -144,7 +196,8 @@ private final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHan
         let seconds = head.headers.first(name: "retry-after").flatMap { Int64($0) }
         socket.ended(
             nil, "the server answered the WebSocket handshake with status \(head.status.code)",
-            retryAfterMs: seconds.map { min(max($0, 0), 86_400) * 1_000 })
+            retryAfterMs: seconds.map { min(max($0, 0), 86_400) * 1_000 },
+            end: .refused(status: Int(head.status.code)))
         context.close(promise: nil)
     }
 

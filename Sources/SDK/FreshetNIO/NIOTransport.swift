@@ -33,6 +33,8 @@ public final class NIOTransport: Transport {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.httpVersion = .http1Only
         configuration.connectionPool.idleTimeout = .seconds(30)
+        // Each query that is followed without a WebSocket occupies a connection; the SDK bounds their number.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 128
         // The SDK decides what is tried again.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(10)
@@ -58,26 +60,65 @@ public final class NIOTransport: Transport {
     }
 
     public func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse {
-        var message = HTTPClientRequest(url: endpoint.description + request.path)
-        message.method = HTTPMethod(rawValue: request.method)
-        for header in request.headers { message.headers.add(name: header.name, value: header.value) }
-        if !request.body.isEmpty { message.body = .bytes(request.body) }
         do {
-            let response = try await client.execute(message, timeout: .milliseconds(request.timeoutMs))
-            let body = try await response.body.collect(upTo: Self.messageBytesMax)
-            var headers: [String: String] = [:]
-            for header in response.headers where headers[header.name.lowercased()] == nil {
-                headers[header.name.lowercased()] = header.value
+            return try await withThrowingTaskGroup(of: TransportResponse.self) { group in
+                defer { group.cancelAll() }
+                group.addTask {
+                    let response = try await self.client.execute(
+                        self.message(request), timeout: .milliseconds(request.timeoutMs))
+                    return try await Self.collected(response)
+                }
+                // The client's timeout ends with the head.
+                group.addTask {
+                    try await Task.sleep(for: .milliseconds(request.timeoutMs))
+                    throw TransportFailure(.timeout, "no answer in time")
+                }
+                guard let response = try await group.next() else { throw CancellationError() }
+                return response
             }
-            return TransportResponse(
-                status: Int(response.status.code), headers: headers, body: Array(body.readableBytesView))
         } catch {
             throw Self.failure(error)
         }
     }
 
+    public func stream(
+        _ request: TransportRequest, onPart: @escaping @Sendable ([UInt8]) async -> Void
+    ) async throws(TransportFailure) -> TransportResponse {
+        do {
+            let response = try await client.execute(message(request), timeout: .milliseconds(request.timeoutMs))
+            guard response.status == .ok else { return try await Self.collected(response) }
+            for try await part in response.body { await onPart(Array(part.readableBytesView)) }
+            return TransportResponse(status: 200, headers: Self.headers(response), body: [])
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private func message(_ request: TransportRequest) -> HTTPClientRequest {
+        var message = HTTPClientRequest(url: endpoint.description + request.path)
+        message.method = HTTPMethod(rawValue: request.method)
+        for header in request.headers { message.headers.add(name: header.name, value: header.value) }
+        if !request.body.isEmpty { message.body = .bytes(request.body) }
+        return message
+    }
+
+    private static func headers(_ response: HTTPClientResponse) -> [String: String] {
+        var headers: [String: String] = [:]
+        for header in response.headers where headers[header.name.lowercased()] == nil {
+            headers[header.name.lowercased()] = header.value
+        }
+        return headers
+    }
+
+    private static func collected(_ response: HTTPClientResponse) async throws -> TransportResponse {
+        let body = try await response.body.collect(upTo: messageBytesMax)
+        return TransportResponse(
+            status: Int(response.status.code), headers: headers(response), body: Array(body.readableBytesView))
+    }
+
     private static func failure(_ error: any Error) -> TransportFailure {
         switch error {
+        case let failure as TransportFailure: failure
         case let error as HTTPClientError where error == .connectTimeout || error == .alreadyShutdown:
             TransportFailure(.notSent, "no connection to the server")
         case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:

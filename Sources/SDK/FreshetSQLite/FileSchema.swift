@@ -40,6 +40,7 @@ enum FileSchema {
                         """)
             }
         }
+        migrator.registerMigration("2") { db in try db.execute(sql: "ALTER TABLE result ADD COLUMN tag TEXT") }
         return migrator
     }
 }

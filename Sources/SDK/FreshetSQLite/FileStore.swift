@@ -47,7 +47,7 @@ package final class FileStore: Sendable {
         try? await queue.write { db in
             guard
                 let row = try Row.fetchOne(
-                    db, sql: "SELECT tree, fetched_at FROM result WHERE scope = ? AND key = ? AND revision = ?",
+                    db, sql: "SELECT tree, fetched_at, tag FROM result WHERE scope = ? AND key = ? AND revision = ?",
                     arguments: [scope, key.text, revision]),
                 let tree = Self.json(row[0]).flatMap(ResultTree.init(stored:))
             else { return nil }
@@ -68,8 +68,8 @@ package final class FileStore: Sendable {
                 records[EntityID(row[0])] = EntityRecord(type: row[1], key: key, fields: fields)
             }
             return SavedResult(
-                key: key, revision: revision, fetchedAtMs: row[1], tree: tree, rows: Set(records.keys), records: records
-            )
+                key: key, revision: revision, fetchedAtMs: row[1], tag: row[2], tree: tree, rows: Set(records.keys),
+                records: records)
         }
     }
 
@@ -98,13 +98,14 @@ package final class FileStore: Sendable {
             let text = tree.stored.description
             try db.execute(
                 sql: """
-                    INSERT INTO result (scope, key, revision, tree, fetched_at, used_at, bytes)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO result (scope, key, revision, tree, fetched_at, tag, used_at, bytes)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (scope, key) DO UPDATE SET revision = excluded.revision, tree = excluded.tree,
-                    fetched_at = excluded.fetched_at, used_at = excluded.used_at, bytes = excluded.bytes
+                    fetched_at = excluded.fetched_at, tag = excluded.tag, used_at = excluded.used_at,
+                    bytes = excluded.bytes
                     """,
                 arguments: [
-                    scope, key, change.revision, text, change.fetchedAtMs, nowMs,
+                    scope, key, change.revision, text, change.fetchedAtMs, change.tag, nowMs,
                     text.utf8.count + key.utf8.count + 48 * change.rows.count,
                 ])
             let former = try String.fetchSet(
@@ -121,20 +122,32 @@ package final class FileStore: Sendable {
             }
         } else {
             try db.execute(
-                sql: "UPDATE result SET fetched_at = ? WHERE scope = ? AND key = ?",
-                arguments: [change.fetchedAtMs, scope, key])
+                sql: "UPDATE result SET fetched_at = ?, tag = ? WHERE scope = ? AND key = ?",
+                arguments: [change.fetchedAtMs, change.tag, scope, key])
         }
-        for (id, record) in change.records { try save(id, record, scope, db) }
+        for (id, record) in change.records where try save(id, record, scope, db) {
+            // The others are no longer what the server named.
+            try db.execute(
+                sql: """
+                    UPDATE result SET tag = NULL WHERE scope = ?1 AND key <> ?2 AND tag IS NOT NULL
+                    AND key IN (SELECT result FROM reference WHERE scope = ?1 AND entity = ?3)
+                    """, arguments: [scope, key, id.description])
+        }
     }
 
     /// The fields that are in the file but not in memory remain.
-    private static func save(_ id: EntityID, _ record: EntityRecord, _ scope: String, _ db: Database) throws {
+    /// - Returns: whether a row that was in the file has changed.
+    private static func save(
+        _ id: EntityID, _ record: EntityRecord, _ scope: String, _ db: Database
+    ) throws -> Bool {
         let former = try db.cachedStatement(sql: "SELECT fields FROM entity WHERE scope = ? AND id = ?")
         var fields = record.fields
+        var hasChanged = false
         if let text = try String.fetchOne(former, arguments: [scope, id.description]),
             let known = json(Array(text.utf8))?.objectValue
         {
             fields = EntityRecord(type: record.type, key: record.key, fields: known).merging(record.fields).fields
+            hasChanged = known.contains { fields[$0.key] != $0.value }
         }
         let text = JSONValue.object(fields).description
         let key = JSONValue.array(record.key).description
@@ -146,6 +159,7 @@ package final class FileStore: Sendable {
         try statement.execute(arguments: [
             scope, id.description, record.type, key, text, text.utf8.count + key.utf8.count + 64,
         ])
+        return hasChanged
     }
 
     private static func deleteUnreferenced(_ id: String, _ scope: String, _ db: Database) throws {

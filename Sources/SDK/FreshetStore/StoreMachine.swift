@@ -11,6 +11,8 @@ package struct StoreMachine: Sendable {
         var rows: Set<EntityID>
         var revision: String
         var fetchedAtMs: Int64
+        /// The server's name for the result, as long as its rows are those that came with it.
+        var tag: String?
         var usedAt: UInt64
         var bytes: Int
         /// How many follow it.
@@ -55,8 +57,18 @@ package struct StoreMachine: Sendable {
         return StoredDocument(document: document(result.tree), fetchedAtMs: result.fetchedAtMs)
     }
 
+    /// The result exactly as the server sent it under this tag; nil if there is no tag, or another result has brought
+    /// a newer row.
+    package func tagged(_ key: ResultKey, revision: String) -> (tag: String, document: JSONValue)? {
+        guard let result = results[key], result.revision == revision, let tag = result.tag else { return nil }
+        return (tag, document(result.tree, [:]))
+    }
+
     private func document(_ tree: ResultTree) -> JSONValue {
-        let changes = layers.isEmpty ? [:] : changesByRow()
+        document(tree, layers.isEmpty ? [:] : changesByRow())
+    }
+
+    private func document(_ tree: ResultTree, _ changes: [EntityID: [OptimisticChange]]) -> JSONValue {
         return tree.document { id in
             guard let entity = entities[id], !entity.isDeleted else { return nil }
             guard let changes = changes[id] else { return entity.record.fields }
@@ -96,8 +108,10 @@ package struct StoreMachine: Sendable {
     // MARK: Writing
 
     /// The server sent a result.
+    /// - Parameter tag: the server's name for it.
     package mutating func write(
-        _ key: ResultKey, _ document: JSONValue, _ shape: EntityShape, revision: String, atMs: Int64
+        _ key: ResultKey, _ document: JSONValue, _ shape: EntityShape, revision: String, atMs: Int64,
+        tag: String? = nil
     ) -> StoreOutcome {
         let new = NormalizedResult(document, shape)
         var outcome = StoreOutcome()
@@ -107,15 +121,22 @@ package struct StoreMachine: Sendable {
             guard let newer = new.records[id] else { continue }
             if let record = merge(id, newer, &outcome) { changedRecords[id] = record }
         }
+        dropTags(outcome.changed)
+        // Not the server's text if the query selects different values of a row under one name.
+        let isExact = tag != nil && self.document(new.tree, [:]) == document
+        let tag = isExact ? tag : nil
         if !isSameTree { outcome.changed.insert(key) }
-        put(key, new.tree, revision, atMs, &outcome)
+        put(key, new.tree, revision, atMs, tag, &outcome)
         outcome.saved.append(
             SavedResult(
-                key: key, revision: revision, fetchedAtMs: atMs, tree: isSameTree ? nil : new.tree,
+                key: key, revision: revision, fetchedAtMs: atMs, tag: tag, tree: isSameTree ? nil : new.tree,
                 rows: isSameTree ? [] : new.tree.rows, records: changedRecords))
         evict(&outcome)
         return outcome
     }
+
+    /// Results whose rows have changed are no longer what the server named.
+    private mutating func dropTags(_ keys: Set<ResultKey>) { for key in keys { results[key]?.tag = nil } }
 
     /// Merges the fields of a row that the server sent.
     /// - Returns: the record, if it changed.
@@ -139,13 +160,14 @@ package struct StoreMachine: Sendable {
     }
 
     private mutating func put(
-        _ key: ResultKey, _ tree: ResultTree, _ revision: String, _ atMs: Int64, _ outcome: inout StoreOutcome
+        _ key: ResultKey, _ tree: ResultTree, _ revision: String, _ atMs: Int64, _ tag: String?,
+        _ outcome: inout StoreOutcome
     ) {
         let rows = tree.rows
         let former = results[key]
         uses += 1
         let result = Result(
-            tree: tree, rows: rows, revision: revision, fetchedAtMs: atMs, usedAt: uses,
+            tree: tree, rows: rows, revision: revision, fetchedAtMs: atMs, tag: tag, usedAt: uses,
             bytes: tree.bytes + key.variables.utf8.count + 128,
             pins: former?.pins ?? pinsBeforeResult.removeValue(forKey: key) ?? 0)
         bytes += result.bytes - (former?.bytes ?? 0)
@@ -168,6 +190,7 @@ package struct StoreMachine: Sendable {
     /// A result was read from a file. What is in memory is newer.
     package mutating func load(_ saved: SavedResult) {
         guard results[saved.key] == nil, let tree = saved.tree else { return }
+        var tag = saved.tag
         for (id, record) in saved.records {
             guard let entity = entities[id] else {
                 entities[id] = Entity(record: record, bytes: record.bytes)
@@ -175,12 +198,13 @@ package struct StoreMachine: Sendable {
                 continue
             }
             let merged = record.merging(entity.record.fields)
+            if entity.isDeleted || record.fields.contains(where: { merged.fields[$0.key] != $0.value }) { tag = nil }
             bytes += merged.bytes - entity.bytes
             entities[id]?.record = merged
             entities[id]?.bytes = merged.bytes
         }
         var outcome = StoreOutcome()
-        put(saved.key, tree, saved.revision, saved.fetchedAtMs, &outcome)
+        put(saved.key, tree, saved.revision, saved.fetchedAtMs, tag, &outcome)
     }
 
     /// Removes a result, for example one that no longer fits its type.
@@ -237,6 +261,7 @@ package struct StoreMachine: Sendable {
                 entity.isDeleted = true
             }
             entities[change.id] = entity
+            dropTags(entity.results)
             outcome.changed.formUnion(entity.results)
             for key in entity.results.sorted() {
                 guard let result = results[key] else { continue }

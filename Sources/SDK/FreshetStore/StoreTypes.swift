@@ -28,6 +28,8 @@ package struct SavedResult: Hashable, Sendable {
     package var key: ResultKey
     package var revision: String
     package var fetchedAtMs: Int64
+    /// The server's name for the result, if it was not changed since; `HeldResult`.
+    package var tag: String?
     /// Nil in a change that leaves the tree as it is.
     package var tree: ResultTree?
     /// All rows of the tree; with `tree` only.
@@ -36,12 +38,13 @@ package struct SavedResult: Hashable, Sendable {
     package var records: [EntityID: EntityRecord] = [:]
 
     package init(
-        key: ResultKey, revision: String, fetchedAtMs: Int64, tree: ResultTree?, rows: Set<EntityID> = [],
-        records: [EntityID: EntityRecord] = [:]
+        key: ResultKey, revision: String, fetchedAtMs: Int64, tag: String? = nil, tree: ResultTree?,
+        rows: Set<EntityID> = [], records: [EntityID: EntityRecord] = [:]
     ) {
         self.key = key
         self.revision = revision
         self.fetchedAtMs = fetchedAtMs
+        self.tag = tag
         self.tree = tree
         self.rows = rows
         self.records = records

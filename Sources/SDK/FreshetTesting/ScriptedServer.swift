@@ -41,7 +41,7 @@ public final class ScriptedServer: Sendable {
         var isTokenRejected: @Sendable (String?) -> Bool = { _ in false }
     }
 
-    private let state = ScriptedState(State())
+    private let state = Locked(State())
 
     public init() {}
 
@@ -137,7 +137,7 @@ public final class ScriptedServer: Sendable {
             return state.lastSocket
         }
         if number == nil {
-            onEvent(.closed(code: nil, reason: "no server responds", retryAfterMs: nil))
+            onEvent(.closed(code: nil, reason: "no server responds", retryAfterMs: nil, end: .unreachable))
         } else {
             onEvent(.opened)
         }
@@ -251,16 +251,6 @@ public final class ScriptedServer: Sendable {
             }
         return TransportResponse(status: 200, headers: [:], body: JSONWriter.compact(text))
     }
-}
-
-private final class ScriptedState<Value>: @unchecked Sendable {
-    // Every access to `value` holds `lock`.
-    private let lock = NSLock()
-    private var value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&value) } }
 }
 
 private struct ScriptedTransport: Transport {

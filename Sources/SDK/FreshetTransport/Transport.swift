@@ -13,8 +13,25 @@ public protocol Transport: Sendable {
     /// Sends a request and collects the response.
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportResponse
 
+    /// Sends a request whose response stays open. With status 200, the parts of its body are handed over as they
+    /// arrive, each after `onPart` has returned for the former one. Ends when the task is cancelled.
+    ///
+    /// A transport that leaves this out follows queries by long-polls where WebSockets are blocked.
+    /// - Returns: the response at its end; with status 200 without a body.
+    func stream(
+        _ request: TransportRequest, onPart: @escaping @Sendable ([UInt8]) async -> Void
+    ) async throws(TransportFailure) -> TransportResponse
+
     /// Releases connections. Later calls fail.
     func close() async
+}
+
+extension Transport {
+    public func stream(
+        _ request: TransportRequest, onPart: @escaping @Sendable ([UInt8]) async -> Void
+    ) async throws(TransportFailure) -> TransportResponse {
+        throw TransportFailure(.lost, "this transport has no streams")
+    }
 }
 
 public protocol SocketConnection: Sendable {
@@ -22,6 +39,22 @@ public protocol SocketConnection: Sendable {
     func send(_ text: [UInt8])
     /// Closes the connection.
     func close(code: UInt16)
+    /// The receiver is done with one event. A transport bounds what it reports beyond that, by not reading.
+    func eventProcessed()
+}
+
+extension SocketConnection {
+    public func eventProcessed() {}
+}
+
+/// How far a WebSocket came before it ended.
+public enum SocketEnd: Sendable, Hashable {
+    /// There was no connection to the server.
+    case unreachable
+    /// The handshake was answered with another status than 101.
+    case refused(status: Int)
+    /// The connection ended, before or after the WebSocket was open.
+    case lost
 }
 
 public enum SocketEvent: Sendable {
@@ -30,7 +63,8 @@ public enum SocketEvent: Sendable {
     /// - Parameters:
     ///   - code: the server's close code; nil if the connection was lost or never made.
     ///   - retryAfterMs: the `Retry-After` of a refused handshake.
-    case closed(code: UInt16?, reason: String, retryAfterMs: Int64?)
+    ///   - end: how far it came.
+    case closed(code: UInt16?, reason: String, retryAfterMs: Int64?, end: SocketEnd = .lost)
 }
 
 public struct TransportRequest: Sendable {
@@ -40,6 +74,7 @@ public struct TransportRequest: Sendable {
     /// Names in lower case.
     public let headers: [(name: String, value: String)]
     public let body: [UInt8]
+    /// The limit for the whole response, or for the head of one that stays open.
     public let timeoutMs: Int64
 
     public init(

@@ -18,7 +18,7 @@
         ) -> any SocketConnection {
             let scheme = endpoint.isSecure ? "wss" : "ws"
             guard let url = URL(string: "\(scheme)://\(endpoint.authority)\(path)") else {
-                onEvent(.closed(code: nil, reason: "no address", retryAfterMs: nil))
+                onEvent(.closed(code: nil, reason: "no address", retryAfterMs: nil, end: .unreachable))
                 return NoSocket()
             }
             let task = session.webSocketTask(with: url, protocols: [subprotocol])

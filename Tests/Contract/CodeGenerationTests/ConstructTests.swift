@@ -294,8 +294,8 @@ import Testing
         ("movies { id other: title }", ".object([\"movies\": .entity(\"Movie\", key: [\"id\"])])"),
         (
             "reviews { movie { id } user { uid } }",
-            ".object([\"reviews\": .entity(\"Review\", key: [\"movie.id\", \"user.uid\"],"
-                + " [ \"movie\": .entity(\"Movie\", key: [\"id\"]), \"user\": .entity(\"User\", key: [\"uid\"]), ])])"
+            ".object([ \"reviews\": .entity( \"Review\", key: [\"movie.id\", \"user.uid\"],"
+                + " [ \"movie\": .entity(\"Movie\", key: [\"id\"]), \"user\": .entity(\"User\", key: [\"uid\"]), ]) ])"
         ),
         ("stats { genre }", ".none"),
     ])

@@ -9,7 +9,10 @@ import Testing
 
     @Test(arguments: ["admin", "dart", "kotlin", "swift", "swift-firebase", "tools.json", "web"])
     func generatedCodeIsAsRecorded(_ output: String) throws {
-        let files = try #require(try Gallery.outputs()[output])
+        // The sources for `FreshetClient` are recorded in a module of their own; `SwiftClientTests` compares them.
+        let files = try #require(try Gallery.outputs()[output]).filter {
+            output != "swift" || !$0.path.hasPrefix("Sources/")
+        }
         let text = files.map { "==> \($0.path)\n\($0.text)" }.joined(separator: "\n")
         let path = Repository.path("Tests/Contract/CodeGenerationTests/Golden/\(output).txt")
         if Self.isUpdating { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }

@@ -82,6 +82,7 @@ import Testing
     private func text(_ step: DeliveryDecision<SharedResult>) -> String {
         switch step {
         case .write(let shared): "write \(String(decoding: shared.result.answer.body, as: UTF8.self))"
+        case .confirm(let known): "confirm \(known.digest.hex)"
         case .hold: "hold"
         case .close: "close"
         case .fail(let error): "fail \(error.code.rawValue)"

@@ -83,7 +83,7 @@ struct ObservationTests {
     @Test func firebaseRefsFollowAsLongAsTheyAreSubscribed() async throws {
         let server = ScriptedServer()
         server.setLots([1: 5])
-        let connector = AuctionsRefs(link: server.auctions().link)
+        let connector = AuctionsDataConnect(link: server.auctions().link)
         let queryRef = connector.listLotsQuery.ref(category: "Clocks")
         _ = try await queryRef.execute()
         #expect(queryRef.data?.lots.first?.highestBid == 5)
@@ -123,9 +123,19 @@ struct ObservationTests {
     @Test func firebaseMutationsReturnTheirKeys() async throws {
         let server = ScriptedServer()
         server.answer(CreateLot.self) { _ in .success(["lot_insert": ["id": AnyValue(lotID(3))]]) }
-        let connector = AuctionsRefs(link: server.auctions().link)
-        let result = try await connector.createLotMutation.execute(title: "A clock")
+        let connector = AuctionsDataConnect(link: server.auctions().link)
+        let closesAt = try #require(Timestamp("2027-01-01T00:00:00Z"))
+        let result = try await connector.createLotMutation.execute(
+            title: "A clock", category: "Clocks", startPrice: 5, closesAt: closesAt)
         #expect(result.data.lot_insert.id == lotID(3))
+    }
+
+    /// Row 4: the accessor and the types have the seeds' names.
+    @Test func firebaseConnectorsAreFoundByTheirNames() {
+        let connector = DataConnect.auctionsConnector
+        #expect(connector.link.identity == AuctionsConnector.identity)
+        let ref: ListLotsQuery.Ref = connector.listLotsQuery.ref(category: "Clocks")
+        #expect(ref.data == nil && ref.query.variables.category == "Clocks")
     }
 }
 
@@ -136,32 +146,6 @@ func onMain(_ what: String, _ condition: @MainActor () -> Bool) async throws {
     while !condition() {
         guard ContinuousClock.now < deadline else { throw WaitTimedOut(description: "waited for \(what)") }
         try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
-/// The sample's connector in the seeds' spelling.
-private struct AuctionsRefs: DataConnectConnector {
-    let link: ConnectorLink
-    var listLotsQuery: ListLotsQuery { ListLotsQuery(link: link) }
-    var createLotMutation: CreateLotMutation { CreateLotMutation(link: link) }
-
-    struct ListLotsQuery: Sendable {
-        typealias Ref = QueryRefObservation<ListLots>
-        let link: ConnectorLink
-
-        @MainActor func ref(category: Sent<String> = .absent) -> Ref {
-            Ref(Query(link, ListLots.Variables(category: category)))
-        }
-    }
-
-    struct CreateLotMutation: Sendable {
-        let link: ConnectorLink
-
-        func execute(title: String) async throws -> MutationOperationResult<CreateLot.Data> {
-            guard let closesAt = Timestamp("2027-01-01T00:00:00Z") else { throw NoFurtherState() }
-            let variables = CreateLot.Variables(title: title, category: "Clocks", startPrice: 5, closesAt: closesAt)
-            return try await MutationRef(Mutation<CreateLot>(link, variables)).execute()
-        }
     }
 }
 

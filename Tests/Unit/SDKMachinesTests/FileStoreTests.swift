@@ -47,6 +47,59 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
         }
     }
 
+    /// The tag survives as long as all rows in the file are those that came with it.
+    @Test func tagsSurviveReopeningUntilARowChanges() async throws {
+        try await withFile { file, path in
+            func tag(_ file: FileStore, _ name: String) async -> String? {
+                await file.result(Self.key(name), revision: "1", scope: "u", nowMs: 8)?.tag
+            }
+            var store = StoreMachine(bytesMax: 1 << 20)
+            for (name, rows) in [("L", 3), ("M", 2)] {
+                let outcome = store.write(
+                    Self.key(name), Self.rows(rows), lots, revision: "1", atMs: 7, tag: "t\(name)")
+                file.save(outcome.saved, scope: "u", nowMs: 7)
+            }
+            await file.flush()
+            file.close()
+            let again = try FileStore(path: path, bytesMax: 1 << 20)
+            #expect(await tag(again, "L") == "tL")
+            #expect(await tag(again, "M") == "tM")
+            // Another run, which has only one of them in memory.
+            var other = StoreMachine(bytesMax: 1 << 20)
+            other.load(try #require(await again.result(Self.key("M"), revision: "1", scope: "u", nowMs: 8)))
+            #expect(other.tagged(Self.key("M"), revision: "1")?.tag == "tM")
+            let same = other.write(Self.key("M"), Self.rows(2), lots, revision: "1", atMs: 9, tag: "tM2")
+            again.save(same.saved, scope: "u", nowMs: 9)
+            #expect(await tag(again, "L") == "tL", "nothing changed")
+            var changed = Self.rows(2)
+            if case .object(var object) = changed, var first = object["lots"]?[0]?.objectValue {
+                first["title"] = "Another"
+                object["lots"] = [.object(first)]
+                changed = .object(object)
+            }
+            let newer = other.write(Self.key("M"), changed, lots, revision: "1", atMs: 9, tag: "tM3")
+            again.save(newer.saved, scope: "u", nowMs: 9)
+            #expect(await tag(again, "M") == "tM3")
+            #expect(await tag(again, "L") == nil)
+        }
+    }
+
+    @Test func aTagIsNotLoadedBesideNewerRows() async throws {
+        try await withFile { file, _ in
+            var store = StoreMachine(bytesMax: 1 << 20)
+            file.save(
+                store.write(Self.key("L"), Self.rows(3), lots, revision: "1", atMs: 0, tag: "t").saved, scope: "u",
+                nowMs: 0)
+            let saved = try #require(await file.result(Self.key("L"), revision: "1", scope: "u", nowMs: 0))
+            var other = StoreMachine(bytesMax: 1 << 20)
+            _ = other.write(
+                Self.key("M"), ["lots": [["id": "1", "title": "Another"]]], lots, revision: "1", atMs: 0)
+            other.load(saved)
+            #expect(other.read(Self.key("L"), revision: "1") != nil)
+            #expect(other.tagged(Self.key("L"), revision: "1") == nil)
+        }
+    }
+
     /// Another user's data is never shown.
     @Test func usersAndRevisionsAreApart() async throws {
         try await withFile { file, _ in

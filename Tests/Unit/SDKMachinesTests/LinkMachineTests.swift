@@ -3,79 +3,6 @@ import FreshetTypes
 import JSON
 import Testing
 
-/// A link machine with the little state that a performer has.
-struct LinkDriver {
-    var machine: LinkMachine
-    var nowMs: Int64 = 0
-    /// The machine's actions, in order.
-    var actions: [LinkAction] = []
-
-    init(limits: LinkLimits = LinkLimits(), seed: UInt64 = 1) { machine = LinkMachine(limits: limits, seed: seed) }
-
-    mutating func take() -> [LinkAction] {
-        defer { actions = [] }
-        return actions
-    }
-
-    mutating func follow(_ id: Int, _ operation: String = "ListLots") {
-        let request = FeedRequest(connector: "auctions", operation: operation, variables: [:])
-        actions += machine.follow(FeedID(id), request, nowMs: nowMs)
-    }
-
-    mutating func unfollow(_ id: Int) { actions += machine.unfollow(FeedID(id), nowMs: nowMs) }
-
-    mutating func tokenReady(_ token: String? = "T", renewInMs: Int64? = nil) {
-        actions += machine.tokenReady(token, renewInMs: renewInMs, nowMs: nowMs)
-    }
-
-    mutating func opened(_ link: Int) { actions += machine.opened(link: link, nowMs: nowMs) }
-
-    mutating func received(_ link: Int, _ message: JSONValue) {
-        actions += machine.received(link: link, JSONWriter.compact(message), nowMs: nowMs)
-    }
-
-    mutating func closed(_ link: Int, _ code: UInt16?, _ reason: String = "", retryAfterMs: Int64? = nil) {
-        actions += machine.closed(
-            link: link, code: code, reason: reason, retryAfterMs: retryAfterMs, nowMs: nowMs)
-    }
-
-    /// Advances to the machine's next deadline.
-    @discardableResult
-    mutating func advance() -> Int64? {
-        guard let deadline = machine.deadlineMs else { return nil }
-        let waitedMs = max(0, deadline - nowMs)
-        nowMs = max(nowMs, deadline)
-        actions += machine.tick(nowMs: nowMs)
-        return waitedMs
-    }
-
-    /// Brings a link up, with one feed.
-    mutating func connect(link: Int = 1, token: String? = "T", renewInMs: Int64? = nil) {
-        if machine.feedCount == 0 { follow(1) }
-        tokenReady(token, renewInMs: renewInMs)
-        opened(link)
-        received(link, ["type": "connection_ack"])
-    }
-
-    mutating func next(_ link: Int, _ subscription: String, _ payload: JSONValue) {
-        received(link, ["id": .string(subscription), "type": "next", "payload": payload])
-    }
-}
-
-extension [LinkAction] {
-    /// The messages that were sent on a link.
-    func sent(_ link: Int) -> [JSONValue] {
-        compactMap { action in
-            guard case .send(link, let bytes) = action else { return nil }
-            return try? JSONParser.parse(bytes)
-        }
-    }
-
-    var statuses: [LinkStatus] {
-        compactMap { if case .status(let status) = $0 { status } else { nil } }
-    }
-}
-
 @Suite struct LinkMachineTests {
     @Test func connectsForTheFirstFeedAndSubscribesAfterTheAck() {
         var driver = LinkDriver()
@@ -92,7 +19,10 @@ extension [LinkAction] {
         #expect(actions.statuses == [.connected])
         #expect(actions.sent(1).first?["type"] == "subscribe")
         #expect(actions.sent(1).first?["payload"]?["operationName"] == "ListLots")
-        #expect(actions.sent(1).first?["payload"]?["extensions"] == ["connector": "auctions", "delta": "json-patch"])
+        #expect(
+            actions.sent(1).first?["payload"]?["extensions"] == [
+                "connector": "auctions", "delta": "json-patch", "resumeTags": true,
+            ])
     }
 
     /// Seed row 28: one socket, whatever the number of live queries.
@@ -110,10 +40,10 @@ extension [LinkAction] {
         driver.connect()
         _ = driver.take()
         driver.next(1, "1", ["data": ["lots": [["id": "a", "price": 1]]]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 1]]], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 1]]], [], tag: nil)])
         let patch: JSONValue = [["op": "replace", "path": "/data/lots/0/price", "value": 2]]
         driver.next(1, "1", ["extensions": ["delta": ["patch": patch]]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 2]]], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": [["id": "a", "price": 2]]], [], tag: nil)])
     }
 
     @Test func aPatchWithoutItsBaseBeginsTheSubscriptionAgain() {
@@ -128,7 +58,7 @@ extension [LinkAction] {
         driver.next(1, "1", ["data": ["lots": []]])
         #expect(driver.take() == [])
         driver.next(1, "2", ["data": ["lots": []]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": []], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": []], [], tag: nil)])
     }
 
     @Test func aPatchThatDoesNotApplyBeginsTheSubscriptionAgain() {
@@ -238,7 +168,7 @@ extension [LinkAction] {
         }
         #expect(error.serverCode == "TIMEOUT")
         driver.next(1, "1", ["data": ["lots": [1]]])
-        #expect(driver.take() == [.result(FeedID(1), ["lots": [1]], [])])
+        #expect(driver.take() == [.result(FeedID(1), ["lots": [1]], [], tag: nil)])
     }
 
     @Test func aNewerTokenTakesOverWithoutALoss() {
@@ -253,7 +183,7 @@ extension [LinkAction] {
         #expect(driver.take() == [.open(link: 2)])
         // Results of the former link still count.
         driver.next(1, "1", ["data": 2])
-        #expect(driver.take() == [.result(FeedID(1), 2, [])])
+        #expect(driver.take() == [.result(FeedID(1), 2, [], tag: nil)])
         driver.opened(2)
         #expect(driver.take().sent(2).first?["payload"] == ["Authorization": "Bearer T2"])
         driver.received(2, ["type": "connection_ack"])

@@ -18,6 +18,10 @@ import Testing
         var isGreeted = false
         /// Feed and the value last sent, by subscription.
         var subscriptions: [String: (feed: Int, sent: Int64?)] = [:]
+        /// The same by request, without a WebSocket.
+        var exchanges: [String: (feed: Int, sent: Int64?, isStream: Bool)] = [:]
+        /// Requests that nobody answers.
+        var unanswered: Set<String> = []
 
         func document(_ value: Int64) -> JSONValue {
             [
@@ -39,7 +43,9 @@ import Testing
         init(seed: UInt64) {
             random = SeededRandom(seed: seed)
             driver = LinkDriver(
-                limits: LinkLimits(backoffMinMs: 10, backoffMaxMs: 100, stepMs: 50, silenceMs: 500, idleMs: 20),
+                limits: LinkLimits(
+                    backoffMinMs: 10, backoffMaxMs: 100, stepMs: 50, silenceMs: 500, idleMs: 20, upgradeMs: 300,
+                    pollWaitMs: 200, pollMinMs: 2),
                 seed: seed)
         }
 
@@ -65,13 +71,18 @@ import Testing
                 }
             case .open(let link):
                 switch mayFail ? random.below(6) : 5 {
-                case 0: driver.closed(link, nil, "refused", retryAfterMs: random.below(2) == 0 ? nil : 30)
+                case 0:
+                    let ends: [LinkEnd] = [.unreachable, .refused(status: 403), .lost]
+                    driver.closed(
+                        link, nil, "refused", retryAfterMs: random.below(2) == 0 ? nil : 30, end: ends[random.below(3)])
                 case 1: break  // Nobody answers.
                 default: driver.opened(link)
                 }
             case .send(let link, let bytes): arrived(link, (try? JSONParser.parse(bytes)) ?? .null, mayFail)
             case .close(let link, _): if server.link == link { server.link = nil }
-            case .result(let id, let data, _):
+            case .request(let exchange, let request): arrived(exchange, request, mayFail)
+            case .cancel(let exchange): server.exchanges[exchange] = nil
+            case .result(let id, let data, _, _):
                 #expect(followed.contains(id.number), "a result for a feed that is not followed")
                 shown[id.number] = data
             case .failed(let id, _), .ended(let id, _):
@@ -102,30 +113,101 @@ import Testing
                             "payload": [["message": "later", "extensions": ["code": "UNAVAILABLE"]]],
                         ])
                 }
-                server.subscriptions[id] = (feed, nil)
-                deliver(id)
+                let resume = message["payload"]?["extensions"]?["resume"]?.stringValue
+                if let value = server.values[feed], resume == Self.tag(value) {
+                    server.subscriptions[id] = (feed, value)
+                    driver.next(link, id, ["extensions": ["resume": .string(Self.tag(value)), "unchanged": true]])
+                } else {
+                    server.subscriptions[id] = (feed, Self.value(resume))
+                    deliver(id)
+                }
             case "complete":
                 if let id = message["id"]?.stringValue { server.subscriptions[id] = nil }
             default: break
             }
         }
 
-        /// Sends a subscription the present value, whole or as a patch.
+        /// The resume tag of a value.
+        private static func tag(_ value: Int64) -> String { "t\(value)" }
+        private static func value(_ tag: String?) -> Int64? { tag.flatMap { Int64($0.dropFirst()) } }
+
+        private mutating func arrived(_ exchange: String, _ request: LinkRequest, _ mayFail: Bool) {
+            switch mayFail ? random.below(8) : 7 {
+            case 0: return driver.failed(exchange, .unreachable)
+            case 1: return driver.failed(exchange, .lost)
+            case 2: return driver.answered(exchange, 502)
+            case 3:
+                server.unanswered.insert(exchange)
+                return
+            default: break
+            }
+            let isStream = request.form == .stream
+            let body = try? JSONParser.parse(request.body)
+            let name =
+                isStream
+                ? body?["operationName"]?.stringValue
+                : request.path.split(separator: "/")[4].split(separator: "?").first.map(String.init)
+            guard let feed = name.flatMap({ Int($0.dropFirst()) }) else { return }
+            let header = request.headers.first { $0.name == "if-none-match" }?.value
+            let held =
+                isStream
+                ? body?["extensions"]?["resume"]?.stringValue : header.map { String($0.dropFirst().dropLast()) }
+            server.exchanges[exchange] = (feed, Self.value(held), isStream)
+            if isStream { driver.streamed(exchange, ":\n\n") }
+            if let value = server.values[feed], held == Self.tag(value) {
+                if isStream {
+                    let payload = "{\"extensions\":{\"resume\":\"t\(value)\",\"unchanged\":true}}"
+                    driver.streamed(exchange, "event: next\ndata: \(payload)\n\n")
+                } else if !request.headers.contains(where: { $0.name == "prefer" }) {
+                    server.exchanges[exchange] = nil
+                    driver.answered(exchange, 304, tag: "t\(value)")
+                }
+            } else {
+                deliver(to: exchange)
+            }
+        }
+
+        /// Sends a stream or a poll the present value.
+        mutating func deliver(to exchange: String) {
+            guard let (feed, sent, isStream) = server.exchanges[exchange], let value = server.values[feed],
+                sent != value
+            else { return }
+            let document: JSONValue = ["data": server.document(value)]
+            let patch = sent.flatMap { difference(from: $0, to: value) }
+            if isStream {
+                server.exchanges[exchange]?.sent = value
+                var payload: JSONObject = patch == nil ? (document.objectValue ?? [:]) : [:]
+                var extensions: JSONObject = ["resume": .string("t\(value)")]
+                if let patch { extensions["delta"] = ["patch": patch] }
+                payload["extensions"] = .object(extensions)
+                driver.streamed(exchange, "event: next\ndata: \(JSONValue.object(payload))\n\n")
+            } else {
+                server.exchanges[exchange] = nil
+                driver.answered(exchange, patch == nil ? 200 : 226, patch ?? document, tag: "t\(value)")
+            }
+        }
+
+        private mutating func difference(from sent: Int64, to value: Int64) -> JSONValue? {
+            guard random.below(3) > 0 else { return nil }
+            return JSONPatch.difference(
+                from: JSONWriter.compact(server.document(sent)), to: JSONWriter.compact(server.document(value)),
+                at: "/data", limits: JSONPatch.Limits(bytesMax: 10_000)
+            ).flatMap { try? JSONParser.parse($0) }
+        }
+
+        /// Sends a subscription the present value, whole or as a patch, with or without its tag.
         mutating func deliver(_ id: String) {
             guard let link = server.link, let subscription = server.subscriptions[id],
                 let value = server.values[subscription.feed], subscription.sent != value
             else { return }
             server.subscriptions[id]?.sent = value
-            let document = server.document(value)
-            if let sent = subscription.sent, random.below(3) > 0,
-                let patch = JSONPatch.difference(
-                    from: JSONWriter.compact(server.document(sent)), to: JSONWriter.compact(document),
-                    at: "/data", limits: JSONPatch.Limits(bytesMax: 10_000)),
-                let patchValue = try? JSONParser.parse(patch)
-            {
-                driver.next(link, id, ["extensions": ["delta": ["patch": patchValue]]])
+            var extensions: JSONObject = [:]
+            if random.below(4) > 0 { extensions["resume"] = .string(Self.tag(value)) }
+            if let sent = subscription.sent, let patch = difference(from: sent, to: value) {
+                extensions["delta"] = ["patch": patch]
+                driver.next(link, id, ["extensions": .object(extensions)])
             } else {
-                driver.next(link, id, ["data": document])
+                driver.next(link, id, ["data": server.document(value), "extensions": .object(extensions)])
             }
         }
 
@@ -148,7 +230,14 @@ import Testing
                 for id in server.subscriptions.keys.sorted() where server.subscriptions[id]?.feed == feed {
                     deliver(id)
                 }
+                for exchange in server.exchanges.keys.sorted() where server.exchanges[exchange]?.feed == feed {
+                    deliver(to: exchange)
+                }
             case 6:
+                if let exchange = server.exchanges.keys.sorted().first {
+                    server.exchanges[exchange] = nil
+                    if random.below(2) == 0 { driver.failed(exchange, .lost) } else { driver.answered(exchange, 200) }
+                }
                 guard let link = server.link else { return }
                 server.link = nil
                 let codes: [UInt16?] = [nil, 1001, 1013, 4403]
@@ -176,7 +265,8 @@ import Testing
                 run.perform(mayFail: true)
             }
             // Calm: nothing fails any more, and time goes on until the link is up.
-            for _ in 0..<40 {
+            for exchange in run.server.unanswered.sorted() { run.driver.failed(exchange, .lost) }
+            for _ in 0..<200 {
                 run.perform(mayFail: false)
                 if run.driver.machine.isReady,
                     run.shown.allSatisfy({ !run.followed.contains($0.key) || $0.value != nil })

@@ -39,6 +39,32 @@ extension StoreMachine {
         #expect(store.document("List") == ["lots": [["id": "a", "price": 1], ["id": "b", "price": 9]]])
     }
 
+    @Test func aTagEndsWhenAnotherResultBringsANewerRow() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        let key = ResultKey("List")
+        _ = store.write(key, list, lots, revision: "1", atMs: 0, tag: "t1")
+        #expect(store.tagged(key, revision: "1")?.tag == "t1")
+        _ = store.put("One", ["lot": ["id": "b", "price": 2, "text": "new"]], lot)
+        #expect(store.tagged(key, revision: "1")?.document == list)
+        _ = store.apply("m", [OptimisticChange(type: "Lot", key: ["b"], fields: ["price": 7])])
+        #expect(store.tagged(key, revision: "1")?.document == list, "without what is only expected")
+        let outcome = store.put("One", ["lot": ["id": "b", "price": 9]], lot)
+        #expect(store.tagged(key, revision: "1") == nil)
+        #expect(outcome.saved.first?.tag == nil)
+        let again = store.write(key, list, lots, revision: "1", atMs: 0, tag: "t2")
+        #expect(again.saved.first?.tag == "t2" && store.tagged(key, revision: "1")?.tag == "t2")
+        _ = store.commit("m")
+        #expect(store.tagged(key, revision: "1") == nil)
+    }
+
+    @Test func aResultThatReadsOtherwiseHasNoTag() {
+        var store = StoreMachine(bytesMax: 1 << 20)
+        // One row with two values under one name.
+        let document: JSONValue = ["lots": [["id": "a", "price": 1], ["id": "a", "price": 2]]]
+        _ = store.write(ResultKey("List"), document, lots, revision: "1", atMs: 0, tag: "t1")
+        #expect(store.tagged(ResultKey("List"), revision: "1") == nil)
+    }
+
     @Test func theIDIsTheServers() {
         // select encode(substr(sha256('Lot["0a","x"]'), 1, 16), 'hex') with the separators of json_build_array
         #expect(EntityID(type: "Lot", key: ["0a"]) == EntityID(type: "Lot", key: ["0a"]))

@@ -47,6 +47,8 @@ import Testing
             var random = SeededRandom(seed: seed)
             var store = StoreMachine(bytesMax: .max)
             var model = Model()
+            /// The documents that the server sent, by tag.
+            var named: [String: JSONValue] = [:]
             func key(_ name: String) -> ResultKey { ResultKey(operation: name, variables: "{}") }
             for step in 0..<20 {
                 let name = "R\(random.below(3))"
@@ -68,7 +70,10 @@ import Testing
                         elements.append(.object(object))
                     }
                     model.results[name] = rows
-                    _ = store.write(key(name), ["lots": .array(elements)], shape, revision: "1", atMs: 0)
+                    let document: JSONValue = ["lots": .array(elements)]
+                    let tag = random.below(3) > 0 ? "t\(step)" : nil
+                    if let tag { named[tag] = document }
+                    _ = store.write(key(name), document, shape, revision: "1", atMs: 0, tag: tag)
                     model.forget()
                 case 3:
                     let value: Int64? = random.below(4) == 0 ? nil : Int64(random.below(9))
@@ -97,6 +102,10 @@ import Testing
                     let read = store.read(key(name), revision: "1")?.document
                     #expect(read == model.document(name), "seed \(seed), step \(step), \(name)")
                     if read != model.document(name) { return }
+                    // What has a tag is what the server sent under it, whatever came since.
+                    if let (tag, document) = store.tagged(key(name), revision: "1") {
+                        #expect(document == named[tag], "seed \(seed), step \(step), \(name)")
+                    }
                 }
             }
             #expect(store.bytes >= 0)

@@ -2,6 +2,11 @@ import JSON
 import LiveModel
 import Sessions
 
+extension ResultFormat {
+    /// The rest for a result of `SessionFixture.query()`.
+    func rest(of result: LiveResult) -> [UInt8] { rest(of: result, key: SessionFixture.query().key) }
+}
+
 enum SessionFixture {
     /// The shard of the operation, whether there are 64 shards or fewer (a power of two).
     static let shard = ShardID(0)

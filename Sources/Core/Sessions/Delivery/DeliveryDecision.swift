@@ -3,6 +3,8 @@ package import LiveModel
 /// An update of a subscription, with the result in the form that its session writes.
 package enum SubscriptionUpdate<Result> {
     case result(Result)
+    /// The client holds the present result, with this position. Only for subscriptions that requested confirmation.
+    case unchanged(KnownResult)
     case failed(RequestError)
 }
 
@@ -12,6 +14,8 @@ extension SubscriptionUpdate: Sendable where Result: Sendable {}
 package enum DeliveryDecision<Result> {
     /// Write the result now.
     case write(Result)
+    /// Confirm the result that the client holds.
+    case confirm(KnownResult)
     /// The result waits in the queue.
     case hold
     /// The client reads too slowly: close the session with a resumable code.
@@ -40,6 +44,7 @@ extension DeliveryQueue {
             case .hold: return .hold
             case .close: return .close
             }
+        case .unchanged(let known): return .confirm(known)
         case .failed(let error):
             failed(id: id)
             return .fail(error)

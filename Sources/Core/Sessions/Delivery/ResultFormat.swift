@@ -6,6 +6,8 @@ package import LiveModel
 package enum ResultFormat: Sendable, Hashable, CaseIterable {
     /// `graphql-transport-ws`: `{"id":…,"type":"next","payload":{"data":…}}`
     case next
+    /// The same with the result's resume tag: `…,"extensions":{"resume":"…"}}}`, for clients that ask for it.
+    case taggedNext
     /// `graphql-ws` (subscriptions-transport-ws) and AppSync: `{"id":…,"type":"data","payload":{"data":…}}`
     case data
     /// graphql-sse with one connection for all operations: an event `next` with the data
@@ -19,7 +21,7 @@ package enum ResultFormat: Sendable, Hashable, CaseIterable {
     /// The text before the body.
     package func prefix(id: String) -> [UInt8] {
         switch self {
-        case .next: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"data":"#)
+        case .next, .taggedNext: Self.prefix(#"{"id":"#, id, #","type":"next","payload":{"data":"#)
         case .data: Self.prefix(#"{"id":"#, id, #","type":"data","payload":{"data":"#)
         case .event: Self.prefix("event: next\ndata: {\"id\":", id, #","payload":{"data":"#)
         case .sqlConnect: Self.prefix(#"{"result":{"requestId":"#, id, #","data":"#)
@@ -44,17 +46,38 @@ package enum ResultFormat: Sendable, Hashable, CaseIterable {
     /// The text between the id and a patch. A literal, which costs no allocation.
     private var textBeforePatch: String? {
         switch self {
-        case .next: #","type":"next","payload":{"extensions":{"delta":{"patch":"#
+        case .next, .taggedNext: #","type":"next","payload":{"extensions":{"delta":{"patch":"#
         case .data, .event, .sqlConnect, .sqlConnectProtobuf: nil
         }
     }
 
     /// The patch and the text after it.
-    package static func deltaRest(_ patch: [UInt8]) -> [UInt8] { patch + Array("}}}}".utf8) }
+    /// - Parameter tag: the resume tag of the result that the patch leads to; nil to leave it out.
+    package static func deltaRest(_ patch: [UInt8], tag: EntityTag? = nil) -> [UInt8] {
+        patch + Array(tag.map { #"},"resume":"\#($0.bare)"}}}"# }?.utf8 ?? "}}}}".utf8)
+    }
+
+    /// The form with resume tags; nil if the protocol has none.
+    package var tagged: ResultFormat? {
+        switch self {
+        case .next, .taggedNext: .taggedNext
+        case .data, .event, .sqlConnect, .sqlConnectProtobuf: nil
+        }
+    }
+
+    /// The message that the client holds the present result:
+    /// `{"id":…,"type":"next","payload":{"extensions":{"resume":"…","unchanged":true}}}`
+    package static func unchanged(id: String, _ tag: EntityTag) -> [UInt8] {
+        prefix(#"{"id":"#, id, #","type":"next","payload":"#) + tag.unchangedPayload + Array("}".utf8)
+    }
 
     /// The body and the text after it.
-    package func rest(of result: LiveResult) -> [UInt8] {
+    /// - Parameter key: the result's live query, which its tag names.
+    package func rest(of result: LiveResult, key: LiveQueryKey) -> [UInt8] {
         switch self {
+        case .taggedNext:
+            Self.members(result.answer)
+                + Array(#","extensions":{"resume":"\#(EntityTag(result, of: key).bare)"}}}"#.utf8)
         case .next, .data: Self.members(result.answer) + Array("}}".utf8)
         // A raw line break, which can only stand between tokens, would end the event.
         case .event:

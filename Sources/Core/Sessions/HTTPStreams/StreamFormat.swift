@@ -6,6 +6,8 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     case resource
     /// graphql-sse with one connection per operation. Source: enisdenjo/graphql-sse PROTOCOL.md.
     case graphQLSSE
+    /// The same with the resume tag of each result in `extensions.resume`, for clients that ask for it.
+    case taggedGraphQLSSE
     /// Apollo's multipart subscriptions. Source: apollographql/router `protocols/multipart.rs`, and what its clients
     /// accept: unquoted `subscriptionSpec`, a line break before the first delimiter, each delimiter sent with the part
     /// before it.
@@ -16,7 +18,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
 
     package var contentType: String {
         switch self {
-        case .resource, .graphQLSSE: "text/event-stream"
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: "text/event-stream"
         // gql needs the boundary unquoted, Apollo iOS the other parameter; all clients accept both.
         case .multipart, .multipartWithLengths: "multipart/mixed;boundary=graphql;subscriptionSpec=1.0"
         }
@@ -25,14 +27,14 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     /// Sent at once, so that the client knows it is connected.
     package var opening: [UInt8] {
         switch self {
-        case .resource, .graphQLSSE: ServerSentEvent.keepAlive
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: ServerSentEvent.keepAlive
         case .multipart, .multipartWithLengths: Array("\r\n--graphql".utf8) + keepAlive
         }
     }
 
     package var keepAlive: [UInt8] {
         switch self {
-        case .resource, .graphQLSSE: ServerSentEvent.keepAlive
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: ServerSentEvent.keepAlive
         case .multipart, .multipartWithLengths: part(Array("{}".utf8))
         }
     }
@@ -41,15 +43,18 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package func result(_ result: LiveResult, of key: LiveQueryKey) -> [UInt8] {
         switch self {
         case .resource:
-            let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
+            let tag = EntityTag(result, of: key)
             return ServerSentEvent.event("next", id: tag.bare, data: result.answer.envelope)
+        case .taggedGraphQLSSE:
+            let extensions = #","extensions":{"resume":"\#(EntityTag(result, of: key).bare)"}}"#
+            return answer(result.answer.envelope.dropLast() + Array(extensions.utf8))
         case .graphQLSSE, .multipart, .multipartWithLengths: return answer(result.answer.envelope)
         }
     }
 
     package var hasDeltas: Bool {
         switch self {
-        case .resource, .graphQLSSE: true
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: true
         case .multipart, .multipartWithLengths: false
         }
     }
@@ -59,17 +64,31 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package func delta(_ patch: [UInt8], to result: LiveResult, of key: LiveQueryKey) -> [UInt8]? {
         switch self {
         case .resource:
-            let tag = EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
+            let tag = EntityTag(result, of: key)
             return ServerSentEvent.event("patch", id: tag.bare, data: patch)
         case .graphQLSSE: return answer(Array(#"{"extensions":{"delta":{"patch":"#.utf8) + patch + Array("}}}".utf8))
+        case .taggedGraphQLSSE:
+            let end = #"},"resume":"\#(EntityTag(result, of: key).bare)"}}"#
+            return answer(Array(#"{"extensions":{"delta":{"patch":"#.utf8) + patch + Array(end.utf8))
         case .multipart, .multipartWithLengths: return nil
         }
     }
 
+    /// The form with resume tags; nil if the protocol has none, or in a place of its own.
+    package var tagged: StreamFormat? {
+        switch self {
+        case .graphQLSSE, .taggedGraphQLSSE: .taggedGraphQLSSE
+        case .resource, .multipart, .multipartWithLengths: nil
+        }
+    }
+
+    /// The client holds the present result.
+    package func unchanged(_ tag: EntityTag) -> [UInt8] { answer(tag.unchangedPayload) }
+
     /// A complete answer, `{"data":…}`.
     package func answer(_ envelope: [UInt8]) -> [UInt8] {
         switch self {
-        case .resource, .graphQLSSE: ServerSentEvent.event("next", id: nil, data: envelope)
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: ServerSentEvent.event("next", id: nil, data: envelope)
         case .multipart, .multipartWithLengths: part(Array(#"{"payload":"#.utf8) + envelope + Array("}".utf8))
         }
     }
@@ -78,7 +97,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package func refreshFailed(_ errors: [RequestError]) -> [UInt8] {
         switch self {
         case .resource: ServerSentEvent.event("error", id: nil, data: ResultEnvelope.errors(errors))
-        case .graphQLSSE, .multipart, .multipartWithLengths:
+        case .graphQLSSE, .taggedGraphQLSSE, .multipart, .multipartWithLengths:
             answer(ResultEnvelope.errors(errors, body: ResultEnvelope.null))
         }
     }
@@ -87,7 +106,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package func failed(_ errors: [RequestError]) -> [UInt8] {
         switch self {
         case .resource: refreshFailed(errors) + completed
-        case .graphQLSSE: answer(ResultEnvelope.errors(errors)) + completed
+        case .graphQLSSE, .taggedGraphQLSSE: answer(ResultEnvelope.errors(errors)) + completed
         case .multipart, .multipartWithLengths:
             // Top-level errors end the subscription, errors inside a payload do not.
             part(
@@ -99,7 +118,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     package var completed: [UInt8] {
         switch self {
         // Browsers drop an event without a data line.
-        case .resource, .graphQLSSE: ServerSentEvent.event("complete", id: nil, data: [])
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: ServerSentEvent.event("complete", id: nil, data: [])
         case .multipart, .multipartWithLengths: Array("--\r\n".utf8)
         }
     }
@@ -108,7 +127,7 @@ package enum StreamFormat: Sendable, Hashable, CaseIterable {
     /// multipart clients need an error.
     package var leaving: [UInt8] {
         switch self {
-        case .resource, .graphQLSSE: []
+        case .resource, .graphQLSSE, .taggedGraphQLSSE: []
         case .multipart, .multipartWithLengths:
             failed([RequestError(.unavailable, "the node is shutting down, subscribe again")])
         }

@@ -18,14 +18,15 @@ package struct Hub: Sendable {
     package var subscriptionCount: Int { table.count }
 
     /// Adds a subscription that `GatewayMachine.subscribed` has accepted.
+    /// - Parameter confirmsKnown: whether to confirm once that the client's result is still current.
     /// - Returns: the subscription, and what its session sends at once, after storing the handle.
     package mutating func subscribed(
-        _ key: LiveQueryKey, known: KnownResult?, reportsTimerRuns: Bool,
+        _ key: LiveQueryKey, known: KnownResult?, reportsTimerRuns: Bool, confirmsKnown: Bool = false,
         start: InterestMachine.Start
     ) -> (handle: Handle, immediate: Update?) {
         let handle = table.insert(
             key, known: known, fromAnnouncement: start.fromAnnouncement, fencedUntil: start.fencedUntil,
-            reportsTimerRuns: reportsTimerRuns)
+            reportsTimerRuns: reportsTimerRuns, confirmsKnown: confirmsKnown)
         guard let immediate = start.immediate, table.deliver(immediate, to: handle) else { return (handle, nil) }
         return (handle, Self.update(immediate))
     }
@@ -57,15 +58,14 @@ package struct Hub: Sendable {
         _ delivery: InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64
     ) -> (update: Update, due: [Handle])? {
         let due = table.take(delivery, key: key, answers: answers)
-        guard !due.isEmpty, let update = Self.update(delivery) else { return nil }
-        return (update, due)
+        return due.isEmpty ? nil : (Self.update(delivery), due)
     }
 
-    private static func update(_ delivery: InterestMachine.Delivery) -> Update? {
+    private static func update(_ delivery: InterestMachine.Delivery) -> Update {
         switch delivery {
         case .result(let result), .unchangedTick(let result): .result(result)
+        case .unchanged(let digest, let position): .unchanged(KnownResult(digest: digest, position: position))
         case .failed(let error), .unanswered(let error): .failed(error)
-        case .unchanged: nil
         }
     }
 }

@@ -25,6 +25,8 @@ package struct SubscriptionTable: Sendable {
         var fencedUntil: UInt64
         /// Whether the subscription gets timer runs that change nothing.
         var reportsTimerRuns = false
+        /// Whether the reported result is yet to be confirmed to the client.
+        var owesConfirmation = false
         /// Whether anything was delivered.
         var isServed = false
         /// Whether the owner's answer has arrived, with or without anything to deliver.
@@ -63,7 +65,7 @@ package struct SubscriptionTable: Sendable {
 
     package mutating func insert(
         _ key: LiveQueryKey, known: KnownResult?, fromAnnouncement: UInt64 = 0, fencedUntil: UInt64 = .max,
-        reportsTimerRuns: Bool = false
+        reportsTimerRuns: Bool = false, confirmsKnown: Bool = false
     ) -> Handle {
         let queryIndex: Int32
         if let index = queryIndices[key] {
@@ -77,7 +79,8 @@ package struct SubscriptionTable: Sendable {
         let subscription = Subscription(
             number: lastNumber, queryIndex: queryIndex, slotIndex: Int32(queries[Int(queryIndex)].slots.count),
             digest: known?.digest, position: known?.position, fromAnnouncement: fromAnnouncement,
-            fencedUntil: fencedUntil, reportsTimerRuns: reportsTimerRuns)
+            fencedUntil: fencedUntil, reportsTimerRuns: reportsTimerRuns,
+            owesConfirmation: confirmsKnown && known != nil)
         let slot: Int
         if let free = freeSlots.popLast() {
             slot = Int(free)
@@ -189,6 +192,7 @@ package struct SubscriptionTable: Sendable {
         let isOwed = subscription.owedFrom.map { $0 <= answers } ?? false
         guard isNew(delivery, &subscription, isOwed: isOwed) else { return false }
         subscription.isServed = true
+        subscription.owesConfirmation = false
         if isOwed { subscription.owedFrom = nil }
         return true
     }
@@ -208,8 +212,9 @@ package struct SubscriptionTable: Sendable {
             subscription.isAnswered = true
             if subscription.digest == result.digest {
                 subscription.position = result.position
-                if case .unchangedTick = delivery { return subscription.reportsTimerRuns || isOwed }
-                return isOwed
+                let isDue = isOwed || subscription.owesConfirmation
+                if case .unchangedTick = delivery { return subscription.reportsTimerRuns || isDue }
+                return isDue
             }
             subscription.digest = result.digest
             subscription.position = result.position
@@ -220,7 +225,7 @@ package struct SubscriptionTable: Sendable {
             subscription.isAnswered = true
             if let held = subscription.position, held.isOrdered(with: position), held > position { return false }
             subscription.position = position
-            return false
+            return subscription.owesConfirmation
         case .failed:
             subscription.isAnswered = true
             // The next delivery is new to the client.

@@ -20,6 +20,15 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         keyPrefix = known.position == nil ? nil : key.digest.prefix
     }
 
+    package init(_ result: LiveResult, of key: LiveQueryKey) {
+        self.init(KnownResult(digest: result.digest, position: result.position), of: key)
+    }
+
+    /// `{"extensions":{"resume":"…","unchanged":true}}`: the client that resumes holds the present result.
+    package var unchangedPayload: [UInt8] {
+        Array(#"{"extensions":{"resume":"\#(bare)","unchanged":true}}"#.utf8)
+    }
+
     /// The result of a live query that the holder of this tag has.
     package func known(of key: LiveQueryKey) -> KnownResult {
         KnownResult(digest: digest, position: keyPrefix == key.digest.prefix ? position : nil)

@@ -18,6 +18,8 @@ package struct OperationRequest: Sendable, Hashable {
     package var idempotencyKey: IdempotencyKey?
     /// Whether results may be sent as JSON Patches against what the client holds.
     package var wantsDelta = false
+    /// Whether each result comes with its entity tag, and an unchanged one as its tag alone.
+    package var wantsTags = false
 
     package init(
         connector: String? = nil, operationName: String?, document: String? = nil, documentID: DocumentID? = nil,
@@ -33,8 +35,9 @@ package struct OperationRequest: Sendable, Hashable {
 
     /// Reads the parameters of a GraphQL request (GraphQL over HTTP §5.1), `{query?, operationName?, variables?,
     /// extensions?, documentId?}`; other keys are ignored, null counts as absent. `extensions.connector` names the
-    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.delta` with
-    /// the value `json-patch` asks for patches, and `extensions.idempotencyKey` makes a mutation apply once.
+    /// connector, `extensions.resume` is the entity tag of the result that the client holds, `extensions.resumeTags`
+    /// with the value true asks for such tags, `extensions.delta` with the value `json-patch` for patches, and
+    /// `extensions.idempotencyKey` makes a mutation apply once.
     /// - Throws: `.badRequest` naming the field that has the wrong type.
     package init(graphQL object: JSONObject) throws(RequestError) {
         self.operationName = try Self.field("operationName", of: object, "a string") { $0.stringValue }
@@ -55,6 +58,7 @@ package struct OperationRequest: Sendable, Hashable {
             try Self.field(IdempotencyKey.extensionName, of: extensions, "a string") { $0.stringValue }
         }.map { text throws(RequestError) in try IdempotencyKey(text) }
         self.wantsDelta = extensions?["delta"]?.stringValue == "json-patch"
+        self.wantsTags = extensions?["resumeTags"] == .bool(true)
         self.resume = extensions?["resume"]?.stringValue.flatMap { EntityTag(bare: $0) }
     }
 

@@ -31,12 +31,14 @@ package final class ResultStream: LiveSession {
     /// - Parameters:
     ///   - known: the result that the client already has.
     ///   - wantsDelta: whether results may be sent as patches.
+    ///   - wantsTags: whether results come with their resume tags.
     ///   - headers: headers of the response in addition to its type.
     package static func start(
         _ session: HTTPSession, as format: StreamFormat, known: KnownResult?, wantsDelta: Bool,
-        headers: HTTPHeaders, limits: SessionLimits
+        wantsTags: Bool, headers: HTTPHeaders, limits: SessionLimits
     ) {
-        let stream = ResultStream(session, as: format, bytesMax: limits.bytesMax)
+        let tagged = wantsTags ? format.tagged : nil
+        let stream = ResultStream(session, as: tagged ?? format, bytesMax: limits.bytesMax)
         let refusal = session.register(stream)
         stream.open(headers: headers, keepAliveMs: limits.keepAliveMs)
         // The client may have disconnected.
@@ -44,10 +46,12 @@ package final class ResultStream: LiveSession {
         if let refusal { return stream.fail(refusal) }
         do throws(RequestError) {
             let (handle, immediate) = try stream.hub.subscribe(
-                stream, id: "", query: session.liveQuery, known: known, client: session.permit.client)
+                stream, id: "", query: session.liveQuery, known: known, confirmsKnown: tagged != nil,
+                client: session.permit.client)
             stream.operation = FollowedOperation(
                 session.resolved, handle: handle,
-                delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest))
+                delta: DeltaState(wantsDelta && format.hasDeltas, held: known?.digest),
+                resume: ResumeState(tagged != nil, held: known?.digest))
             if let immediate { stream.deliver(immediate, id: "") }
         } catch {
             stream.fail(error)
@@ -84,6 +88,8 @@ package final class ResultStream: LiveSession {
             delivery, id: "", into: &results, unwrittenBytes: exchange.pendingBytes, session.executor)
         {
         case .write(let shared): write(shared)
+        case .confirm(let known):
+            exchange.write(ByteBuffer(bytes: format.unchanged(EntityTag(known, of: operation.handle.key))))
         case .hold: break
         case .close: fail(RequestError(.limitExceeded, "the client reads too slowly"), "client_stalled")
         case .fail(let error): exchange.write(ByteBuffer(bytes: format.refreshFailed([error])))
@@ -96,6 +102,9 @@ package final class ResultStream: LiveSession {
     }
 
     private func write(_ shared: SharedResult) {
+        if operation?.isHeld(shared) == true {
+            return exchange.write(ByteBuffer(bytes: format.unchanged(shared.tag)))
+        }
         let patch = operation?.patch(to: shared, hub) { shared.delta(from: $0, as: format, &$1) }
         exchange.write(shared: patch ?? shared.text(as: format))
     }
@@ -155,7 +164,7 @@ package final class ResultStream: LiveSession {
     package var protocolName: String {
         switch format {
         case .resource: "event-stream"
-        case .graphQLSSE: "graphql-sse"
+        case .graphQLSSE, .taggedGraphQLSSE: "graphql-sse"
         case .multipart, .multipartWithLengths: "multipart"
         }
     }

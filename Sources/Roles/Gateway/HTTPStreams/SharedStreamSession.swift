@@ -227,7 +227,8 @@ package final class SharedStreamSession: LiveSession, @unchecked Sendable {
         let unwrittenBytes = exchange.map(\.pendingBytes) ?? 1
         switch operations.deliver(delivery, id: id, to: operation, unwrittenBytes: unwrittenBytes) {
         case .write(let shared): if let exchange { shared.write(id: id, as: SharedStreamMachine.format, on: exchange) }
-        case .hold: break
+        // This protocol's clients cannot ask for tags.
+        case .hold, .confirm: break
         case .close: goAway()
         case .fail(let error): write(machine.refreshFailed(id: id, [error]))
         case .end(let refusal): fail(id, refusal)

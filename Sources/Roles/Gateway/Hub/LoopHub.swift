@@ -29,19 +29,20 @@ package final class LoopHub: @unchecked Sendable {
     /// Starts a subscription.
     /// - Parameters:
     ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
+    ///   - confirmsKnown: confirms once that the client's result is still current.
     ///   - client: who subscribes; nil if that is unknown.
     /// - Returns: the subscription and the result that the gateway already has; the caller delivers that to itself
     ///   after storing the handle.
     /// - Throws: `.limitExceeded` if the gateway cannot follow another live query.
     package func subscribe(
         _ session: any LiveSession, id: String, query: LiveQuery, known: KnownResult?, reportsTimerRuns: Bool = false,
-        client: ClientID? = nil
+        confirmsKnown: Bool = false, client: ClientID? = nil
     ) throws(RequestError) -> (handle: Handle, immediate: SessionDelivery?) {
         eventLoop.assertInEventLoop()
         let start = try service.subscribed(
             hub: index, query, known: known, reportsTimerRuns: reportsTimerRuns, client: client)
         let (handle, immediate) = hub.subscribed(
-            query.key, known: known, reportsTimerRuns: reportsTimerRuns, start: start)
+            query.key, known: known, reportsTimerRuns: reportsTimerRuns, confirmsKnown: confirmsKnown, start: start)
         while subscribers.count <= handle.slot { subscribers.append(nil) }
         subscribers[handle.slot] = (session, id)
         if let recorder = service.recorder, recorder.isOn, let observed = session.observed {
@@ -76,6 +77,7 @@ package final class LoopHub: @unchecked Sendable {
     private func sessionDelivery(_ update: Hub.Update, of key: LiveQueryKey) -> SessionDelivery {
         switch update {
         case .result(let result): .result(recent.shared(result, of: key))
+        case .unchanged(let known): .unchanged(known)
         case .failed(let error): .failed(error)
         }
     }

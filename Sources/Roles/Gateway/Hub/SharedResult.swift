@@ -14,12 +14,12 @@ package final class SharedResult {
     private var streamTexts: [(format: StreamFormat, text: SharedBody)] = []
     /// Patches by the digest that the client holds; nil if the whole result is shorter. Bounded by `framesMax`.
     private var deltas: [Digest: SharedBody?] = [:]
+    /// The same with resume tags.
+    private var taggedDeltas: [Digest: SharedBody?] = [:]
     private var poll: PollAnswer?
     private var compressedPoll: PollAnswer?
     private var knownEnvelope: SharedBody?
-    private var tag: EntityTag {
-        EntityTag(KnownResult(digest: result.digest, position: result.position), of: key)
-    }
+    var tag: EntityTag { EntityTag(result, of: key) }
     /// The entity tag of an answer to a poll, as in its header unless that is compressed; then it is weak.
     private(set) lazy var entityTag = Array(tag.description.utf8)
     private var streamDeltas: [Digest: [(format: StreamFormat, text: SharedBody)]] = [:]
@@ -34,10 +34,10 @@ package final class SharedResult {
         /// Prefixes by subscription id, for connections that frame messages themselves. Bounded by `framesMax`.
         var prefixes: [String: [UInt8]] = [:]
 
-        init(_ format: ResultFormat, _ result: LiveResult) {
+        init(_ format: ResultFormat, _ result: LiveResult, of key: LiveQueryKey) {
             EncodingMetrics.shared.encodings[.message(format)].increment()
             self.format = format
-            rest = SharedBody(bytes: format.rest(of: result))
+            rest = SharedBody(bytes: format.rest(of: result, key: key))
         }
     }
 
@@ -76,7 +76,8 @@ package final class SharedResult {
         let texts = streamTexts.reduce(0) { $0 + 1 + $1.text.formCount }
         let polls = (poll == nil ? 0 : 1) + (compressedPoll == nil ? 0 : 1)
         let envelopes = knownEnvelope.map { 1 + $0.formCount } ?? 0
-        return (1 + messages + texts + deltas.count + streamDeltas.count + polls + envelopes) * byteCount
+        return (1 + messages + texts + deltas.count + taggedDeltas.count + streamDeltas.count + polls + envelopes)
+            * byteCount
     }
 
     /// Sends the result as a message of the protocol.
@@ -181,11 +182,15 @@ package final class SharedResult {
     }
 
     /// Returns what follows `ResultFormat.deltaPrefix` for a client that holds `held`; nil to send the whole result.
-    package func delta(from held: Digest, _ cache: inout DeltaCache) -> SharedBody? {
-        if let known = deltas[held] { return known }
+    package func delta(from held: Digest, as format: ResultFormat, _ cache: inout DeltaCache) -> SharedBody? {
+        let isTagged = format.tagged == format
+        if let known = isTagged ? taggedDeltas[held] : deltas[held] { return known }
         let patch = cache.patch(from: held, to: result.digest, result.answer)
-        let text = patch.map { SharedBody(bytes: ResultFormat.deltaRest($0)) }
-        if deltas.count < Self.framesMax { deltas[held] = .some(text) }
+        let text = patch.map { SharedBody(bytes: ResultFormat.deltaRest($0, tag: isTagged ? tag : nil)) }
+        switch isTagged {
+        case true: if taggedDeltas.count < Self.framesMax { taggedDeltas[held] = .some(text) }
+        case false: if deltas.count < Self.framesMax { deltas[held] = .some(text) }
+        }
         return text
     }
 
@@ -202,7 +207,7 @@ package final class SharedResult {
 
     private func encoding(_ format: ResultFormat) -> Encoding {
         for encoding in encodings where encoding.format == format { return encoding }
-        let encoding = Encoding(format, result)
+        let encoding = Encoding(format, result, of: key)
         encodings.append(encoding)
         return encoding
     }

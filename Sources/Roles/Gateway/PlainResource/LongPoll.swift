@@ -91,6 +91,8 @@ package final class LongPoll: LiveSession, ManagedSession, ResponseWaiter, Conne
     package func deliver(_ delivery: SessionDelivery, id: String) {
         switch delivery {
         case .failed(let error): end(.failed(error))
+        // A poll waits until its result has changed.
+        case .unchanged: break
         case .result(let shared):
             let result = KnownResult(digest: shared.result.digest, position: shared.result.position)
             switch machine.delivered(shared, result, mayRemain: keptMs > 0 && session.exchange.mayAttach) {

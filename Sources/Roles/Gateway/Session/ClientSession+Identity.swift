@@ -60,7 +60,7 @@ extension ClientSession {
         case .restarts:
             stop(id)
             do throws(RequestError) {
-                try follow(id, resolved, known: nil, delta: operation.delta, isNew: false)
+                try follow(id, resolved, known: nil, delta: operation.delta, resume: operation.resume, isNew: false)
             } catch {
                 perform(machine.failed(id: id, [error]))
             }

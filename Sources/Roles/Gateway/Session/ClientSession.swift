@@ -107,14 +107,25 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         }
     }
 
-    /// Writes a result, as a patch if the client requested deltas and the patch is shorter.
+    /// Writes a result: as its tag if the client that resumes holds it, as a patch if the client requested deltas and
+    /// the patch is shorter.
     private func write(_ shared: SharedResult, _ id: String, _ operation: FollowedOperation?) {
-        if traits.format.hasDeltas, let rest = operation?.patch(to: shared, hub, { shared.delta(from: $0, &$1) }),
-            let prefix = traits.format.deltaPrefix(id: id)
+        var format = traits.format
+        if let operation, operation.resume.isOn, let tagged = format.tagged {
+            if operation.isHeld(shared) { return confirm(shared.tag, id) }
+            format = tagged
+        }
+        if format.hasDeltas,
+            let rest = operation?.patch(to: shared, hub, { shared.delta(from: $0, as: format, &$1) }),
+            let prefix = format.deltaPrefix(id: id)
         {
             return connection.send(prefix: prefix, shared: rest)
         }
-        connection.send(shared, id: id, as: traits.format)
+        connection.send(shared, id: id, as: format)
+    }
+
+    private func confirm(_ tag: EntityTag, _ id: String) {
+        connection.send(message: ByteBuffer(bytes: ResultFormat.unchanged(id: id, tag)))
     }
 
     /// Called when the client half-closes: the connection ends with its last operation.
@@ -147,6 +158,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         guard let operation = operations[id] else { return }
         switch operations.deliver(delivery, id: id, to: operation, unwrittenBytes: connection.pendingBytes) {
         case .write(let shared): write(shared, id, operation)
+        case .confirm(let known): confirm(EntityTag(known, of: operation.handle.key), id)
         case .hold: break
         case .close:
             leaving = "client_stalled"
@@ -215,7 +227,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 let known = request.resume?.known(of: resolved.liveQuery.key)
                 try follow(
                     id, resolved, known: known,
-                    delta: DeltaState(request.wantsDelta && traits.format.hasDeltas, held: known?.digest))
+                    delta: DeltaState(request.wantsDelta && traits.format.hasDeltas, held: known?.digest),
+                    resume: ResumeState(request.wantsTags && traits.format.tagged != nil, held: known?.digest))
             } else {
                 try startOnce(id, resolved)
             }
@@ -225,12 +238,13 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     }
 
     func follow(
-        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, delta: DeltaState, isNew: Bool = true
+        _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, delta: DeltaState, resume: ResumeState,
+        isNew: Bool = true
     ) throws(RequestError) {
         let immediate = try operations.follow(
             id, resolved, known: known, for: self, takesNewTokens: traits.takesNewTokens,
             reportsTimerRuns: traits.reportsTimerRuns && resolved.operation.refresh.everyMs != nil, delta: delta,
-            subjects: subjects)
+            resume: resume, subjects: subjects)
         if isNew { perform(machine.started(id: id)) }
         if let immediate { deliver(immediate, id: id) }
     }

@@ -16,17 +16,19 @@ final class FollowedOperation {
     /// Whether the authorization depends on the time.
     private let isRechecked: Bool
     private(set) var delta: DeltaState
+    private(set) var resume: ResumeState
     /// The subjects whose quota it counts against.
     let subjects: [QuotaSubject]
 
     init(
         _ resolved: ResolvedOperation, handle: LoopHub.Handle, takesNewTokens: Bool = false, delta: DeltaState = .off,
-        subjects: [QuotaSubject] = []
+        resume: ResumeState = .off, subjects: [QuotaSubject] = []
     ) {
         self.handle = handle
         isRechecked = resolved.operation.auth.readsRequestTime
         self.resolved = isRechecked || takesNewTokens ? resolved : nil
         self.delta = delta
+        self.resume = resume
         self.subjects = subjects
     }
 
@@ -41,9 +43,15 @@ final class FollowedOperation {
         let refusal = isRechecked ? resolved?.refusal(nowMs: executor.clock.nowMs()) : nil
         let decision = queue.decide(
             delivery, id: id, byteCount: \.byteCount, unwrittenBytes: unwrittenBytes, refusal: refusal)
-        if case .fail = decision { delta.failed() }
+        if case .fail = decision {
+            delta.failed()
+            resume.failed()
+        }
         return decision
     }
+
+    /// Whether the client that resumes holds this result, so that its tag is enough. Asked before `patch`.
+    func isHeld(_ shared: SharedResult) -> Bool { resume.advance(to: shared.result.digest) }
 
     /// Notes that the client gets this result.
     /// - Parameter encode: encodes the patch that leads to it from the result with a digest; nil if there is none.

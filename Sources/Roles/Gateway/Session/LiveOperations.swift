@@ -43,21 +43,23 @@ struct LiveOperations {
     /// - Parameters:
     ///   - takesNewTokens: whether the operation may be authorized again with another token.
     ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.
+    ///   - resume: whether the client gets resume tags, and what it holds.
     ///   - subjects: the subscription counts against their quotas until it is stopped.
     /// - Returns: the result that the gateway already has, which the session delivers to itself.
     /// - Throws: `.limitExceeded`.
     mutating func follow(
         _ id: String, _ resolved: ResolvedOperation, known: KnownResult?, for session: any LiveSession,
         takesNewTokens: Bool = false, reportsTimerRuns: Bool = false, delta: DeltaState = .off,
-        subjects: [QuotaSubject]
+        resume: ResumeState = .off, subjects: [QuotaSubject]
     ) throws(RequestError) -> SessionDelivery? {
         try executor.quotas.acquire(.subscription(of: resolved.liveQuery.key), for: subjects)
         do throws(RequestError) {
             let (handle, immediate) = try hub.subscribe(
                 session, id: id, query: resolved.liveQuery, known: known, reportsTimerRuns: reportsTimerRuns,
-                client: executor.quotas.client(of: subjects))
+                confirmsKnown: resume.isOn, client: executor.quotas.client(of: subjects))
             let operation = FollowedOperation(
-                resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, subjects: subjects)
+                resolved, handle: handle, takesNewTokens: takesNewTokens, delta: delta, resume: resume,
+                subjects: subjects)
             if let former = followed.updateValue(operation, forKey: id) {
                 results.ended(id: id)
                 end(former, lingers: true)

@@ -99,7 +99,7 @@ extension PublicRouter {
             if gateway != nil { try admitSession(from: address(of: call.request)) }
             return try stream(
                 call, resolved, identity, as: format, known: request.resume?.known(of: resolved.liveQuery.key),
-                wantsDelta: request.wantsDelta)
+                wantsDelta: request.wantsDelta, wantsTags: request.wantsTags)
         }
         guard settings.isAPI else { throw RequestError.runsNoOperations }
         let outcome: Result<[UInt8], RequestError>

@@ -223,14 +223,14 @@ extension PublicRouter {
         // Browsers' EventSource cannot set headers.
         let wantsDelta =
             Preferences.acceptsDelta(call.request.header("a-im")) || call.request.query("delta") == "json-patch"
-        try stream(call, resolved, identity, as: .resource, known: known, wantsDelta: wantsDelta)
+        try stream(call, resolved, identity, as: .resource, known: known, wantsDelta: wantsDelta, wantsTags: false)
     }
 
     /// Follows a live query in a response that stays open. The caller has already been admitted; the node may have
     /// filled up since.
     func stream(
         _ call: Call, _ resolved: ResolvedOperation, _ identity: Identity, as format: StreamFormat, known: KnownResult?,
-        wantsDelta: Bool
+        wantsDelta: Bool, wantsTags: Bool
     ) throws(RequestError) {
         guard let hub = gateway?.hub(of: call.exchange.eventLoop) else {
             throw RequestError.servesNoLiveQueries
@@ -239,8 +239,8 @@ extension PublicRouter {
         let session = try session(call, hub, resolved, resolved.liveQuery, identity)
         call.exchange.eventLoop.execute {
             ResultStream.start(
-                session, as: format, known: known, wantsDelta: wantsDelta, headers: call.headers,
-                limits: self.settings.session)
+                session, as: format, known: known, wantsDelta: wantsDelta, wantsTags: wantsTags,
+                headers: call.headers, limits: self.settings.session)
         }
     }
 

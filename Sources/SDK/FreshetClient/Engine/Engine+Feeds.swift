@@ -40,11 +40,12 @@ extension Engine {
         }
         if case .reconnecting(_, let error) = status { feeds[key]?.snapshot.error = error }
         emit(key)
+        let held = store.tagged(key, revision: query.revision).map { HeldResult(tag: $0.tag, data: $0.document) }
         perform(
             link.follow(
                 feed.id,
                 FeedRequest(connector: identity.connector, operation: key.operation, variables: query.variables),
-                nowMs: time.nowMs))
+                held: held, nowMs: time.nowMs))
         return stream
     }
 
@@ -71,7 +72,7 @@ extension Engine {
 
     // MARK: From the link
 
-    func received(_ id: FeedID, _ data: JSONValue, _ errors: [ResponseError]) {
+    func received(_ id: FeedID, _ data: JSONValue, _ errors: [ResponseError], _ tag: String?) {
         guard let key = keys[id], let feed = feeds[key] else { return }
         liveResults += 1
         var snapshot = FeedSnapshot(
@@ -83,7 +84,7 @@ extension Engine {
             return emit(key)
         }
         let outcome = store.write(
-            key, data, feed.query.entities, revision: feed.query.revision, atMs: time.wallMs)
+            key, data, feed.query.entities, revision: feed.query.revision, atMs: time.wallMs, tag: tag)
         snapshot.document = store.read(key, revision: feed.query.revision)?.document ?? data
         feeds[key]?.snapshot = snapshot
         apply(outcome, except: key)
@@ -145,10 +146,11 @@ extension Engine {
 
     /// A subscriber could not read a cached result: it is removed, and the server's awaited.
     package func unreadable(_ key: ResultKey) {
-        guard feeds[key]?.snapshot.source != .server else { return }
+        guard let feed = feeds[key], feed.snapshot.source != .server else { return }
         _ = store.remove(key)
         if let scope { file?.remove([key], scope: scope) }
         feeds[key]?.snapshot.document = nil
+        perform(link.discard(feed.id, nowMs: time.nowMs))
     }
 
     // MARK: Observing rows

@@ -123,7 +123,7 @@ extension Engine {
     }
 
     private static func read(_ response: TransportResponse) throws(FreshetError) -> OperationResponse {
-        let retryAfterMs = response.headers["retry-after"].flatMap { Int64($0) }.map { min($0, 86_400) * 1_000 }
+        let retryAfterMs = response.retryAfterMs
         guard let body = try? JSONParser.parse(response.body, limits: JSONLimits(bytesMax: .max)),
             case .object(let object) = body
         else {

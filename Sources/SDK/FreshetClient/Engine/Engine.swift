@@ -48,6 +48,8 @@ package actor Engine {
     var queues: [String: QueueMachine] = [:]
     var file: FileStore?
     var sockets: [Int: any SocketConnection] = [:]
+    /// Requests of feeds that are followed without a WebSocket. Bounded by `LinkLimits.exchangesMax`.
+    var exchanges: [String: Task<Void, Never>] = [:]
 
     /// The user; nil until the first use.
     var scope: String?
@@ -89,6 +91,7 @@ package actor Engine {
         self.time = time
         link = LinkMachine(limits: limits, seed: seed)
         store = StoreMachine(bytesMax: Self.memoryBytesMax(cache))
+        // Bounded by the sockets, which read no further while too many of their messages wait here.
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
         events = continuation
         Task { [weak self] in
@@ -108,10 +111,14 @@ package actor Engine {
         events.finish()
         timer?.cancel()
         for socket in sockets.values { socket.close(code: 1000) }
+        for exchange in exchanges.values { exchange.cancel() }
         file?.close()
         let transport = transport
         Task { await transport.close() }
     }
+
+    /// Waits until the cache's file has all results so far, for tests.
+    package func flush() async { await file?.flush() }
 
     func number() -> Int {
         lastNumber += 1
@@ -125,12 +132,16 @@ package actor Engine {
         case .socket(let link, let event):
             switch event {
             case .opened: perform(self.link.opened(link: link, nowMs: time.nowMs))
-            case .text(let text): perform(self.link.received(link: link, text, nowMs: time.nowMs))
-            case .closed(let code, let reason, let retryAfterMs):
+            case .text(let text):
+                let socket = sockets[link]
+                perform(self.link.received(link: link, text, nowMs: time.nowMs))
+                socket?.eventProcessed()
+            case .closed(let code, let reason, let retryAfterMs, let end):
                 sockets[link] = nil
                 perform(
                     self.link.closed(
-                        link: link, code: code, reason: reason, retryAfterMs: retryAfterMs, nowMs: time.nowMs))
+                        link: link, code: code, reason: reason, retryAfterMs: retryAfterMs, end: LinkEnd(end),
+                        nowMs: time.nowMs))
             }
         case .timer:
             perform(self.link.tick(nowMs: time.nowMs))
@@ -146,7 +157,9 @@ package actor Engine {
             case .open(let link): open(link)
             case .send(let link, let text): sockets[link]?.send(text)
             case .close(let link, let code): sockets.removeValue(forKey: link)?.close(code: code)
-            case .result(let id, let data, let errors): received(id, data, errors)
+            case .request(let exchange, let request): start(exchange, request)
+            case .cancel(let exchange): exchanges.removeValue(forKey: exchange)?.cancel()
+            case .result(let id, let data, let errors, let tag): received(id, data, errors, tag)
             case .failed(let id, let error): refreshFailed(id, error)
             case .ended(let id, let error): feedEnded(id, error)
             case .lost(let error): lost(error)

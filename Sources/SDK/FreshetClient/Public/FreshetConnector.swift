@@ -1,7 +1,6 @@
 public import FreshetTransport
 public import FreshetTypes
 import FreshetNIO
-import Foundation
 
 /// A generated connector: the operations that an app may run, over one link.
 public protocol FreshetConnector: Sendable {
@@ -140,20 +139,5 @@ extension FreshetConnector {
     /// The outcomes of queued mutations, those of earlier runs included.
     public var queueEvents: AsyncStream<QueueEvent> {
         get async throws(FreshetError) { try await link.engine().queueStream() }
-    }
-}
-
-/// A value under a lock that is held for moments only.
-final class Locked<Value>: @unchecked Sendable {
-    // Every access to `value` holds `lock`.
-    private let lock = NSLock()
-    private var value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-        lock.lock()
-        defer { lock.unlock() }
-        return body(&value)
     }
 }

@@ -91,6 +91,8 @@ package struct SwiftOptions: Sendable {
     /// The URL or path of the package with the SDK, for `Package.swift`; nil if the files belong to a target of the
     /// app.
     package var sdk: String?
+    /// Whether the operations are printed a second time with the names of Firebase's SDK, for `FreshetFirebase`.
+    package var hasFirebaseNames = false
     package var cache: ClientCache?
 
     package init(package: String) { self.package = package }

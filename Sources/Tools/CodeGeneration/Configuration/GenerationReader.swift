@@ -89,6 +89,7 @@ private struct Section {
             options.publisher = choice("observablePublisher", &sink) ?? options.publisher
             options.flavor = choice("flavor", &sink) ?? options.flavor
             options.sdk = reader.text("sdk", sink: &sink)
+            options.hasFirebaseNames = flag("firebaseNames", &sink)
             options.cache = cache(&sink)
             return .swift(options)
         case .kotlin:

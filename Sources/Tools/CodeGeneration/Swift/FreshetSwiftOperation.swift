@@ -30,11 +30,7 @@ struct FreshetSwiftOperation {
                     "public func \(Self.function(of: operation))(", variables.map(\.parameter),
                     ") -> \(kind)<\(name)> {")
             ) { writer in
-                let arguments = variables.map { "\($0.member.name): \(SwiftText.name($0.member.name))" }
-                writer.line(
-                    arguments.isEmpty
-                        ? "\(kind)(self.link, NoVariables())"
-                        : writer.wrapping("\(kind)(self.link, \(name).Variables(", arguments, "))"))
+                declareCall(kind, in: &writer)
             }
         }
         writer.line()
@@ -43,14 +39,24 @@ struct FreshetSwiftOperation {
             writer.line("public static let name = \(SwiftText.literal(operation.name))")
             writer.line("public static let revision = \(SwiftText.literal(operation.revision))")
             if operation.kind == .query {
-                let entities = Self.entities(operation.result, depth: 1) ?? ".none"
-                writer.line("public static let entities: EntityShape = \(entities)")
+                let start = "public static let entities: EntityShape = "
+                let entities = Self.entities(operation.result, after: start, depth: 0)
+                writer.line(start + (entities ?? ".none"))
             }
             writer.line()
             declareVariables(in: &writer)
             writer.line()
             Self.declare(operation.result, as: "Data", in: &writer)
         }
+    }
+
+    private func declareCall(_ kind: String, in writer: inout CodeWriter) {
+        let arguments = variables.map { "\($0.member.name): \(SwiftText.name($0.member.name))" }
+        guard !arguments.isEmpty else { return writer.line("\(kind)(self.link, NoVariables())") }
+        let single = "\(kind)(self.link, \(name).Variables(\(arguments.joined(separator: ", "))))"
+        if writer.fits(single) { return writer.line(single) }
+        writer.line(writer.wrapping("let sentVariables = \(name).Variables(", arguments, ")"))
+        writer.line("return \(kind)(self.link, sentVariables)")
     }
 
     private var refreshNote: String {
@@ -63,7 +69,7 @@ struct FreshetSwiftOperation {
 
     // MARK: Variables
 
-    private var variables: [(member: Member, parameter: String)] {
+    var variables: [(member: Member, parameter: String)] {
         operation.variables.map { variable in
             let type = SwiftText.type(variable.type)
             let name = SwiftText.name(variable.name)
@@ -157,24 +163,43 @@ struct FreshetSwiftOperation {
 
     // MARK: Entities
 
-    /// The positions of rows that a normalised cache stores by key; nil without any.
-    private static func entities(_ shape: ObjectShape, depth: Int) -> String? {
-        let indentation = String(repeating: "    ", count: depth)
+    /// The positions of rows that a normalised cache stores by key, on one line if that is short enough; nil without
+    /// any.
+    /// - Parameters:
+    ///   - start: the text before it on its line, without indentation.
+    ///   - depth: the indentation of the line.
+    private static func entities(_ shape: ObjectShape, after start: String, depth: Int) -> String? {
+        guard let single = entitiesOnOneLine(shape) else { return nil }
+        // Inside the enum of the operation, and a comma may follow.
+        if 4 * (depth + 1) + start.count + single.count < CodeWriter.columnsMax { return single }
+        let isRow = !shape.entityKey.isEmpty
+        let inner = depth + (isRow ? 2 : 1)
         let members = shape.fields.compactMap { field -> String? in
-            guard let inner = field.type.shape, let text = entities(inner, depth: depth + 1) else { return nil }
+            guard let shape = field.type.shape else { return nil }
+            let name = "\(SwiftText.literal(field.name)): "
+            return entities(shape, after: name, depth: inner).map { name + $0 }
+        }
+        let blank = String(repeating: "    ", count: inner)
+        let list =
+            "[\n\(blank)\(members.joined(separator: ",\n\(blank)"))\(members.count > 1 ? "," : "")"
+            + "\n\(blank.dropLast(4))]"
+        guard isRow else { return ".object(\(list))" }
+        if members.isEmpty { return single }
+        return ".entity(\n\(blank.dropLast(4))\(rowArguments(shape)),\n\(blank.dropLast(4))\(list))"
+    }
+
+    private static func entitiesOnOneLine(_ shape: ObjectShape) -> String? {
+        let members = shape.fields.compactMap { field -> String? in
+            guard let inner = field.type.shape, let text = entitiesOnOneLine(inner) else { return nil }
             return "\(SwiftText.literal(field.name)): \(text)"
         }
-        var list = ""
-        if members.count == 1 { list = "[\(members[0])]" }
-        if members.count > 1 {
-            let inner = "\n\(indentation)"
-            list = "[\(inner)\(members.joined(separator: ",\(inner)")),\n\(indentation.dropLast(4))]"
-        }
-        if !shape.entityKey.isEmpty {
-            let key = shape.entityKey.map { SwiftText.literal($0.joined(separator: ".")) }.joined(separator: ", ")
-            let type = SwiftText.literal(shape.typeName)
-            return ".entity(\(type), key: [\(key)]\(list.isEmpty ? "" : ", \(list)"))"
-        }
-        return list.isEmpty ? nil : ".object(\(list))"
+        let list = members.isEmpty ? nil : "[\(members.joined(separator: ", "))]"
+        guard !shape.entityKey.isEmpty else { return list.map { ".object(\($0))" } }
+        return ".entity(\(rowArguments(shape))\(list.map { ", \($0)" } ?? ""))"
+    }
+
+    private static func rowArguments(_ shape: ObjectShape) -> String {
+        let key = shape.entityKey.map { SwiftText.literal($0.joined(separator: ".")) }.joined(separator: ", ")
+        return "\(SwiftText.literal(shape.typeName)), key: [\(key)]"
     }
 }

@@ -38,6 +38,9 @@ struct CodeWriter {
     /// The most columns of a line with a list that can be broken.
     static let columnsMax = 100
 
+    /// Whether a text fits on one line at the current depth.
+    func fits(_ text: String) -> Bool { depth * step.utf8.count + text.count <= Self.columnsMax }
+
     /// Returns a text with a list: on one line if that is short enough at the current depth, else with one element a
     /// line.
     /// - Parameter mayTrail: whether a comma may follow the last element.
@@ -48,13 +51,24 @@ struct CodeWriter {
         return "\(start)\n\(step)\(lines)\(mayTrail ? "," : "")\n\(end)"
     }
 
-    /// Adds documentation as comment lines that begin with `prefix`, such as `/// `.
+    /// Adds documentation as comment lines that begin with `prefix`, such as `/// `. Lines that are too long are broken
+    /// between words.
     mutating func documentation(_ text: String?, prefix: String) {
         guard let text else { return }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            self.line((prefix + line.trimmingSpaces).trimmingEnd)
+            var rest = prefix + line.trimmingSpaces
+            let columns = Self.documentationColumnsMax - depth * step.utf8.count
+            while rest.count > columns,
+                let blank = rest.prefix(columns + 1).dropFirst(prefix.count).lastIndex(of: " ")
+            {
+                self.line(rest[..<blank].trimmingEnd)
+                rest = prefix + rest[blank...].trimmingSpaces
+            }
+            self.line(rest.trimmingEnd)
         }
     }
+
+    private static let documentationColumnsMax = 120
 }
 
 extension StringProtocol {

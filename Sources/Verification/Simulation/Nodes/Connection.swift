@@ -58,7 +58,8 @@ final class Connection {
             update, id: "1", byteCount: { $0.answer.body.count }, unwrittenBytes: unwrittenBytes)
         {
         case .write(let result): write(result)
-        case .hold: break
+        // The simulated clients do not ask for it.
+        case .hold, .confirm: break
         case .close: gateway.close(self)
         case .fail: transmit { client, connection in client.failed(through: connection) }
         case .end(let refusal): preconditionFailure("no simulated query reads the time, but: \(refusal)")

@@ -11,6 +11,7 @@ import Testing
             update, id: "1", byteCount: \.utf8.count, unwrittenBytes: unwrittenBytes, refusal: refusal)
         return switch decision {
         case .write(let result): "write \(result)"
+        case .confirm(let known): "confirm \(known.digest.hex)"
         case .hold: "hold"
         case .close: "close"
         case .fail(let error): "fail \(error.code.rawValue)"
@@ -24,6 +25,13 @@ import Testing
         #expect(decide(.result("b"), in: &queue) == "hold")
         #expect(decide(.result("1234567890"), in: &queue) == "close")
         #expect(queue.next(unwrittenBytes: 0)?.item == "b")
+    }
+
+    @Test func aConfirmationIsSentAtOnce() {
+        var queue = DeliveryQueue<String>(bytesMax: 10)
+        let known = SessionFixture.known(1, SessionFixture.position(1))
+        #expect(decide(.unchanged(known), in: &queue) == "confirm \(known.digest.hex)")
+        #expect(queue.isEmpty)
     }
 
     @Test func errorReplacesTheResultThatWaits() {

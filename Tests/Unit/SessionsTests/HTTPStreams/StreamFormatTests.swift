@@ -68,6 +68,23 @@ import Testing
         #expect(format.leaving.isEmpty, "clients reconnect when there was no complete")
     }
 
+    @Test func aTaggedEventStreamCarriesTheResumeTag() throws {
+        let format = try #require(StreamFormat.graphQLSSE.tagged)
+        let tag = EntityTag(Self.result, of: Self.key)
+        let extensions = "\"extensions\":{\"resume\":\"\(tag.bare)\"}"
+        #expect(
+            text(format.result(Self.result, of: Self.key))
+                == "event: next\ndata: {\"data\":{\"a\":1},\(extensions)}\n\n")
+        let patch = try #require(format.delta(Array("[]".utf8), to: Self.result, of: Self.key))
+        #expect(
+            text(patch)
+                == "event: next\ndata: {\"extensions\":{\"delta\":{\"patch\":[]},\"resume\":\"\(tag.bare)\"}}\n\n")
+        #expect(
+            text(format.unchanged(tag))
+                == "event: next\ndata: {\"extensions\":{\"resume\":\"\(tag.bare)\",\"unchanged\":true}}\n\n")
+        #expect(StreamFormat.allCases.filter { $0.tagged != nil } == [.graphQLSSE, .taggedGraphQLSSE])
+    }
+
     @Test func thePlainResourceHasTheEntityTagAsId() {
         let event = text(StreamFormat.resource.result(Self.result, of: Self.key))
         let tag = EntityTag(KnownResult(digest: Self.result.digest, position: Self.result.position), of: Self.key)

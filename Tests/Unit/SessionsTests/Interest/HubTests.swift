@@ -43,6 +43,52 @@ import Testing
         #expect(hub.take(unchanged, key: query.key, answers: .max) == nil)
     }
 
+    /// A client that resumes gets one confirmation of its result, if it requested that.
+    @Test func aResumedClientIsToldOnceThatNothingChanged() throws {
+        for isConfirmed in [true, false] {
+            var (hub, machine) = (Hub(), Self.machine())
+            let known = SessionFixture.known(1, SessionFixture.position(1))
+            let start = try machine.subscribed(hub: 0, query, known: known, nowMs: 0)
+            let (handle, immediate) = hub.subscribed(
+                query.key, known: known, reportsTimerRuns: false, confirmsKnown: true, start: start)
+            #expect(immediate == nil)
+            let result = SessionFixture.live(1, 2)
+            let delivery =
+                isConfirmed
+                ? InterestMachine.Delivery.unchanged(digest: result.digest, position: result.position)
+                : .result(result)
+            let answer = hub.take(delivery, key: query.key, answers: .max)
+            let taken = try #require(answer)
+            #expect(taken.due == [handle])
+            switch taken.update {
+            case .unchanged(let confirmed):
+                #expect(isConfirmed && confirmed == KnownResult(digest: result.digest, position: result.position))
+            case .result(let same): #expect(!isConfirmed && same.digest == known.digest)
+            case .failed: Issue.record("nothing failed")
+            }
+            #expect(hub.take(delivery, key: query.key, answers: .max) == nil, "once")
+        }
+    }
+
+    @Test func aResumedClientIsToldAtOnceIfTheGatewayKnows() throws {
+        var (hub, machine) = (Hub(), Self.machine())
+        _ = try subscribe(&hub, &machine)
+        _ = machine.inboxArrived(SessionFixture.result(1, 1), nowMs: 1)
+        for (digest, isKnown) in [(1, true), (2, false)] {
+            let known = SessionFixture.known(digest, SessionFixture.position(1))
+            let start = try machine.subscribed(hub: 0, query, known: known, nowMs: 2)
+            let (_, immediate) = hub.subscribed(
+                query.key, known: known, reportsTimerRuns: false, confirmsKnown: true, start: start)
+            switch immediate {
+            case .unchanged(let confirmed): #expect(isKnown && confirmed.digest == known.digest)
+            case .result(let result): #expect(!isKnown && result.digest == SessionFixture.digest(1))
+            case .failed, nil: Issue.record("told nothing")
+            }
+            let unasked = hub.subscribed(query.key, known: known, reportsTimerRuns: false, start: start)
+            #expect((unasked.immediate == nil) == isKnown)
+        }
+    }
+
     @Test func aRerunIsAcceptedOnceThereIsAResultAndItsAnswerIsSentUnchanged() throws {
         var (hub, machine) = (Hub(), Self.machine())
         let handle = try subscribe(&hub, &machine).handle

@@ -20,6 +20,12 @@ import Testing
                     resume: tag))
     }
 
+    @Test func resumeTagsAreSentOnRequest() throws {
+        for (value, wanted) in [(JSONValue.bool(true), true), (.bool(false), false), ("true", false), (.null, false)] {
+            #expect(try OperationRequest(graphQL: ["extensions": ["resumeTags": value]]).wantsTags == wanted)
+        }
+    }
+
     @Test func theIdempotencyKeyIsInExtensionsOrTheHeader() throws {
         var request = try OperationRequest(graphQL: ["extensions": ["idempotencyKey": "one"]])
         #expect(request.idempotencyKey?.text == "one")

@@ -1,0 +1,118 @@
+import AuctionsClient
+import Foundation
+import FreshetClient
+import ProtocolClients
+import TestSupport
+import Testing
+
+/// The Swift SDK behind networks that cut links or do not let them through, against one node.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct SwiftSDKNetworkTests {
+    @Test func theSDKResumesAndFallsBack() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await Cluster.with { cluster in
+            let node = try await cluster.start(roles: "api,worker,gateway")
+            try await aCutCostsOneSmallMessage(node.address.port, folder.path)
+            try await queriesAreFollowed(node.address.port, behind: [.webSockets])
+            try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams])
+        }
+    }
+
+    private func state<Operation: QueryOperation>(
+        _ states: inout LiveResults<Operation>.Iterator, where fits: (LiveResult<Operation.Data>) -> Bool
+    ) async throws -> LiveResult<Operation.Data> {
+        while let state = try await states.next() {
+            if fits(state) { return state }
+        }
+        throw FreshetError(.closed, "the sequence ended")
+    }
+
+    /// SDK specification §4 (2): a loss, or a restart of the app, costs one small message if nothing changed.
+    private func aCutCostsOneSmallMessage(_ port: Int, _ folder: String) async throws {
+        let proxy = try await PickyProxy.start(to: port)
+        let direct = AuctionsConnector(at: "http://127.0.0.1:\(port)", cache: .off)
+        func connector() -> AuctionsConnector {
+            AuctionsConnector(at: "http://127.0.0.1:\(proxy.port)", cache: .persistent(directory: folder))
+        }
+        var auctions = connector()
+        var states = auctions.listLots(category: "Clocks").live().makeAsyncIterator()
+        let first = try await state(&states) { $0.isConfirmed }
+        let lot = try #require(first.data?.lots.first)
+        let whole = proxy.bytesToClient
+        #expect(first.data?.lots.count == 10)
+
+        func again(_ fits: (LiveResult<ListLots.Data>) -> Bool) async throws -> Int {
+            let before = proxy.bytesToClient
+            proxy.cut()
+            _ = try await state(&states) { !$0.isConfirmed }
+            proxy.heal()
+            try await auctions.networkChanged()
+            let resumed = try await state(&states) { $0.isConfirmed }
+            #expect(fits(resumed))
+            return proxy.bytesToClient - before
+        }
+        let unchanged = try await again { $0.data == first.data && $0.source == .server }
+
+        // Something changed meanwhile: a patch against the result that the client holds.
+        proxy.cut()
+        _ = try await state(&states) { !$0.isConfirmed }
+        _ = try await direct.editLot(id: lot.id, category: "Clocks", description: "meanwhile").run()
+        let before = proxy.bytesToClient
+        proxy.heal()
+        try await auctions.networkChanged()
+        _ = try await state(&states) { $0.isConfirmed && $0.data?.lots.first?.description == "meanwhile" }
+        let changed = proxy.bytesToClient - before
+
+        // The app starts again.
+        try await auctions.link.engine().flush()
+        try await auctions.stop()
+        auctions = connector()
+        let start = proxy.bytesToClient
+        states = auctions.listLots(category: "Clocks").live().makeAsyncIterator()
+        let cached = try await state(&states) { $0.data != nil }
+        #expect(cached.source == .cache && cached.data?.lots.first?.description == "meanwhile")
+        let restarted = try await state(&states) { $0.isConfirmed }
+        #expect(restarted.data == cached.data && restarted.source == .server)
+        let restart = proxy.bytesToClient - start
+        print("bytes: first \(whole), unchanged \(unchanged), one row changed \(changed), restart \(restart)")
+        // The handshake and the greeting are in each.
+        #expect(unchanged < 500 && restart < 500 && changed < unchanged + 500 && whole > unchanged + 2_000)
+        await proxy.stop()
+    }
+
+    /// The network refuses WebSockets, or WebSockets and event streams: the same states come by other ways.
+    private func queriesAreFollowed(_ port: Int, behind refusals: [PickyProxy.Refusal]) async throws {
+        let proxy = try await PickyProxy.start(to: port, refusing: refusals)
+        let auctions = AuctionsConnector(at: "http://127.0.0.1:\(proxy.port)", cache: .memory())
+        var states = auctions.listLots(category: "Maps").live().makeAsyncIterator()
+        let first = try await state(&states) { $0.isConfirmed }
+        #expect(first.data?.lots.count == 10 && proxy.refusedCount == 2 * refusals.count)
+        let lot = try #require(first.data?.lots.first)
+        for number in 1...3 {
+            let text = "\(refusals.count) \(number)"
+            _ = try await auctions.editLot(id: lot.id, category: "Maps", description: text).run()
+            let changed = try await state(&states) { $0.data?.lots.first?.description == text }
+            #expect(changed.isConfirmed && changed.source == .server)
+        }
+        let before = proxy.bytesToClient
+        proxy.cut()
+        let stale = try await state(&states) { !$0.isConfirmed }
+        #expect(stale.error?.code == .offline)
+        proxy.heal()
+        try await auctions.networkChanged()
+        _ = try await state(&states) { $0.isConfirmed }
+        print("bytes after a cut behind \(refusals): \(proxy.bytesToClient - before)")
+        #expect(proxy.bytesToClient - before < 1_000, "resumed, not sent whole")
+        // Once the network lets them through, the link goes back to WebSockets, without a loss.
+        proxy.refuse([])
+        try await auctions.networkChanged()
+        let text = "\(refusals.count) again"
+        _ = try await auctions.editLot(id: lot.id, category: "Maps", description: text).run()
+        while let state = try await states.next() {
+            #expect(state.isConfirmed)
+            if state.data?.lots.first?.description == text { break }
+        }
+        await proxy.stop()
+    }
+}
