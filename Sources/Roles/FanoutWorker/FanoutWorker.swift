@@ -38,8 +38,8 @@ package actor FanoutWorker {
     let clock: ServiceClock
     let logger: Logger
     let failures: OperationFailureLog
-    let recorder: NodeRecorder?
     let meter: OperationMeter
+    let recorder: NodeRecorder?
     private let reader: any StreamReader
     private nonisolated let readFailures = Atomic<Int>(0)
     private var machine: WorkerMachine
