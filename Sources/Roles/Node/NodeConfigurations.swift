@@ -8,7 +8,6 @@ import FanoutWorker
 import RoleMachines
 import GRPC
 import HTTPServer
-import Inspection
 import Operations
 import OutboundHTTP
 import RemoteServices
@@ -92,20 +91,6 @@ extension NodeContext {
         peers.answerBytesMax = settings.admin.peerBytesMax
         peers.peersMax = settings.admin.peersMax
         return peers
-    }
-
-    var recorderSettings: Recorder.Settings {
-        let inspect = settings.inspect
-        var recorder = Recorder.Settings()
-        recorder.armedMs = Int64(inspect.armedMs)
-        recorder.queriesMax = inspect.liveQueriesMax
-        recorder.decisionsMax = inspect.decisionsMax
-        recorder.bytesMax = inspect.bytesMax
-        recorder.spansMax = inspect.spansMax
-        recorder.tracesPerSecond = inspect.tracesPerSecond
-        recorder.tailsMax = inspect.tailsMax
-        recorder.redaction = Redaction(names: inspect.redacted)
-        return recorder
     }
 
     var embeddingSettings: EmbeddingSettings {

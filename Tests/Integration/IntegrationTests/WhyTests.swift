@@ -16,7 +16,7 @@ struct WhyTests {
 
     // MARK: Faults
 
-    /// What clients and projects do wrong.
+    /// Mistakes of clients and projects.
     @Test func namesWhatProjectsAndClientsDoWrong() async throws {
         try await withCluster { cluster, _ in
             let node = try await cluster.start(
@@ -129,7 +129,7 @@ struct WhyTests {
         #expect(redacted["verdict"]?["code"]?.stringValue == "not_followed", "\(redacted)")
     }
 
-    /// What happens to nodes, seen from another one.
+    /// Ends of nodes, seen from another one.
     @Test func namesWhatHappensToNodes() async throws {
         try await withCluster { cluster, _ in
             let front = try await cluster.start(roles: "api,gateway,admin", settings: Self.auth)
@@ -164,7 +164,7 @@ struct WhyTests {
         }
     }
 
-    /// What happens to the database, to other servers, and when a project changes.
+    /// Faults of the database and of other servers, and a project that changes.
     @Test func namesWhatHappensAroundNodes() async throws {
         let people = try await SilentServer.start()
         var files = Self.files

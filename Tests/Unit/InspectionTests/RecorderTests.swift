@@ -75,7 +75,7 @@ import Testing
         var settings = Recorder.Settings()
         (settings.spansMax, settings.tracesPerSecond) = (4, 2)
         var recorder = Recorder(settings)
-        // Twice a second, whoever asks.
+        // Two per second, however many ask.
         let asked = (0..<5).map { _ in recorder.traces(isWanted: true, random: 0, nowMs: 10) }
         #expect(asked == [true, true, false, false, false])
         let later = recorder.traces(isWanted: true, random: 0, nowMs: 1_010)

@@ -58,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test func whatTheClientCannotGetComesFirst() {
+    @Test func obstaclesOfTheClientComeFirst() {
         #expect(Self.code { _ in } == .fresh)
         #expect(!WhyVerdict(Self.facts { _ in }).isStale)
         #expect(Self.code { ($0.isUserRevoked, $0.askedUid) = (true, "ann") } == .userRevoked)
@@ -136,11 +136,17 @@ import Testing
         #expect(verdict.code == .conditionFalse)
         #expect(
             verdict.sentence.contains("movies/Add ran 5.0 s ago") && verdict.sentence.contains("'Drama' ≠ 'Sci-Fi'"))
-        // The last run covered it.
-        #expect(stale { $0.events = [Self.event(.no, atMs: 500)] }.code == .staleUnexplained)
         let missing = WhyFacts.MissingRule(mutation: "movies/Rename", tables: ["movie"], rule: "@refresh(…)")
         #expect(stale { $0.missing = [missing] }.sentence.contains("movies/Rename, which writes movie"))
         #expect(stale { $0.missing = [missing] }.code == .noRule)
+        // The last run has seen the event, or has not.
+        for (position, code) in [("1.1.5-0", WhyVerdict.Code.noRule), ("1.1.4-0", .conditionFalse)] {
+            let verdict = stale { facts in
+                facts.owner?.position = position
+                (facts.missing, facts.events) = ([missing], [Self.event(.no)])
+            }
+            #expect(verdict.code == code, "\(position)")
+        }
         #expect(stale { ($0.readsLog, $0.slotProblem) = (true, "the slot is lost") }.code == .slotLost)
     }
 
@@ -158,7 +164,7 @@ import Testing
         )
         let event = Self.event(.error)
         #expect(EventVerdict(json: event.json) == event)
-        // Of another version.
+        // Reports of nodes of another version lack members.
         #expect(OwnerReport(json: [:]).phase == "" && EventVerdict(json: ["rules": [1]]).rules.count == 1)
     }
 }

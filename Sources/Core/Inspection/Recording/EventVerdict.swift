@@ -27,7 +27,7 @@ package struct EventVerdict: Sendable, Hashable {
         self.rules = rules
     }
 
-    /// About what it takes in memory.
+    /// The approximate size in memory.
     package var byteCount: Int {
         256 + mutation.utf8.count
             + rules.reduce(0) { sum, rule in
@@ -117,7 +117,7 @@ package struct ConditionPart: Sendable, Hashable {
 
     package var text: String
     package var outcome: Outcome
-    /// By attribute, in CEL's notation.
+    /// The values by attribute, in CEL's notation.
     package var values: [(path: String, value: String)] { pairs.map { ($0.path, $0.value) } }
     private var pairs: [Pair]
 

@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// What a node records while operators look: verdicts, runs and ends of some live queries, and the spans of traced
+/// The records of a node while operators look: verdicts, runs and ends of some live queries, and the spans of traced
 /// mutations. Nothing by default. Everything is bounded: the newest replaces the oldest.
 package struct Recorder: Sendable {
     package struct Settings: Sendable, Hashable {
@@ -24,7 +24,7 @@ package struct Recorder: Sendable {
         package init() {}
     }
 
-    /// What was recorded of one live query, the oldest first.
+    /// The record of one live query, the oldest first.
     package struct QueryRecord: Sendable {
         package fileprivate(set) var sinceMs: Int64
         package fileprivate(set) var untilMs: Int64
@@ -65,7 +65,7 @@ package struct Recorder: Sendable {
     package var tailCount: Int { tails.count }
     package var traceRate: Double { sampling.rate }
 
-    /// What the worker's machine is to notice.
+    /// The scope of the worker's observations.
     package var scope: ObservationScope {
         var scope = ObservationScope()
         scope.queries = Set(queries.keys)

@@ -5,7 +5,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// What an explanation says; that its verdicts are those of the index, the property tests of the index compare.
+/// The words of explanations. The property tests of the index compare the verdicts.
 @Suite struct ExplanationTests {
     private func reason(
         _ condition: String, _ request: JSONObject, _ mutation: JSONObject, auth: JSONValue = .null,
