@@ -1,6 +1,7 @@
 import Foundation
 
-/// The files of a new project: a list of tasks whose queries refresh without a rule.
+/// The files of a new project: a list of tasks whose queries refresh without a rule, or one that begins with the schema
+/// of an existing database.
 package struct NewProject: Sendable {
     /// The reason that the files cannot be written.
     package struct Refusal: Error, CustomStringConvertible {
@@ -8,9 +9,16 @@ package struct NewProject: Sendable {
     }
 
     package let serviceID: String
+    /// The schema of an existing database; nil for the example.
+    private let schema: String?
+    /// A query to begin with, instead of the example's.
+    private let query: String?
 
+    /// - Parameters:
+    ///   - schema: the text of `schema.gql`; nil for the example's.
+    ///   - query: the text of `queries.gql`, if there is a schema.
     /// - Throws: `Refusal` if the id has other characters than letters, digits, `-` and `_`.
-    package init(serviceID: String) throws(Refusal) {
+    package init(serviceID: String, schema: String? = nil, query: String? = nil) throws(Refusal) {
         let isID =
             !serviceID.isEmpty
             && serviceID.utf8.allSatisfy { byte in
@@ -21,6 +29,8 @@ package struct NewProject: Sendable {
             throw Refusal(description: "\"\(serviceID)\" is no service id: letters, digits, - and _ are allowed")
         }
         self.serviceID = serviceID
+        self.schema = schema
+        self.query = query
     }
 
     /// Writes the files into a folder that is empty or missing.
@@ -44,6 +54,30 @@ package struct NewProject: Sendable {
     }
 
     var files: [(path: String, text: String)] {
+        guard let schema else { return example }
+        return example.compactMap { path, text in
+            switch path {
+            case "schema/schema.gql": (path, schema)
+            case "connector/queries.gql": query.map { (path, $0) }
+            case "connector/mutations.gql": nil
+            case "refresh.yaml": (path, Self.quietRefresh)
+            default: (path, text)
+            }
+        }
+    }
+
+    /// Changes nothing in a database that others own.
+    private static let quietRefresh = """
+        # Only Freshet reads this file. Queries refresh when rows change that they show or should show, also those with
+        # rules (all).
+        automatic: all
+        # Changes of others are read from the database's log with the next line; freshet migrate then creates
+        # publications.
+        # source: both
+
+        """
+
+    private var example: [(path: String, text: String)] {
         [
             (
                 "dataconnect.yaml",

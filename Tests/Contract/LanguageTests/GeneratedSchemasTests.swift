@@ -47,7 +47,7 @@ struct GeneratedSchemasTests {
 
 /// Generates the schemas of projects: tables and views with columns of every type and with awkward names, keys of one
 /// or several columns, references, joins, enums and search.
-private enum SchemaGenerator {
+enum SchemaGenerator {
     private static let scalars = [
         "String", "Int", "Int64", "Float", "Boolean", "UUID", "Date", "Timestamp", "Any", "Genre",
     ]

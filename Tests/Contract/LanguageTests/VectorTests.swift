@@ -1,5 +1,6 @@
 import Foundation
 import LocalServers
+import Migrations
 import Postgres
 import SchemaMigration
 import SchemaModel
@@ -45,6 +46,25 @@ extension Trait where Self == VectorServer {
 
 /// Columns of vectors, what filters ask of them, and rows by distance.
 @Suite(.vectorServer, .serialized) struct VectorTests {
+    @Test func vectorsAndTheirIndexesAreReadBack() async throws {
+        let types = """
+            type Place @table {
+              name: String!
+              v: Vector @col(size: 3) @index(type: HNSW, vector_method: COSINE)
+              w: Vector! @col(size: 2) @index(type: IVFFLAT)
+            }
+            """
+        let statements = Migration.create(try MigrationOf.schema(types)).map(\.sql)
+        try await LanguageServer.withOwnDatabase(
+            fill: { try await $0.script(statements.joined(separator: ";\n")) }
+        ) { pool in
+            let schema = try await pool.schemaImport()
+            let plan = try await MigrationOf.plan(try MigrationOf.schema(schema.text), pool)
+            #expect(plan.isUpToDate && schema.leftOutCount == 0, "\(plan)\n\(schema.text)")
+            #expect(schema.text.contains("v: Vector @col(size: 3)") && schema.text.contains("vector_method: COSINE"))
+        }
+    }
+
     private static let insert = SchemaRow.Step(
         #"""
         mutation M($v: Vector!) {

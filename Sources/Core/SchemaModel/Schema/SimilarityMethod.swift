@@ -16,7 +16,7 @@ package enum SimilarityMethod: String, Sendable, CaseIterable {
         }
     }
 
-    var operatorClass: String {
+    package var operatorClass: String {
         switch self {
         case .l2: "vector_l2_ops"
         case .cosine: "vector_cosine_ops"
