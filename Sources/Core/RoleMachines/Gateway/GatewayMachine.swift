@@ -164,10 +164,10 @@ package struct GatewayMachine: Sendable {
         effects(of: interest.overridesChanged(overrides, nowMs: nowMs))
     }
 
-    /// Returns the shard of a live query by the latest overrides.
     /// Returns a live query that is followed or lingers.
     package func liveQuery(_ key: LiveQueryKey) -> LiveQuery? { interest.liveQuery(key) }
 
+    /// Returns the shard of a live query by the latest overrides.
     package func shard(of query: LiveQuery) -> ShardID { interest.route(of: query).shard }
 
     /// Withdraws all interest; the gateway may stop once `isIdle`.
