@@ -55,7 +55,7 @@ package final class LiveQueryFollower: Sendable {
             peer: request.remoteAddress, client: ClientDescription { _ in "console" })
         exchange.eventLoop.execute { [limits = settings.session] in
             ResultStream.start(
-                session, as: .resource, known: nil, wantsDelta: false, headers: [:], limits: limits)
+                session, as: .resource, known: nil, wantsDelta: false, wantsTags: false, headers: [:], limits: limits)
         }
     }
 }
