@@ -296,7 +296,8 @@ let package = Package(
         module(
             .roles, "Admin",
             [
-                "APINode", "Broker", "CEL", "ChangeTailer", "Clocks", "Console", "Explanation", "Inspection", "Recording",
+                "APINode", "Broker", "CEL", "ChangeTailer", "Clocks", "Console", "Explanation", "Inspection",
+                "Recording",
                 "SchemaModel", "Sessions", "Streams", "Catalog", "Operations", "Cluster", "PublicAPI",
                 "Execution",
                 "FanoutWorker",

@@ -115,7 +115,9 @@ package final class LoopHub: @unchecked Sendable {
                 recorder.isOn || shared.result.isTraced
             else { continue }
             let receivers = due.compactMap { handle -> NodeRecorder.Receiver? in
-                guard hub.contains(handle), let observed = subscribers[handle.slot]?.session.observed else { return nil }
+                guard hub.contains(handle), let observed = subscribers[handle.slot]?.session.observed else {
+                    return nil
+                }
                 return .init(session: observed.id, uid: observed.uid, isBehind: observed.isBehind)
             }
             recorder.delivered(shared.result, key, of: service.held(key)?.query.operation, to: receivers)
