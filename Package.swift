@@ -527,7 +527,7 @@ let package = Package(
         tests(
             .unit, "AdminTests",
             [
-                "Admin", "ChangeTailer", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
+                "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
                 "TestSupport", logging, nio, nioHTTP, nioPosix,
             ]),
         tests(

@@ -30,7 +30,9 @@ package enum AdminRoutes {
             if route.method == method { return Match(route: route, path: values, isFormer: present == nil) }
             others.append(route.method)
         }
-        guard let other = others.first else { throw RequestError(.notFound, "not found") }
+        guard let other = others.first else {
+            throw RequestError(.notFound, method == .POST ? "no action at this path" : "not found")
+        }
         throw RequestError(.methodNotAllowed, "this path allows \(other)")
     }
 }

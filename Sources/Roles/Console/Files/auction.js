@@ -5,7 +5,8 @@ import {badge, card, clock, duration, field, h, link, note, number, plural, show
 import {Follower, asUser} from "./follower.js";
 import {sentence} from "./tail.js";
 
-const euros = amount => amount === null || amount === undefined ? "no bid" : `€ ${Number(amount).toLocaleString("en")}`;
+const euros = amount => amount === null || amount === undefined ? "no bid"
+  : `€ ${Number(amount).toLocaleString("en")}`;
 
 function left(time) {
   const seconds = Math.max(0, Math.round((Date.parse(time) - Date.now()) / 1000));
@@ -113,15 +114,17 @@ export async function open(place, {signal, values}) {
   }, 1000);
   signal.addEventListener("abort", () => clearInterval(ticking), {once: true});
 
-  show(place, h("p", {class: "lead"}, "Place a bid. Every window that shows the lot has the new price at once; the right ",
-    "side shows what the server did for it."),
+  show(place, h("p", {class: "lead"}, "Place a bid. Every window that shows the lot has the new price at once; ",
+    "the right side shows what the server did for it."),
   h("div", {class: "split half"},
     h("section", {"aria-label": "The auction"},
       h("div", {class: "card lot"}, title, text, h("div", {class: "row"}, price, bid), error,
         h("table", {"aria-label": "Highest bids"}, bids)),
-      h("div", {class: "card"}, h("div", {class: "filters"}, field("Category", category), field("You bid as", name), state),
+      h("div", {class: "card"}, h("div", {class: "filters"}, field("Category", category),
+        field("You bid as", name), state),
         h("table", {"aria-label": "Lots"}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "Lot"),
-          h("th", {scope: "col", class: "number"}, "Highest bid"), h("th", {scope: "col", class: "number"}, "Closes in"))),
+          h("th", {scope: "col", class: "number"}, "Highest bid"),
+          h("th", {scope: "col", class: "number"}, "Closes in"))),
         rows))),
     inside.element));
   chooseCategory();
@@ -148,7 +151,7 @@ function insideView(signal) {
 
   const set = (id, ms, about) => {
     const cell = cells.get(id);
-    cell.ms.textContent = ms === undefined ? "–" : `${number(ms)} ms`;
+    cell.ms.textContent = ms === undefined ? "–" : `${id === "mutation" ? "" : "+"}${number(ms)} ms`;
     cell.about.textContent = about ?? cell.standard;
     cell.item.classList.toggle("done", ms !== undefined);
   };
@@ -166,9 +169,11 @@ function insideView(signal) {
     set("event", last(all("published")), `appended to ${plural(shards.size, "shard")}`);
     set("rule", last(matched), `${plural(total(matched, "matched"), "live query matches", "live queries match")} of ` +
       `${number(total(matched, "considered"))} considered`);
-    set("run", last(ran), `${plural(ran.length, "run")}, ${number(ran.filter(span => span.outcome === "changed").length)} ` +
-      "with a new result");
-    set("delivery", last(delivered), `to ${plural(total(delivered, "sessionCount"), "session")}`);
+    const changed = ran.filter(span => span.outcome === "changed").length;
+    set("run", last(ran), `${plural(ran.length, "run")}, ${number(changed)} with a new result`);
+    const sessions = new Set(delivered.flatMap(span => span.sessions ?? []));
+    set("delivery", last(delivered), `${plural(total(delivered, "sessionCount"), "result")} to ` +
+      plural(sessions.size, "session"));
     headline.textContent = trace.sentence;
     show(more, link("All steps of this bid", `#/trace?id=${trace.trace}`));
   }
@@ -207,7 +212,8 @@ function insideView(signal) {
           draw(await get(`/admin/v1/trace/${traceId}`, {signal}));
         } catch { /* not there yet */ }
       }
-      if (seenAfter !== undefined) add("screen", `the new price was on this page ${duration(seenAfter)} after the click`);
+      if (seenAfter === undefined) return;
+      add("screen", `the new price was on this page ${duration(seenAfter)} after the click`);
     },
   };
 }

@@ -22,23 +22,23 @@ async function reading(place, signal, work) {
 
 export async function openRules(place, {signal}) {
   const sum = (row, ending) => row[`key${ending}`] + row[`rule${ending}`] + row[`row${ending}`];
+  const wasted = row => row.wasted / (sum(row, "Changed") + row.wasted || 1);
   const list = table({
     label: "Rules by operation", empty: "No rule has caused a run yet.",
     columns: [
       {name: "operation", label: "Operation", show: row => operationLink(row.operation)},
       {name: "wasted", label: "Wasted runs", isNumber: true, show: row => number(row.wasted)},
-      {name: "share", label: "Wasted", isNumber: true, order: row => row.wasted / (sum(row, "Changed") + row.wasted || 1),
-        show: row => bar(row.wasted / (sum(row, "Changed") + row.wasted || 1))},
+      {name: "share", label: "Wasted", isNumber: true, order: wasted, show: row => bar(wasted(row))},
       {name: "changed", label: "Useful runs", isNumber: true, order: row => sum(row, "Changed"),
         show: row => number(sum(row, "Changed"))},
+      {name: "unnoticed", label: "Unnoticed", isNumber: true, show: row => number(row.unnoticed)},
       {name: "rules", label: "Rules", show: row => row.rules.join("; ")},
-      {name: "unnoticed", label: "Unnoticed changes", isNumber: true, show: row => number(row.unnoticed)},
     ],
   });
   const gaps = h("div");
   const advice = h("div");
-  show(place, h("p", {class: "hint"}, "A run is wasted when its result is the same as before. Many wasted runs of a rule ",
-    "call for a narrower condition. Counted since the workers' starts."), gaps, list, advice);
+  show(place, h("p", {class: "hint"}, "A run is wasted when its result is the same as before. Many wasted runs of ",
+    "a rule call for a narrower condition. Counted since the workers' starts."), gaps, list, advice);
   await poll(4000, signal, () => reading(gaps, signal, async () => {
     const {operations, unreachable} = await get("/admin/v1/rules", {signal});
     show(gaps, missing(unreachable));
@@ -85,6 +85,7 @@ export async function openTop(place, {signal}) {
 export async function openCapacity(place, {signal, values}) {
   const factor = h("input", {type: "number", min: 1, max: 1000, value: values.factor ?? 10, name: "factor"});
   const body = h("div");
+  const per = (value, form, otherwise) => value === null ? otherwise : form(value);
   const load = () => reading(body, signal, async () => {
     const answer = await get("/admin/v1/capacity" + query({factor: factor.value}), {signal});
     const {measured, needed} = answer;
@@ -92,11 +93,10 @@ export async function openCapacity(place, {signal, values}) {
       card("Measured", facts([
         ["Sessions now", number(measured.sessions)], ["Deliveries since the start", number(measured.deliveries)],
         ["Runs since the start", number(measured.runs)],
-        ["CPU per delivery", measured.cpuMsPerDelivery === null ? "no delivery yet" : duration(measured.cpuMsPerDelivery)],
-        ["Database time per run", measured.databaseMsPerRun === null ? "no run yet" : duration(measured.databaseMsPerRun)],
-        ["Time per request", measured.requestMsPerRequest === null ? "no request yet"
-          : duration(measured.requestMsPerRequest)],
-        ["Memory per session, at most", measured.bytesPerSession === null ? "no session" : bytes(measured.bytesPerSession)],
+        ["CPU per delivery", per(measured.cpuMsPerDelivery, duration, "no delivery yet")],
+        ["Database time per run", per(measured.databaseMsPerRun, duration, "no run yet")],
+        ["Time per request", per(measured.requestMsPerRequest, duration, "no request yet")],
+        ["Memory per session, at most", per(measured.bytesPerSession, bytes, "no session")],
         ["Statements at once, mean", number(measured.connectionsBusy)],
       ])),
       card(`${number(answer.factor)} times the load would need`, facts([

@@ -34,7 +34,8 @@ export const note = (text, kind = "") => h("p", {class: `note ${kind}`, role: ki
 export const card = (title, ...children) => h("section", {class: "card"}, h("h2", {}, title), ...children);
 
 /** Term and definition pairs; those without a value are left out. */
-export const facts = pairs => h("dl", {class: "facts"}, pairs.filter(([, value]) => value !== undefined && value !== null)
+export const facts = pairs => h("dl", {class: "facts"}, pairs
+  .filter(([, value]) => value !== undefined && value !== null)
   .map(([term, value]) => h("div", {}, h("dt", {}, term), h("dd", {}, value))));
 
 export const badge = (text, kind = "") => h("span", {class: `badge ${kind}`}, text);

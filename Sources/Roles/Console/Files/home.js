@@ -56,8 +56,11 @@ export async function open(place, {signal}) {
       return {...node, state: node.draining ? "draining" : known};
     });
     shards.rows = state.shards.attention;
-    count.textContent = `${plural(state.shards.count, "shard")}, ${state.shards.attention.length} of them need ` +
-      `attention. ${plural(state.shards.liveQueries, "live query", "live queries")}.`;
+    shards.hidden = state.shards.attention.length === 0;
+    count.textContent = (state.shards.attention.length
+      ? `${state.shards.attention.length} of ${plural(state.shards.count, "shard")} need attention. `
+      : `All ${plural(state.shards.count, "shard")} are well. `) +
+      `${plural(state.shards.liveQueries, "live query", "live queries")}.`;
     drawEvents(events, state);
     drawRedis(redis, state);
     await drawSlot(slot, state, signal);

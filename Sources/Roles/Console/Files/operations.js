@@ -137,7 +137,8 @@ function openOperation(place, operation, {signal, context, values}) {
   const state = h("p", {class: "hint", role: "status", id: "run-state"});
   let following;
   const run = h("button", {type: "submit", class: "primary"}, "Run");
-  const follow = h("button", {type: "button", id: "follow", "aria-pressed": "false", disabled: !context.servesLiveQueries,
+  const follow = h("button", {type: "button", id: "follow", "aria-pressed": "false",
+    disabled: !context.servesLiveQueries,
     title: context.servesLiveQueries ? null : "This node serves no live queries."}, "Follow");
 
   async function runOnce() {

@@ -46,7 +46,8 @@ export async function openSessions(place, {signal, values, context}) {
         "aria-label": `End session ${row.session}`, onclick: event => end(row, event.target)}, "End")},
     ],
   });
-  show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), summary, gaps, list);
+  show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), summary, gaps,
+    list);
 
   async function end(row, button) {
     button.disabled = true;

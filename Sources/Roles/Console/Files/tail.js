@@ -48,7 +48,7 @@ export async function open(place, {signal, context}) {
     state.textContent = "Connecting.";
     stream("/admin/v1/tail" + query({operation: operation.value, kind: kind.value, uid: uid.value.trim()}),
       AbortSignal.any([own.signal, signal]), {
-        opened() { state.textContent = `Reading what node ${context.node} does. Looking is recorded in its audit log.`; },
+        opened() { state.textContent = `Node ${context.node}. Its audit log records that somebody looks.`; },
         event(name, entry) {
           if (own.signal.aborted) return;
           count += 1;
@@ -61,7 +61,9 @@ export async function open(place, {signal, context}) {
       });
   }
 
-  toggle.addEventListener("click", () => reading ? stop(`Paused after ${plural(count, "entry", "entries")}.`) : start());
+  toggle.addEventListener("click", () => {
+    if (reading) stop(`Paused after ${plural(count, "entry", "entries")}.`); else start();
+  });
   const form = h("form", {class: "filters", onsubmit: event => { event.preventDefault(); start(); }, onchange: start},
     field("Operation", operation), field("Kind", kind), field("User", uid), toggle);
   show(place, form, state, list, note("Nothing is kept: what came before this page was opened is not here."));

@@ -29,11 +29,12 @@ export function about(span) {
 /** The steps of a trace with a mark for each time. */
 export function timeline(trace) {
   const from = Math.min(0, ...trace.spans.map(span => span.ms));
-  const to = Math.max(1, ...trace.spans.map(span => span.ms + (span.durationMs ?? 0)));
+  const to = Math.max(1, ...trace.spans.map(span => span.ms));
   const place = ms => `${(ms - from) / (to - from) * 100}%`;
   return h("ol", {class: "timeline", "aria-label": "Steps"}, trace.spans.map(span => {
     const mark = h("span", {class: "mark", "aria-hidden": "true"});
-    mark.style.left = place(span.ms);
+    // A run is reported at its end.
+    mark.style.left = place(span.ms - (span.durationMs ?? 0));
     if (span.durationMs) mark.style.width = `${span.durationMs / (to - from) * 100}%`;
     return h("li", {class: span.kind}, h("span", {class: "ms"}, duration(span.ms)),
       h("strong", {}, names[span.kind] ?? span.kind), h("span", {class: "about"}, about(span)),

@@ -9,7 +9,8 @@ const time = ms => ms ? clock(ms) : "never";
 
 export async function open(place, {signal, values, context}) {
   const queries = context.operations.filter(({kind}) => kind === "query");
-  const session = h("input", {name: "session", value: values.session ?? "", placeholder: "NODE/ID", autocomplete: "off"});
+  const session = h("input",
+    {name: "session", value: values.session ?? "", placeholder: "NODE/ID", autocomplete: "off"});
   const key = h("input", {name: "key", value: values.key ?? "", placeholder: "64 hex digits", autocomplete: "off"});
   const operation = select([["", "choose"], ...queries.map(({operation}) => [operation, operation])],
     {name: "operation", value: values.operation ?? ""});
@@ -55,7 +56,7 @@ function draw(place, why, values) {
 
 const question = ({query: asked, truth}) => asked && card("The live query", facts([
   ["Operation", asked.operation], ["Variables", h("code", {}, JSON.stringify(asked.variables ?? {}))],
-  ["User", asked.auth?.uid ?? "signed out"], ["Key", h("code", {title: asked.key}, short(asked.key))],
+  ["User", asked.auth?.uid || "signed out"], ["Key", h("code", {title: asked.key}, short(asked.key))],
   ["Version", asked.isCurrentVersion === false ? badge("a former one", "warning") : "the current one"],
   ["Reads", asked.readsTables?.join(", ")],
   ["The database says now", truth && ({same: "the same as the screen should show", differs: "another result",
@@ -70,7 +71,8 @@ function registered({registered: found, shard, recording}) {
     ["Runs", `${number(found.runs)}, the last at ${time(found.lastRunAtMs)}, ${duration(found.lastRunMs)}`],
     ["Failures in a row", found.failures ? badge(`${found.failures}: ${found.lastError ?? ""}`, "critical") : "none"],
     ["Last event that concerned it", time(found.lastTriggerAtMs)],
-    ["Waits for", found.waitsFor?.join(", ")], ["Timer", found.everyMs ? `every ${duration(found.everyMs)}` : undefined],
+    ["Waits for", found.waitsFor?.join(", ") || undefined],
+    ["Timer", found.everyMs ? `every ${duration(found.everyMs)}` : undefined],
   ]) : note("No worker has it.", "warning"), facts([
     ["Shard's owner", shard?.owner ?? badge("none", "critical")],
     ["Recorded since", recording?.isArmed ? clock(recording.sinceMs) : "not: this look begins it, for minutes"],
@@ -95,15 +97,20 @@ const runs = ({runs: found}) => found && card("Runs, the newest first", found.le
     run.coalesced > 1 ? `, for ${run.coalesced} events` : "", run.error ? `: ${run.error}` : "")))
   : note("None while it was recorded."));
 
-const holdings = {sameAsDatabase: ["as the database", "ok"], older: ["older", "critical"], nothing: ["nothing", "warning"],
+const holdings = {sameAsDatabase: ["as the database", "ok"], older: ["older", "critical"],
+  nothing: ["nothing", "warning"],
   unknown: ["unknown", ""]};
 
+const held = ({holds}) => {
+  const [text, kind] = holdings[holds] ?? holdings.unknown;
+  return badge(`holds ${text}`, kind);
+};
+
 const gateways = ({gateways: found, ended}) => (found || ended) && card("Gateways and sessions",
-  found?.length ? found.map(gateway => h("div", {}, h("h3", {}, gateway.node, " ",
-    badge(`holds ${(holdings[gateway.holds] ?? holdings.unknown)[0]}`, (holdings[gateway.holds] ?? holdings.unknown)[1]),
+  found?.length ? found.map(gateway => h("div", {}, h("h3", {}, gateway.node, " ", held(gateway),
     gateway.isDraining ? badge("draining", "warning") : ""),
   gateway.sessions?.length ? h("ul", {}, gateway.sessions.map(session => h("li", {},
-    link(session.session, `#/why?session=${session.session}`), ` ${session.protocol}, ${session.uid ?? "signed out"}: `,
+    link(session.session, `#/why?session=${session.session}`), ` ${session.protocol}, ${session.uid || "signed out"}: `,
     session.deliveredAtMs ? `delivered at ${clock(session.deliveredAtMs)}` : "nothing delivered while recorded",
     session.pendingBytes ? `, ${bytes(session.pendingBytes)} wait for the client` : "",
     session.isStalled ? badge("stalled", "critical") : "",

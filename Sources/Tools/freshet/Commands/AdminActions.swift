@@ -4,20 +4,6 @@ import JSON
 
 /// Commands for the overrides of the whole cluster and the sessions of one node.
 extension AdminCommand {
-    struct Sessions: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists a node's oldest sessions.")
-        @OptionGroup var connection: Connection
-
-        @Option(help: "The most rows to list.")
-        var limit = 50
-
-        func run() async {
-            await connection.show(
-                "/admin/sessions?limit=\(limit)", rows: "sessions",
-                columns: ["id", "peer", "protocol", "subscriptions", "sinceMs"])
-        }
-    }
-
     struct Overrides: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists the overrides: splits, moved shards, drained nodes.", aliases: ["orders"])

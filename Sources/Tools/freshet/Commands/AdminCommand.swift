@@ -6,12 +6,11 @@ import ProtocolClients
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Inspects a running node and changes the cluster's overrides.",
+        commandName: "admin", abstract: "Reports on a running cluster and changes its overrides.",
         subcommands: [
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
-            Splits.self,
-            Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
-            Unrevoke.self, Slot.self, Why.self, Trace.self, Tail.self,
+            Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
+            Unrevoke.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self, Tail.self,
         ])
 
     struct Connection: ParsableArguments {
@@ -124,28 +123,6 @@ struct AdminCommand: AsyncParsableCommand {
         }
     }
 
-    struct Shards: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract:
-                "Lists every shard: its owner, how far behind it is and why, and the cost of its take-over.",
-            discussion: """
-                verdict: the shard's state. due, running: live queries waiting to run, and in flight. \
-                paced: rate-limited re-runs. replayed, kept, rerun: take-over cost (events replayed, live queries \
-                whose results stayed valid, rate-limited re-runs). subscribers: gateways that follow the shard; only \
-                for shards of the queried node. --json has more fields.
-                """)
-        @OptionGroup var connection: Connection
-
-        func run() async {
-            await connection.show(
-                "/admin/shards", rows: "shards",
-                columns: [
-                    "shard", "owner", "ownedForMs", "wanted", "epoch", "verdict", "behindMs", "liveQueries",
-                    "subscribers", "due", "running", "paced", "replayed", "kept", "rerun", "lastRefreshAgoMs",
-                ])
-        }
-    }
-
     struct Nodes: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists every live node of the cluster.")
         @OptionGroup var connection: Connection
@@ -160,72 +137,4 @@ struct AdminCommand: AsyncParsableCommand {
         }
     }
 
-    struct LiveQueries: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Lists the live queries that a node's worker owns.")
-        @OptionGroup var connection: Connection
-
-        @Option(help: "List only live queries of this operation, CONNECTOR/OPERATION.")
-        var operation: String?
-
-        @Option(help: "The most rows to list.")
-        var limit = 50
-
-        func run() async {
-            let filter = operation.map { "&operation=\($0)" } ?? ""
-            await connection.show(
-                "/admin/live-queries?limit=\(limit)\(filter)", rows: "liveQueries",
-                columns: [
-                    "operation", "shard", "gateways", "runs", "failures", "lastRunMs", "lastTriggerAgoMs",
-                    "lastRunAgoMs", "digest", "rules",
-                ])
-        }
-    }
-
-    struct Rules: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract:
-                "Shows which refresh rules of a node's live queries had an effect, and which changes none noticed.",
-            discussion: """
-                Since the node's start, by operation. keyChanged, keyUnchanged: runs that only a write to a looked-up \
-                row caused, by whether the result was another one; rule…: only rules on mutations; row…: only \
-                automatic refresh. Many unchanged runs of a rule call for a narrower condition. unnoticed: changes of \
-                rows that the query reads and no rule noticed, counted where refresh.yaml says `automatic: \
-                observe`; checked, stale: sampled runs after them, and those that found another result. Below the \
-                table, the mutations that made them, with the rule that would have noticed.
-                """)
-        @OptionGroup var connection: Connection
-
-        func run() async {
-            let answer = await connection.get("/admin/rules")
-            if connection.json { return Terminal.out(answer.description) }
-            let rows = answer["operations"]?.arrayValue ?? []
-            Terminal.out(
-                TextTable(
-                    columns: [
-                        "operation", "keyChanged", "keyUnchanged", "ruleChanged", "ruleUnchanged", "rowChanged",
-                        "rowUnchanged", "unnoticed", "checked", "stale",
-                    ], rows: rows
-                ).text)
-            for row in rows {
-                for mutation in row["unnoticedMutations"]?.arrayValue ?? [] {
-                    Terminal.out(
-                        "\(row["operation"]?.stringValue ?? ""): \(mutation["mutation"]?.stringValue ?? "") unnoticed "
-                            + "\(mutation["count"]?.intValue ?? 0) times; would have been by "
-                            + "\(mutation["rule"]?.stringValue ?? "")")
-                }
-            }
-        }
-    }
-
-    struct Status: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Shows one node: roles, sessions, outbox, rule errors.")
-        @OptionGroup var connection: Connection
-
-        func run() async {
-            let answer = await connection.get("/admin/status")
-            Terminal.out(connection.json ? answer.description : TextTable(members: answer).text)
-        }
-    }
 }

@@ -12,6 +12,14 @@ enum Terminal {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }
 
+    /// Whether a person sees standard output.
+    static let isInteractive = isatty(1) == 1
+
+    /// Clears the screen and puts the next line at its top.
+    static func clear() {
+        FileHandle.standardOutput.write(Data("\u{1b}[H\u{1b}[2J".utf8))
+    }
+
     static let usesColor = isatty(2) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
 
     static func report(_ diagnostics: [Diagnostic]) {

@@ -12,6 +12,9 @@ struct TextTable {
             case time
             /// Milliseconds from now.
             case timeFromNow
+            /// Milliseconds, shown with a unit.
+            case duration
+            case bytes
         }
 
         let head: String
@@ -25,9 +28,33 @@ struct TextTable {
         init(stringLiteral name: String) { self.init(name, name) }
 
         fileprivate func value(in row: JSONValue) -> JSONValue? {
-            guard form != .asSent, let ms = row[member]?.intValue else { return row[member] }
-            let baseMs = form == .time ? 0 : WallClock.nowMs()
-            return .string(UTCTime.text(epochMs: baseMs + ms))
+            guard let number = row[member]?.intValue else { return row[member] }
+            switch form {
+            case .asSent: return row[member]
+            case .time: return .string(UTCTime.text(epochMs: number))
+            case .timeFromNow: return .string(UTCTime.text(epochMs: WallClock.nowMs() + number))
+            case .duration: return .string(Self.duration(ms: number))
+            case .bytes: return .string(Self.bytes(number))
+            }
+        }
+
+        static func duration(ms: Int64) -> String {
+            switch ms {
+            case ..<1_000: "\(ms) ms"
+            case ..<120_000: "\(ms / 1_000) s"
+            case ..<7_200_000: "\(ms / 60_000) min"
+            case ..<172_800_000: "\(ms / 3_600_000) h"
+            default: "\(ms / 86_400_000) d"
+            }
+        }
+
+        static func bytes(_ count: Int64) -> String {
+            switch count {
+            case ..<1_024: "\(count) B"
+            case ..<(1 << 20): "\(count >> 10) KiB"
+            case ..<(1 << 30): "\(count >> 20) MiB"
+            default: "\(count >> 30) GiB"
+            }
         }
     }
 

@@ -47,14 +47,32 @@ final class Browser: Sendable {
         }
     }
 
-    /// Opens a window on a page.
-    func open(_ url: String) async throws -> Window {
+    /// Collects what goes wrong in a page, from its first script on.
+    private static let watch = """
+        window.faults = [];
+        addEventListener("error", event => faults.push(String(event.message)));
+        addEventListener("unhandledrejection", event => faults.push(String(event.reason)));
+        addEventListener("securitypolicyviolation", event => faults.push(event.violatedDirective));
+        const { error } = console;
+        console.error = (...values) => { faults.push(values.join(" ")); error(...values); };
+        """
+
+    /// Opens a window on a page. `faults` there has the errors of its scripts.
+    func open(_ url: String, width: Int = 1_280, height: Int = 900) async throws -> Window {
         let response = try await HTTPCall.send(.PUT, address, path: "/json/new?about%3Ablank")
         let target = try JSONParser.parse(response.body)
         guard let debugger = target["webSocketDebuggerUrl"]?.stringValue, let page = URL(string: debugger) else {
             throw BrowserError(what: "no window: \(target)")
         }
         let window = try await Window.connect(address, path: page.path)
+        _ = try await window.call("Page.enable", [:])
+        _ = try await window.call(
+            "Emulation.setDeviceMetricsOverride",
+            [
+                "width": .int(Int64(width)), "height": .int(Int64(height)), "deviceScaleFactor": 1,
+                "mobile": .bool(width < 500),
+            ])
+        _ = try await window.call("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.watch)])
         // Answers when the new document has taken the place of the empty one.
         _ = try await window.call("Page.navigate", ["url": .string(url)])
         return window
@@ -142,6 +160,9 @@ final class Browser: Sendable {
                 })
                 """)
         }
+
+        /// Makes it the visible one of the browser's tabs.
+        func bringToFront() async throws { _ = try await call("Page.bringToFront", [:]) }
 
         /// A PNG of what the window shows.
         func screenshot() async throws -> Data {

@@ -1,0 +1,225 @@
+import Foundation
+import JSON
+import NIOHTTP1
+import ProtocolClients
+import TestSupport
+import Testing
+
+/// The console on the admin port, in a real browser: every screen at two widths says what the JSON says, has names for
+/// its controls and no errors, and survives a restart of the server.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ConsoleTests {
+    private static let token = "a-long-admin-token"
+
+    private static func start(_ folder: String, ports: (http: Int, admin: Int) = (0, 0)) throws -> FreshetProcess {
+        try FreshetProcess([
+            "dev", SampleProject.path, "--no-generate", "--no-reload", "--set", "http.port=\(ports.http)", "--set",
+            "admin.port=\(ports.admin)", "--set", "admin.token=\(token)", "--set", "dev.dataDirectory=\(folder)",
+        ])
+    }
+
+    private static func port(in line: String) throws -> Int {
+        try #require(line.firstMatch(of: #/127\.0\.0\.1:(\d+)/#).flatMap { Int($0.1) })
+    }
+
+    private static func get(_ address: ServerAddress, _ path: String) async throws -> JSONValue {
+        try JSONParser.parse(
+            try await HTTPCall.send(
+                .GET, address, path: path, headers: ["authorization": "Bearer \(token)"]
+            ).body)
+    }
+
+    /// Controls without a name, ids used twice, headings that skip, and content wider than the window.
+    private static let faults = """
+        (() => {
+          const found = [];
+          const text = element => element?.textContent.trim() ?? "";
+          const name = element => element.getAttribute("aria-label")
+            || text(document.getElementById(element.getAttribute("aria-labelledby")))
+            || [...(element.labels ?? [])].map(text).join(" ")
+            || (element.matches("input, select, textarea") ? "" : text(element)) || element.title;
+          const controls = "a[href], button, input, select, textarea, summary, [role=region], nav, dialog, table, "
+            + "[tabindex='0']";
+          for (const element of document.querySelectorAll(controls)) {
+            if (element.matches("pre") && text(element)) continue;
+            if (!name(element)) found.push("no name: " + element.outerHTML.slice(0, 120));
+          }
+          const ids = [...document.querySelectorAll("[id]")].map(element => element.id);
+          for (const id of new Set(ids)) if (ids.filter(other => other === id).length > 1) found.push("twice: #" + id);
+          if (document.querySelectorAll("h1").length !== 1) found.push("not one h1");
+          if (document.querySelector("[tabindex]:not([tabindex='0']):not([tabindex='-1'])")) found.push("tabindex");
+          for (const cell of document.querySelectorAll("th:not([scope])")) found.push("no scope: " + text(cell));
+          if (document.documentElement.lang !== "en") found.push("no language");
+          if (document.documentElement.scrollWidth > innerWidth) found.push("wider than the window");
+          return found.concat(window.faults);
+        })()
+        """
+
+    /// The screens, each with an expression that holds once it shows something.
+    private static let screens: [(path: String, isThere: String)] = [
+        ("home", "document.querySelector('#verdict') && document.querySelector('live-table tbody td')"),
+        ("why", "document.querySelector('#why') && document.querySelector('[name=operation]')"),
+        ("trace", "document.querySelector('[name=id]') && document.querySelector('live-table tbody td')"),
+        ("tail", "document.querySelector('[role=status].hint')?.textContent.includes('audit log')"),
+        ("operations", "document.querySelector('variable-form') && document.querySelectorAll('.list a').length > 5"),
+        ("sessions", "/of \\d+ session/.test(document.querySelector('[role=status].hint')?.textContent)"),
+        ("live-queries", "document.querySelector('live-table tbody a')"),
+        ("rules", "document.querySelector('live-table tbody td')"),
+        ("top", "document.querySelector('live-table tbody a')"),
+        ("capacity", "document.querySelectorAll('.card li').length > 3"),
+        ("deployments", "document.querySelector('live-table tbody code')"),
+    ]
+
+    @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine"))
+    func everyScreenSaysWhatTheReportsSayAndSurvivesARestart() async throws {
+        let temporary = try TemporaryFolder()
+        defer { temporary.remove() }
+        let folder = temporary.path + "/data"
+        var node = try Self.start(folder)
+        let publicAddress = try ServerAddress(
+            String((try await node.line(containing: "Freshet serves")).split(separator: " ").last ?? ""))
+        let adminPort = try Self.port(in: try await node.line(containing: "  admin "))
+        let admin = try ServerAddress("http://127.0.0.1:\(adminPort)")
+        try await assets(admin)
+        let subscriber = try await Subscriber.connect(publicAddress)
+        subscriber.subscribe("ListLots", ["category": "Books"])
+        try await Browser.with(try #require(Browser.path)) { browser in
+            let url = "http://127.0.0.1:\(adminPort)/"
+            let window = try await browser.open(url)
+            try await signIn(window)
+            for (path, isThere) in Self.screens {
+                try await window.evaluate("location.hash = '#/\(path)'")
+                let there = "document.querySelector('#screen-\(path)') && \(isThere) && true"
+                #expect(try await window.value(when: there) == true, "\(path)")
+                #expect(try await window.evaluate(Self.faults) == [], "\(path) at 1280")
+            }
+            let narrow = try await browser.open(url, width: 390, height: 800)
+            try await signIn(narrow)
+            for (path, isThere) in Self.screens {
+                try await narrow.evaluate("location.hash = '#/\(path)'")
+                let there = "document.querySelector('#screen-\(path)') && \(isThere) && true"
+                #expect(try await narrow.value(when: there) == true, "\(path)")
+                #expect(try await narrow.evaluate(Self.faults) == [], "\(path) at 390")
+            }
+            // Pages that nobody sees do not poll.
+            try await window.bringToFront()
+            try await same(window, admin)
+            try await run(window)
+            try await longList(window)
+
+            // A restart on the same ports: the page says so and goes on.
+            try await window.evaluate("location.hash = '#/home'")
+            _ = try await window.value(when: "document.querySelector('#verdict')")
+            node.signal(SIGINT)
+            #expect(await node.waitForExit() == 0)
+            _ = try await window.value(when: "document.querySelector('#connection').className == 'lost'")
+            node = try Self.start(folder, ports: (publicAddress.port, adminPort))
+            _ = try await node.line(containing: "Freshet serves")
+            let back = "document.querySelector('#connection').className == 'back'"
+            #expect(try await window.value(when: "\(back) && document.querySelector('#verdict') && true") == true)
+            #expect(try await window.evaluate("faults") == [])
+        }
+        node.signal(SIGINT)
+        #expect(await node.waitForExit() == 0)
+    }
+
+    /// The page is open, its data is not; files have tags and a policy without inline scripts.
+    private func assets(_ admin: ServerAddress) async throws {
+        let page = try await HTTPCall.send(.GET, admin, path: "/")
+        #expect(page.status == 200)
+        let policy = page.headers.first(name: "content-security-policy") ?? ""
+        #expect(policy.contains("script-src 'self'") && !policy.contains("unsafe"))
+        let tag = try #require(page.headers.first(name: "etag"))
+        let again = try await HTTPCall.send(.GET, admin, path: "/", headers: ["if-none-match": tag])
+        #expect(again.status == 304 && again.body.isEmpty)
+        #expect(try await HTTPCall.send(.GET, admin, path: "/console/main.js").status == 200)
+        #expect(try await HTTPCall.send(.GET, admin, path: "/console/other.js").status == 401)
+        #expect(try await HTTPCall.send(.GET, admin, path: "/admin/v1/overview").status == 401)
+    }
+
+    private func signIn(_ window: Browser.Window) async throws {
+        _ = try await window.value(when: "document.querySelector('#login')?.open")
+        try await window.evaluate(
+            """
+            document.querySelector('#login-token').value = 'wrong';
+            document.querySelector('#login form').requestSubmit();
+            """)
+        _ = try await window.value(
+            when: "document.querySelector('#login')?.open && document.querySelector('#login-error')?.textContent")
+        try await window.evaluate(
+            """
+            document.querySelector('#login-token').value = '\(Self.token)';
+            document.querySelector('#login form').requestSubmit();
+            """)
+        _ = try await window.value(when: "document.querySelector('#nav a')")
+    }
+
+    /// Screens and reports agree.
+    private func same(_ window: Browser.Window, _ admin: ServerAddress) async throws {
+        let overview = try await Self.get(admin, "/admin/v1/overview")
+        #expect(overview["level"] == "ok", "\(overview["verdict"] ?? .null)")
+        try await window.evaluate("location.hash = '#/home'")
+        let verdict = try await window.value(when: "document.querySelector('#verdict.ok')?.textContent")
+        #expect(verdict.stringValue?.hasSuffix("live query.") == true, "\(verdict)")
+        #expect(overview["verdict"]?.stringValue?.hasPrefix("All is well: 1 node, 64 shards") == true)
+
+        let sessions = try await Self.get(admin, "/admin/v1/sessions?operation=auctions/ListLots")
+        #expect(sessions["matching"] == 1 && sessions["sessions"]?[0]?["operations"] == ["auctions/ListLots"])
+        try await window.evaluate("location.hash = '#/sessions'")
+        let row = "document.querySelector('#screen-sessions live-table tbody')?.textContent"
+        let shown = try await window.value(when: "\(row)?.includes('ListLots') && \(row)")
+        #expect(shown.stringValue?.contains("graphql-transport-ws") == true, "\(shown)")
+
+        let queries = try await Self.get(admin, "/admin/v1/live-queries")
+        let key = try #require(queries["liveQueries"]?[0]?["key"]?.stringValue)
+        try await window.evaluate("location.hash = '#/live-queries'")
+        let link = "document.querySelector('#screen-live-queries live-table tbody a')?.getAttribute('href')"
+        #expect(try await window.value(when: link) == .string("#/why?key=\(key)"))
+        // Its answer to the leading question.
+        try await window.evaluate("location.hash = '#/why?key=\(key)'")
+        let code = try await window.value(when: "document.querySelector('#why-verdict')?.dataset.code")
+        #expect(code == "fresh")
+        #expect(try await window.evaluate(Self.faults) == [])
+    }
+
+    /// Runs and follows an operation by its form.
+    private func run(_ window: Browser.Window) async throws {
+        try await window.evaluate("location.hash = '#/operations?operation=auctions/ListLots'")
+        _ = try await window.value(when: "document.querySelector('variable-form [name=category]')")
+        try await window.evaluate(
+            """
+            document.querySelector('[name=category]').value = 'Books';
+            document.querySelector('#follow').click();
+            """)
+        let state = "document.querySelector('#run-state').textContent"
+        _ = try await window.value(when: "\(state).startsWith('Following: 1 result')")
+        #expect(
+            try await window.evaluate("JSON.parse(document.querySelector('.result').textContent).lots.length") == 10)
+        try await window.evaluate("document.querySelector('#screen-operations form').requestSubmit()")
+        _ = try await window.value(when: "\(state).startsWith('Answered after')")
+        #expect(try await window.evaluate(Self.faults) == [])
+    }
+
+    /// Ten thousand rows: few are in the page, and a jump shows those of its place.
+    private func longList(_ window: Browser.Window) async throws {
+        let counts = try await window.evaluate(
+            """
+            (() => {
+              const list = document.createElement('live-table');
+              list.columns = [{name: 'key', label: 'Key'}];
+              list.label = 'Long';
+              list.rows = Array.from({length: 10000}, (_, index) => ({key: 'row ' + index}));
+              document.querySelector('.screen').append(list);
+              const frame = list.querySelector('.table');
+              const before = list.querySelectorAll('tbody tr').length;
+              frame.scrollTop = 36 * 5000;
+              frame.dispatchEvent(new Event('scroll'));
+              const isThere = [...list.querySelectorAll('td')].some(cell => cell.textContent === 'row 5000');
+              const total = list.querySelector('table').getAttribute('aria-rowcount');
+              list.remove();
+              return [before < 100, isThere, total];
+            })()
+            """)
+        #expect(counts == [true, true, "10001"])
+    }
+}

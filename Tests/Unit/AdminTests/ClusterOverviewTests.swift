@@ -1,0 +1,108 @@
+import JSON
+import LiveModel
+import Testing
+
+@testable import Admin
+
+/// The cluster in one sentence, and its problems by severity.
+@Suite struct ClusterOverviewTests {
+    private static func facts(
+        _ status: JSONObject = [:], shards: [JSONValue] = [["shard": 0, "verdict": "ok", "liveQueries": 2]],
+        unreachable: [JSONValue] = []
+    ) -> ClusterOverview.Facts {
+        var node: JSONObject = [
+            "node": "a", "ready": true, "sessions": 3, "redis": ["connected": true],
+            "outbox": ["rows": 0, "oldestMs": 0, "problem": ""],
+        ]
+        for entry in status.entries { node[entry.key] = entry.value }
+        return .init(
+            status: ["nodes": [.object(node)], "unreachable": .array(unreachable)], nodes: [["id": "a"]],
+            shards: shards)
+    }
+
+    @Test func withoutProblemsItCounts() {
+        let overview = ClusterOverview(Self.facts())
+        #expect(overview.level == "ok" && overview.problems.isEmpty)
+        #expect(overview.verdict == "All is well: 1 node, 1 shard, 3 sessions, 2 live queries.")
+    }
+
+    @Test(
+        arguments: [
+            (["redis": ["connected": false]], "critical", "a has no connection to Redis."),
+            (["ready": false, "notReadyBecause": "Postgres"], "critical", "a is not ready: Postgres."),
+            (["outbox": ["rows": 4, "oldestMs": 60_000, "problem": ""]], "critical", "The outbox holds 4 events"),
+            (["outbox": ["rows": 0, "oldestMs": 0, "problem": "no table"]], "critical", "cannot read the outbox"),
+            (["tailer": ["state": "failing: slot lost"]], "critical", "The database's log is not read"),
+            (
+                ["worker": ["conditionErrors": [["operation": "c/Q", "rule": 2, "count": 1]]]], "warning",
+                "Rule 2 of c/Q failed 1 time on a"
+            ),
+        ] as [(JSONObject, String, String)])
+    func aProblemIsNamed(_ status: JSONObject, _ level: String, _ sentence: String) {
+        let overview = ClusterOverview(Self.facts(status))
+        #expect(overview.level == level && overview.verdict.contains(sentence), "\(overview.verdict)")
+    }
+
+    @Test func theWorstComesFirstAndTheOthersAreCounted() {
+        let shards: [JSONValue] = (0..<7).map { ["shard": .int($0), "verdict": "no worker"] }
+        let overview = ClusterOverview(
+            Self.facts(shards: shards, unreachable: [["node": "z", "reason": "it is gone"]]))
+        #expect(overview.problems.map(\.severity) == [.critical, .warning])
+        #expect(overview.verdict == "7 shards (0, 1, 2, 3, 4, …): no worker. And 1 more problem.")
+        #expect(overview.problems[1].sentence == "z does not report: it is gone.")
+    }
+
+    @Test func aClusterThatCannotBeReadIsCritical() {
+        var facts = Self.facts()
+        facts.failure = "Redis is away"
+        #expect(ClusterOverview(facts).verdict.hasPrefix("The cluster cannot be read: Redis is away."))
+    }
+}
+
+/// Costs of several nodes, added up.
+@Suite struct MergedCostsTests {
+    private static func part(_ node: String, windowMs: Int64, runs: Int64, databaseMs: Double) -> ReportPart {
+        let costs: JSONValue = ["runs": .int(runs), "databaseMs": .double(databaseMs), "deliveries": 2]
+        return ReportPart(
+            node: NodeID(node),
+            json: [
+                "windowMs": .int(windowMs), "upMs": 100_000, "cpuMs": 90_000, "cores": 1, "peakBytes": 1_000,
+                "sessions": 2,
+                "operations": [
+                    ["operation": "c/A", "window": costs, "total": costs],
+                    ["operation": "c/B", "window": ["databaseMs": 10.0], "total": ["databaseMs": 10.0]],
+                ],
+            ])
+    }
+
+    private static func arguments(_ query: [(name: String, value: String)]) throws -> AdminArguments {
+        try AdminArguments([], path: [:], query: query, isStrict: false)
+    }
+
+    @Test func ratesArePerMinuteAndSharesOfTheWhole() throws {
+        let merged = MergedCosts.top(
+            [
+                Self.part("a", windowMs: 30_000, runs: 5, databaseMs: 20),
+                Self.part("b", windowMs: 60_000, runs: 4, databaseMs: 30),
+            ], try Self.arguments([("limit", "9")]))
+        let rows = merged["operations"]?.arrayValue ?? []
+        #expect(rows.map { $0["operation"] } == ["c/A", "c/B"])
+        // 2 * 20 + 30 of 2 * 30 + 40.
+        #expect(rows.first?["perMinute"]?["databaseMs"] == 70.0 && rows.first?["share"] == 0.7)
+        #expect(rows.first?["perMinute"]?["runs"] == 14.0 && rows.first?["total"]?["runs"] == 9.0)
+        #expect(merged["isIdle"] == false)
+    }
+
+    @Test func capacityGrowsWithTheFactorAndSaysWhatIsAssumed() throws {
+        let parts = [Self.part("a", windowMs: 1, runs: 10, databaseMs: 20)]
+        let merged = MergedCosts.capacity(parts, try Self.arguments([("factor", "10")]))
+        // 0.9 cores busy, ten times, at 60 % of one core each.
+        #expect(merged["needed"]?["nodes"] == 15.0 && merged["needed"]?["sessions"] == 20.0)
+        #expect(merged["measured"]?["cpuMsPerDelivery"] == 45_000.0)
+        #expect(merged["measured"]?["databaseMsPerRun"] == 3.0)
+        let assumed = (merged["assumptions"]?.arrayValue ?? []).compactMap(\.stringValue)
+        #expect(assumed.contains { $0.hasPrefix("Measured") } && assumed.contains { $0.hasPrefix("Assumed") })
+        let idle = MergedCosts.capacity([], try Self.arguments([]))
+        #expect(idle["measured"]?["cpuMsPerDelivery"] == .null)
+    }
+}
