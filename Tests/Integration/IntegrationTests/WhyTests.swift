@@ -109,7 +109,7 @@ struct WhyTests {
         try await admin.wait("v1/" + question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
         let padding = String(repeating: "x", count: 200_000)
         // What fills the buffers of two sockets, and more.
-        for number in 0..<12 { try await add(address, "long\(number)", "Long", title: padding) }
+        for number in 0..<16 { try await add(address, "long\(number)", "Long", title: padding) }
         let answer = try await admin.expect("client_stalled", question)
         let session = try #require(answer["gateways"]?[0]?["sessions"]?[0])
         #expect((session["pendingBytes"]?.intValue ?? 0) > 0 && session["isStalled"]?.boolValue == true)

@@ -150,8 +150,8 @@ package struct SessionReport: Sendable, Hashable {
         self.isSuspended = isSuspended
     }
 
-    /// Whether the client does not read what it was sent.
-    package var isStalled: Bool { queuedResults > 0 && pendingBytes > 0 }
+    /// Whether the client does not read what it was sent, so that the buffers of both sides are full.
+    package var isStalled: Bool { pendingBytes > 0 }
 
     package var json: JSONValue {
         var object: JSONObject = [

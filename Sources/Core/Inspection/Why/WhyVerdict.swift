@@ -137,8 +137,8 @@ extension WhyVerdict {
         if stalled.count == sessions.count, let session = stalled.first {
             return WhyVerdict(
                 .clientStalled,
-                "The client of the session \(session.session) does not read: \(session.pendingBytes) bytes and "
-                    + "\(session.queuedResults) newer results wait for it.",
+                "The client of the session \(session.session) does not read: \(session.pendingBytes) bytes wait for it"
+                    + (session.queuedResults > 0 ? ", and then newer results." : "."),
                 next: ["freshet admin end-session \(session.session.split(separator: "/").last ?? "")"])
         }
         let draining = facts.gateways.filter { gateway in

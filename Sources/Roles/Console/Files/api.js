@@ -128,10 +128,10 @@ function parse(block, event) {
   event(name, value);
 }
 
-/** Calls `work` now and then every `ms` while the page is visible, until `signal` aborts. */
+/** Calls `work` now, and then every `ms` while the page is visible, until `signal` aborts. */
 export async function poll(ms, signal, work) {
-  while (!signal.aborted) {
-    if (!document.hidden) await work();
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    if (isFirst || !document.hidden) await work();
     await new Promise(resolve => {
       const timer = setTimeout(resolve, isLost ? Math.min(ms, 1000) : ms);
       signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, {once: true});

@@ -161,6 +161,9 @@ final class Browser: Sendable {
                 """)
         }
 
+        /// Makes it the visible one of the browser's tabs.
+        func bringToFront() async throws { _ = try await call("Page.bringToFront", [:]) }
+
         /// A PNG of what the window shows.
         func screenshot() async throws -> Data {
             let result = try await call("Page.captureScreenshot", ["format": "png"])
