@@ -1,4 +1,3 @@
-import Admin
 import APINode
 import Catalog
 import DeploymentPlan
@@ -8,7 +7,6 @@ import FanoutWorker
 import RoleMachines
 import GRPC
 import HTTPServer
-import Inspection
 import Operations
 import OutboundHTTP
 import RemoteServices
@@ -84,29 +82,6 @@ extension NodeContext {
 
     /// The limit of connections to each custom resolver and to the embedding server.
     var connectionsPerHostMax: Int { max(32, settings.embeddings.inFlightMax) }
-
-    /// How the admin port asks those of other nodes.
-    var peerSettings: PeerReports.Settings {
-        var peers = PeerReports.Settings()
-        peers.timeoutMs = settings.admin.peerTimeoutMs
-        peers.answerBytesMax = settings.admin.peerBytesMax
-        peers.peersMax = settings.admin.peersMax
-        return peers
-    }
-
-    var recorderSettings: Recorder.Settings {
-        let inspect = settings.inspect
-        var recorder = Recorder.Settings()
-        recorder.armedMs = Int64(inspect.armedMs)
-        recorder.queriesMax = inspect.liveQueriesMax
-        recorder.decisionsMax = inspect.decisionsMax
-        recorder.bytesMax = inspect.bytesMax
-        recorder.spansMax = inspect.spansMax
-        recorder.tracesPerSecond = inspect.tracesPerSecond
-        recorder.tailsMax = inspect.tailsMax
-        recorder.redaction = Redaction(names: inspect.redacted)
-        return recorder
-    }
 
     var embeddingSettings: EmbeddingSettings {
         var embeddings = EmbeddingSettings()

@@ -9,7 +9,8 @@ struct AdminCommand: AsyncParsableCommand {
         commandName: "admin", abstract: "Reports on a running cluster and changes its overrides.",
         subcommands: [
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
-            Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self, Revoke.self,
+            Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self,
+            Revoke.self,
             Unrevoke.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self, Tail.self,
         ])
 
