@@ -77,7 +77,7 @@ package final class MutationService: Sendable {
         }
         if isTraced {
             recorder?.committed(
-                traceID, reference, event: outcome.event?.id ?? "", committedAtMs: WallClock.nowMs())
+                traceID, reference, event: outcome.event?.id, committedAtMs: WallClock.nowMs())
         }
         perform(lifecycle.ended(committed: outcome.event), served, traceID: traceID)
         if let use = outcome.keyUse { keyMetrics.count(use) }

@@ -217,16 +217,6 @@ package final class QueryExecutor: Sendable {
         return Self.finish(outcomes, operation, items, nowMs)
     }
 
-    /// Whether runs of many items are answered by replicas.
-    package var hasReplicas: Bool { replicas != nil }
-
-    /// Runs one item by the statement of refreshes, never on a replica.
-    /// - Parameter limitMs: the statement is cut short after it.
-    package func runOnPrimary(_ operation: StoredOperation, _ item: Item, limitMs: Int) async -> Outcome {
-        await run(operation, items: [item], mode: .apart(limitMs: limitMs), usesReplicas: false).first
-            ?? .failed(RequestError(.internalError, "the statement gave no result"))
-    }
-
     /// Runs items without suspending, for hot paths. `completion` is called exactly once, usually on a connection's
     /// thread: it must be short and must not block.
     package func run(

@@ -223,7 +223,7 @@ package actor FanoutWorker {
 
     // MARK: Observations
 
-    /// Has the machine notice what is recorded now.
+    /// Sets the scope of the machine's observations to what is recorded now.
     package func scopeChanged() { machine.observe(recorder?.scope ?? .nothing) }
 
     /// Returns what is known of a live query, and the verdicts of its rules on the newest events of its shard; nil if

@@ -38,7 +38,9 @@ package final class NodeRecorder: Sendable {
     package var scope: ObservationScope { recorder.withLock { $0.scope } }
 
     /// Reads the state.
-    package func read<Value: Sendable>(_ body: (borrowing Recorder) -> Value) -> Value { recorder.withLock { body($0) } }
+    package func read<Value: Sendable>(_ body: (borrowing Recorder) -> Value) -> Value {
+        recorder.withLock { body($0) }
+    }
 
     /// Microseconds since 1970.
     private static func nowUs() -> Int64 { WallClock.nowUs() }
@@ -91,12 +93,14 @@ package final class NodeRecorder: Sendable {
         add(Span(trace, .received, on: node, atUs: Self.nowUs()))
     }
 
-    package func committed(_ trace: String, _ mutation: OperationReference, event: String, committedAtMs: Int64) {
+    /// - Parameter event: nil if the mutation refreshes nothing.
+    package func committed(_ trace: String, _ mutation: OperationReference, event: String?, committedAtMs: Int64) {
+        let nowUs = Self.nowUs()
         let span = Span.committed(
-            trace, mutation, event: event, committedAtMs: committedAtMs, on: node, nowUs: Self.nowUs())
+            trace, mutation, event: event ?? "", committedAtMs: committedAtMs, on: node, nowUs: nowUs)
         change { recorder in
             recorder.add(span)
-            recorder.awaitPublication(of: event, trace: trace)
+            if let event { recorder.awaitPublication(of: event, trace: trace, nowUs: nowUs) }
         }
     }
 

@@ -12,7 +12,8 @@ package enum HTTPLines {
     /// - Throws: `ClientError`; `.refused` with the response's body for another status than 200.
     package static func follow(
         _ address: ServerAddress, path: String, headers: HTTPHeaders = [:],
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, _ onLine: @escaping @Sendable (String) -> Void
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        _ onLine: @escaping @Sendable (String) -> Void
     ) async throws {
         let eventLoop = group.next()
         let ended = eventLoop.makePromise(of: Void.self)

@@ -16,9 +16,9 @@ struct WhyTests {
 
     // MARK: Faults
 
-    /// What clients and projects do wrong.
+    /// Mistakes of clients and projects.
     @Test func namesWhatProjectsAndClientsDoWrong() async throws {
-        try await withCluster { cluster in
+        try await withCluster { cluster, _ in
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: Self.auth + ["gateway.sessionBytesMax=64MiB", "http.compression.on=false"])
@@ -106,10 +106,10 @@ struct WhyTests {
     private func stalledClient(_ address: ServerAddress, _ admin: AdminClient) async throws {
         let silent = try await SilentClient.follow(address, "/v1/connectors/movies/queries/Long")
         let question = "why?operation=movies/Long"
-        try await admin.wait(question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
+        try await admin.wait("v1/" + question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
         let padding = String(repeating: "x", count: 200_000)
         // What fills the buffers of two sockets, and more.
-        for number in 0..<12 { try await add(address, "long\(number)", "Long", title: padding) }
+        for number in 0..<16 { try await add(address, "long\(number)", "Long", title: padding) }
         let answer = try await admin.expect("client_stalled", question)
         let session = try #require(answer["gateways"]?[0]?["sessions"]?[0])
         #expect((session["pendingBytes"]?.intValue ?? 0) > 0 && session["isStalled"]?.boolValue == true)
@@ -123,13 +123,15 @@ struct WhyTests {
         let missing = try await admin.get("v1/why")
         #expect(missing["errors"]?[0]?["message"]?.stringValue?.contains("is required") == true)
         // Passwords are shown nowhere.
-        let redacted = try await admin.get(#"v1/why?operation=movies/Secret&variables={"password":"hunter2"}"#)
+        let secret = "%7B%22password%22:%22hunter2%22%7D"
+        let redacted = try await admin.get("v1/why?operation=movies/Secret&variables=\(secret)")
         #expect(!redacted.description.contains("hunter2"), "\(redacted)")
+        #expect(redacted["verdict"]?["code"]?.stringValue == "not_followed", "\(redacted)")
     }
 
-    /// What happens to nodes, seen from another one.
+    /// Ends of nodes, seen from another one.
     @Test func namesWhatHappensToNodes() async throws {
-        try await withCluster { cluster in
+        try await withCluster { cluster, _ in
             let front = try await cluster.start(roles: "api,gateway,admin", settings: Self.auth)
             let back = try await cluster.start(
                 roles: "worker,gateway,admin", settings: Self.auth + ["drain.sessionsMs=0"])
@@ -162,6 +164,82 @@ struct WhyTests {
         }
     }
 
+    /// Faults of the database and of other servers, and a project that changes.
+    @Test func namesWhatHappensAroundNodes() async throws {
+        let people = try await SilentServer.start()
+        var files = Self.files
+        files["dataconnect.yaml"] = """
+            specVersion: v1
+            serviceId: movies
+            location: local
+            schemas:
+              - {source: ./schema, datasource: {postgresql: {}}}
+              - id: people
+                source: ./people
+                datasource: {httpGraphql: {uri: "http://127.0.0.1:\(people.port)/graphql", timeout: 60s}}
+            connectorDirs: [./movies]
+            """
+        files["people/people.gql"] = "type Person { name: String } type Query { person(id: ID!): Person }\n"
+        files["refresh.yaml"] = "automatic: off\nsource: wal\noperations:\n  movies/Watched: {automatic: lists}\n"
+        files["movies/more.gql"] = """
+            query Profile @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              person(id: "1") { name }
+              movies { id }
+            }
+            query Watched @auth(level: PUBLIC) { movies(where: {category: {eq: "Watched"}}, limit: 10) { id title } }
+            """
+        try await withCluster(files) { cluster, folder in
+            let sql = try PostgresOperator(cluster.servers.postgres)
+            // A role that may not make a replication slot.
+            try sql.run(Self.role)
+            let superuser = cluster.servers.postgres
+            cluster.environment["FRESHET_POSTGRES_URL"] =
+                "host=\(superuser.socketDirectory) port=5432 user=app password=app dbname=\(superuser.databaseName)"
+            cluster.environment["FRESHET_WORKER_VERIFY_PER_SECOND"] = "0"
+            let node = try await cluster.start(
+                roles: "api,worker,gateway,admin", settings: Self.auth + ["deploy.pollMs=100ms", "deploy.keepMs=10m"])
+            let admin = try await AdminClient(node.process)
+            // Only the log would tell what another program writes.
+            let watched = try await follow(node.address, "Watched", [:])
+            try await admin.expect("fresh", "why?operation=movies/Watched")
+            try sql.run("INSERT INTO movie (id, category, title) VALUES ('w', 'Watched', 'By psql')")
+            try await admin.expect("slot_lost", "why?operation=movies/Watched")
+            watched.socket.close()
+
+            // A server that never answers.
+            let profile = try await Subscriber.connect(node.address)
+            profile.subscribe("Profile", [:])
+            let hanging = try await admin.expect("resolver_hangs", "why?operation=movies/Profile&truth=no")
+            #expect(
+                hanging["verdict"]?["sentence"]?.stringValue?.contains("http://127.0.0.1:\(people.port)") == true,
+                "\(hanging)")
+            profile.socket.close()
+
+            // A new version, while a session follows the former one.
+            let former = try await follow(node.address, "Everything", [:])
+            let text = try String(contentsOfFile: folder.path + "/movies/movies.gql", encoding: .utf8)
+            try folder.write([
+                "movies/movies.gql": text.replacingOccurrences(
+                    of: "movies(orderBy: [{id: ASC}]) { id title }",
+                    with: "movies(orderBy: [{id: ASC}]) { id title category }")
+            ])
+            let deployed = try await RolloutTests.deploy(cluster, [folder.path])
+            #expect(deployed.code == 0, "\(deployed.output)")
+            let answer = try await admin.expect("other_version", "why?operation=movies/Everything")
+            #expect(answer["query"]?["isCurrentVersion"]?.boolValue == false, "\(answer)")
+            former.socket.close()
+        }
+        try await people.close()
+    }
+
+    private static let role = """
+        CREATE ROLE app LOGIN PASSWORD 'app';
+        GRANT USAGE ON SCHEMA freshet TO app;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA freshet TO app;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
+        GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO app
+        """
+
     private func trace(_ address: ServerAddress, _ admin: AdminClient, _ subscriber: Subscriber) async throws {
         let response = try await HTTPCall.send(
             .POST, address, path: "/v1/connectors/movies/mutations/Add",
@@ -171,7 +249,9 @@ struct WhyTests {
             ]))
         let id = try #require(response.headers.first(name: "x-freshet-trace"))
         #expect(id == response.headers.first(name: "x-trace-id"))
-        _ = try await subscriber.data { ($0["movies"]?.arrayValue ?? []).contains { $0["id"]?.stringValue == "traced" } }
+        _ = try await subscriber.data {
+            ($0["movies"]?.arrayValue ?? []).contains { $0["id"]?.stringValue == "traced" }
+        }
         let answer = try await admin.wait("v1/trace/\(id)") { answer in
             Set((answer["spans"]?.arrayValue ?? []).compactMap { $0["kind"]?.stringValue }).isSuperset(of: [
                 "received", "committed", "published", "matched", "query", "ran", "arrived", "delivered",
@@ -209,54 +289,56 @@ struct WhyTests {
 
     private static let files = [
         "dataconnect.yaml": """
-            specVersion: v1
-            serviceId: movies
-            location: local
-            schema: {source: ./schema, datasource: {postgresql: {}}}
-            connectorDirs: [./movies]
-            """,
+        specVersion: v1
+        serviceId: movies
+        location: local
+        schema: {source: ./schema, datasource: {postgresql: {}}}
+        connectorDirs: [./movies]
+        """,
         "refresh.yaml": "automatic: off\n",
         "seed.sql": "SELECT 1;\n",
         "schema/schema.gql": """
-            type Movie @table(key: "id") { id: String! category: String! title: String! }
-            """,
+        type Movie @table(key: "id") { id: String! category: String! title: String! }
+        """,
         "movies/connector.yaml": "connectorId: movies\n",
         "movies/movies.gql": """
-            query Shelf($category: String!) @auth(level: PUBLIC)
-              @refresh(onMutationExecuted: {
-                operation: "Add", condition: "mutation.variables.title == request.variables.category"
-              }) {
-              movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
-            }
-            query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(orderBy: [{id: ASC}]) { id title }
-            }
-            query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
-            }
-            query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(where: {id: {eq_expr: "auth.uid"}}) { id }
-            }
-            query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies { id }
-            }
-            query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-              movies(where: {title: {eq: $password}}) { id }
-            }
-            mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
-              movie_insert(data: {id: $id, category: $category, title: $title})
-            }
-            mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
-              movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
-            }
-            """,
+        query Shelf($category: String!) @auth(level: PUBLIC)
+          @refresh(onMutationExecuted: {
+            operation: "Add", condition: "mutation.variables.title == request.variables.category"
+          }) {
+          movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
+        }
+        query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(orderBy: [{id: ASC}]) { id title }
+        }
+        query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
+        }
+        query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {id: {eq_expr: "auth.uid"}}) { id }
+        }
+        query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies { id }
+        }
+        query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+          movies(where: {title: {eq: $password}}) { id }
+        }
+        mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
+          movie_insert(data: {id: $id, category: $category, title: $title})
+        }
+        mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
+          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+        }
+        """,
     ]
 
-    private func withCluster(_ body: (Cluster) async throws -> Void) async throws {
+    private func withCluster(
+        _ files: [String: String] = files, _ body: (Cluster, TemporaryFolder) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        try folder.write(Self.files)
-        try await Cluster.with(project: folder.path, body)
+        try folder.write(files)
+        try await Cluster.with(project: folder.path) { try await body($0, folder) }
     }
 
     private func follow(
@@ -316,6 +398,20 @@ private final class LineLog: @unchecked Sendable {
         else { return nil }
         return try? JSONParser.parse(Array(data.dropFirst(6).utf8))
     }
+}
+
+/// A server that takes requests and answers none.
+private struct SilentServer {
+    let channel: any Channel
+    var port: Int { channel.localAddress?.port ?? 0 }
+
+    static func start() async throws -> SilentServer {
+        SilentServer(
+            channel: try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .bind(host: "127.0.0.1", port: 0).get())
+    }
+
+    func close() async throws { try await channel.close() }
 }
 
 /// A client that asks for an event stream and reads nothing of it.

@@ -58,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test func whatTheClientCannotGetComesFirst() {
+    @Test func obstaclesOfTheClientComeFirst() {
         #expect(Self.code { _ in } == .fresh)
         #expect(!WhyVerdict(Self.facts { _ in }).isStale)
         #expect(Self.code { ($0.isUserRevoked, $0.askedUid) = (true, "ann") } == .userRevoked)
@@ -73,7 +73,8 @@ import Testing
     @Test func sessionsSaySoThemselves() {
         #expect(Self.code { $0.gateways = [] } == .notFollowed)
         #expect(Self.code { $0.askedUid = "bob" } == .notFollowed)
-        #expect(Self.code { $0.gateways = [Self.gateway([Self.session { $0.tokenExpiresInMs = -5 }])] } == .tokenExpired)
+        #expect(
+            Self.code { $0.gateways = [Self.gateway([Self.session { $0.tokenExpiresInMs = -5 }])] } == .tokenExpired)
         #expect(Self.code { $0.gateways = [Self.gateway([Self.session { $0.isSuspended = true }])] } == .tokenExpired)
         let stalled = Self.session { ($0.pendingBytes, $0.queuedResults) = (1_000, 1) }
         #expect(Self.code { $0.gateways = [Self.gateway([stalled])] } == .clientStalled)
@@ -133,29 +134,37 @@ import Testing
         }
         let verdict = stale { $0.events = [Self.event(.no)] }
         #expect(verdict.code == .conditionFalse)
-        #expect(verdict.sentence.contains("movies/Add ran 5.0 s ago") && verdict.sentence.contains("'Drama' ≠ 'Sci-Fi'"))
-        // The last run covered it.
-        #expect(stale { $0.events = [Self.event(.no, atMs: 500)] }.code == .staleUnexplained)
+        #expect(
+            verdict.sentence.contains("movies/Add ran 5.0 s ago") && verdict.sentence.contains("'Drama' ≠ 'Sci-Fi'"))
         let missing = WhyFacts.MissingRule(mutation: "movies/Rename", tables: ["movie"], rule: "@refresh(…)")
         #expect(stale { $0.missing = [missing] }.sentence.contains("movies/Rename, which writes movie"))
         #expect(stale { $0.missing = [missing] }.code == .noRule)
+        // The last run has seen the event, or has not.
+        for (position, code) in [("1.1.5-0", WhyVerdict.Code.noRule), ("1.1.4-0", .conditionFalse)] {
+            let verdict = stale { facts in
+                facts.owner?.position = position
+                (facts.missing, facts.events) = ([missing], [Self.event(.no)])
+            }
+            #expect(verdict.code == code, "\(position)")
+        }
         #expect(stale { ($0.readsLog, $0.slotProblem) = (true, "the slot is lost") }.code == .slotLost)
-        #expect(
-            stale { facts in
-                facts.usesReplicas = true
-                facts.events = [Self.event(.matched, atMs: 900)]
-            }.code == .replicaBehind)
     }
 
     @Test func reportsOfNodesAreReadAsTheyWereWritten() {
-        let owner = Self.owner { ($0.lastError, $0.everyMs, $0.subscribers) = ("e", 5, [.init(gateway: "g", digest: "d", awaitsAnswer: true)]) }
+        let owner = Self.owner {
+            ($0.lastError, $0.everyMs, $0.subscribers) = (
+                "e", 5, [.init(gateway: "g", digest: "d", awaitsAnswer: true)]
+            )
+        }
         #expect(OwnerReport(json: owner.json) == owner)
         let gateway = Self.gateway([Self.session { $0.isSuspended = true }])
         #expect(GatewayReport(json: gateway.json()) == gateway)
-        #expect(gateway.holds("new") == "sameAsDatabase" && gateway.holds("x") == "older" && gateway.holds(nil) == "unknown")
+        #expect(
+            gateway.holds("new") == "sameAsDatabase" && gateway.holds("x") == "older" && gateway.holds(nil) == "unknown"
+        )
         let event = Self.event(.error)
         #expect(EventVerdict(json: event.json) == event)
-        // Of another version.
+        // Reports of nodes of another version lack members.
         #expect(OwnerReport(json: [:]).phase == "" && EventVerdict(json: ["rules": [1]]).rules.count == 1)
     }
 }

@@ -189,7 +189,7 @@ import Testing
             text(node.replicaConfigurations),
             text(try ServiceNode.redisConfiguration(settings)), text(try node.keys()), text(node.streamLengths),
             text(node.deltaCache), text(node.variableLimits), text(node.revocationSettings),
-            text(node.advertisedAddress(port: 1)), text(node.peerSettings),
+            text(node.advertisedAddress(port: 1)), text(node.peerSettings), text(node.recorderSettings),
         ]
         let policy = TokenPolicy(settings.auth, downloads)
         switch policy.trust {

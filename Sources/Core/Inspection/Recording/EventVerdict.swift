@@ -27,12 +27,13 @@ package struct EventVerdict: Sendable, Hashable {
         self.rules = rules
     }
 
-    /// About what it takes in memory.
+    /// The approximate size in memory.
     package var byteCount: Int {
-        256 + mutation.utf8.count + rules.reduce(0) { sum, rule in
-            sum + 128 + rule.rule.utf8.count + rule.reason.utf8.count
-                + rule.parts.reduce(0) { $0 + 96 + $1.text.utf8.count + $1.values.count * 64 }
-        }
+        256 + mutation.utf8.count
+            + rules.reduce(0) { sum, rule in
+                sum + 128 + rule.rule.utf8.count + rule.reason.utf8.count
+                    + rule.parts.reduce(0) { $0 + 96 + $1.text.utf8.count + $1.values.count * 64 }
+            }
     }
 
     package var json: JSONValue {
@@ -116,7 +117,7 @@ package struct ConditionPart: Sendable, Hashable {
 
     package var text: String
     package var outcome: Outcome
-    /// By attribute, in CEL's notation.
+    /// The values by attribute, in CEL's notation.
     package var values: [(path: String, value: String)] { pairs.map { ($0.path, $0.value) } }
     private var pairs: [Pair]
 

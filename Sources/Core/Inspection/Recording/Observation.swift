@@ -1,6 +1,6 @@
 package import LiveModel
 
-/// What a worker's machine noticed while something is recorded or traced.
+/// An observation of a worker's machine while something is recorded or traced.
 package enum WorkerObservation: Sendable {
     case event(EventObservation)
     case run(LiveQueryKey, OperationReference, ShardID, RunRecord)
@@ -49,7 +49,7 @@ package struct EventObservation: Sendable {
     }
 }
 
-/// What a worker's machine is to notice.
+/// The scope of a worker's observations.
 package struct ObservationScope: Sendable {
     /// The live queries whose events get a verdict of each rule. Bound: the recorder's.
     package var queries: Set<LiveQueryKey> = []

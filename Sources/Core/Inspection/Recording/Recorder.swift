@@ -1,7 +1,7 @@
 package import JSON
 package import LiveModel
 
-/// What a node records while operators look: verdicts, runs and ends of some live queries, and the spans of traced
+/// The records of a node while operators look: verdicts, runs and ends of some live queries, and the spans of traced
 /// mutations. Nothing by default. Everything is bounded: the newest replaces the oldest.
 package struct Recorder: Sendable {
     package struct Settings: Sendable, Hashable {
@@ -24,7 +24,7 @@ package struct Recorder: Sendable {
         package init() {}
     }
 
-    /// What was recorded of one live query, the oldest first.
+    /// The record of one live query, the oldest first.
     package struct QueryRecord: Sendable {
         package fileprivate(set) var sinceMs: Int64
         package fileprivate(set) var untilMs: Int64
@@ -41,7 +41,9 @@ package struct Recorder: Sendable {
     private var spans: [Span] = []
     private var nextSpan = 0
     /// The traced mutations whose publication is awaited, by event; bounded like the spans.
-    private var traced: [String: String] = [:]
+    private var traced: [String: (trace: String, sinceUs: Int64)] = [:]
+    /// The time after which a publication is not awaited any more: the event was left to a sweeper.
+    private static let publicationUs: Int64 = 10_000_000
     private var tails: [UInt64: TailFilter] = [:]
     private var lastTail: UInt64 = 0
     /// The share of mutations that are traced, and until when.
@@ -65,7 +67,7 @@ package struct Recorder: Sendable {
     package var tailCount: Int { tails.count }
     package var traceRate: Double { sampling.rate }
 
-    /// What the worker's machine is to notice.
+    /// The scope of the worker's observations.
     package var scope: ObservationScope {
         var scope = ObservationScope()
         scope.queries = Set(queries.keys)
@@ -186,14 +188,20 @@ package struct Recorder: Sendable {
     }
 
     /// Notes that the publication of an event is to be noted.
-    package mutating func awaitPublication(of event: String, trace: String) {
+    package mutating func awaitPublication(of event: String, trace: String, nowUs: Int64) {
+        forgetPublications(nowUs: nowUs)
         if traced.count >= settings.spansMax { traced = [:] }
-        traced[event] = trace
+        traced[event] = (trace, nowUs)
+    }
+
+    private mutating func forgetPublications(nowUs: Int64) {
+        for (event, awaited) in traced where nowUs - awaited.sinceUs > Self.publicationUs { traced[event] = nil }
     }
 
     package mutating func published(_ event: String, to shards: [ShardID], on node: NodeID, nowUs: Int64) {
-        guard let trace = traced.removeValue(forKey: event) else { return }
-        add(.published(trace, to: shards, on: node, nowUs: nowUs))
+        forgetPublications(nowUs: nowUs)
+        guard let awaited = traced.removeValue(forKey: event) else { return }
+        add(.published(awaited.trace, to: shards, on: node, nowUs: nowUs))
     }
 
     package mutating func add(_ span: Span) {

@@ -1,9 +1,9 @@
 package import JSON
 
-/// What is left out of everything that operators see of users' data: `auth.token` always, and the values of all
+/// The values that operators never see of users' data: `auth.token` always, and the values of all
 /// variables, fields and claims with certain names.
 package struct Redaction: Sendable, Hashable {
-    /// In lower case.
+    /// The names in lower case.
     private let names: Set<String>
 
     /// Stands in place of a value.

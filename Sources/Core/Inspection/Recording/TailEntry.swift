@@ -87,7 +87,8 @@ package struct TailFilter: Sendable, Hashable {
         }
         var chosen: Set<TailEntry.Kind> = []
         for name in kinds.split(separator: ",") {
-            let singular = name == "deliveries" ? "delivery" : name.hasSuffix("s") ? String(name.dropLast()) : String(name)
+            let singular =
+                name == "deliveries" ? "delivery" : name.hasSuffix("s") ? String(name.dropLast()) : String(name)
             guard let kind = TailEntry.Kind(rawValue: singular) else { return nil }
             chosen.insert(kind)
         }

@@ -47,7 +47,8 @@ package struct Span: Sendable {
         Span(
             trace, .committed, on: node, atUs: nowUs,
             [
-                "mutation": .string(mutation.description), "event": .string(event), "committedAtMs": .int(committedAtMs),
+                "mutation": .string(mutation.description), "event": .string(event),
+                "committedAtMs": .int(committedAtMs),
             ])
     }
 

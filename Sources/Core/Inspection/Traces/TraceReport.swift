@@ -36,7 +36,8 @@ package struct TraceReport: Sendable {
         let runs = spans(of: .ran)
         let changed = runs.count { $0.details["outcome"]?.stringValue == "changed" }
         let sessions = sum(.delivered, "sessionCount")
-        let found = "\(counted(Int(matched), "live query", "live queries")) matched, \(counted(runs.count, "run"))"
+        let found =
+            "\(counted(Int(matched), "live query", "live queries")) matched, \(counted(runs.count, "run"))"
             + ", \(counted(changed, "changed result"))"
         if let last = spans(of: .delivered).last, sessions > 0 {
             return "\(mutation) reached \(counted(Int(sessions), "session")) \(ms(last)) ms after its commit: \(found)."
@@ -46,7 +47,11 @@ package struct TraceReport: Sendable {
                 ? "\(mutation) committed; its event is not published yet, or refreshes nothing."
                 : "\(mutation) committed and was published; no owner of its shards has read it yet."
         }
-        if matched == 0 { return "\(mutation) was compared with \(counted(Int(sum(.matched, "considered")), "live query", "live queries")), and no rule matched." }
+        let considered = counted(Int(sum(.matched, "considered")), "live query", "live queries")
+        if matched == 0 {
+            return
+                "\(mutation) was compared with \(considered), and no rule matched."
+        }
         return "\(mutation) reached no session: \(found)."
     }
 

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What the owner of a shard knows of a live query. Times are milliseconds since 1970; 0 means never.
+/// A live query as the owner of its shard knows it. Times are milliseconds since 1970; 0 means never.
 package struct OwnerReport: Sendable, Hashable {
     package struct Subscriber: Sendable, Hashable {
         package var gateway: String
@@ -150,8 +150,8 @@ package struct SessionReport: Sendable, Hashable {
         self.isSuspended = isSuspended
     }
 
-    /// Whether the client does not read what it was sent.
-    package var isStalled: Bool { queuedResults > 0 && pendingBytes > 0 }
+    /// Whether the client does not read what it was sent, so that the buffers of both sides are full.
+    package var isStalled: Bool { pendingBytes > 0 }
 
     package var json: JSONValue {
         var object: JSONObject = [
@@ -178,7 +178,7 @@ package struct SessionReport: Sendable, Hashable {
     }
 }
 
-/// What a gateway holds of a live query, and for whom.
+/// A live query on a gateway: the result held, and the sessions.
 package struct GatewayReport: Sendable, Hashable {
     package var node: String
     package var isDraining: Bool

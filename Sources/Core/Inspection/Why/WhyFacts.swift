@@ -21,7 +21,7 @@ package struct WhyFacts: Sendable {
         }
     }
 
-    /// What the database answers now.
+    /// The answer of the database now.
     package enum Truth: Sendable, Hashable {
         case notRun
         case answered(digest: String)
@@ -86,10 +86,8 @@ package struct WhyFacts: Sendable {
     package var isCurrentVersion = true
     /// Whether changes are noticed by the database's log.
     package var readsLog = false
-    /// What is wrong with the replication slot; nil if nothing is.
+    /// The problem of the replication slot; nil if nothing is.
     package var slotProblem: String?
-    /// Whether runs are answered by replicas.
-    package var usesReplicas = false
     package var truth = Truth.notRun
     package var owner: OwnerReport?
     package var shard: Shard?

@@ -4,7 +4,7 @@ package import JSON
 package struct WhyVerdict: Sendable, Hashable {
     /// Stable: programs compare them.
     package enum Code: String, Sendable, CaseIterable {
-        /// What gateways hold is what the database answers.
+        /// Gateways hold what the database answers.
         case fresh
         /// An event is on its way to a run.
         case refreshPending = "refresh_pending"
@@ -30,7 +30,6 @@ package struct WhyVerdict: Sendable, Hashable {
         case noRule = "no_rule"
         case conditionFalse = "condition_false"
         case slotLost = "slot_lost"
-        case replicaBehind = "replica_behind"
         case staleUnexplained = "stale_unexplained"
         /// Too little is known: nodes did not answer, or the query was not run.
         case unknown
@@ -38,7 +37,7 @@ package struct WhyVerdict: Sendable, Hashable {
 
     package let code: Code
     package let sentence: String
-    /// What to do now.
+    /// The next steps.
     package let next: [String]
 
     init(_ code: Code, _ sentence: String, next: [String] = []) {
@@ -138,8 +137,8 @@ extension WhyVerdict {
         if stalled.count == sessions.count, let session = stalled.first {
             return WhyVerdict(
                 .clientStalled,
-                "The client of the session \(session.session) does not read: \(session.pendingBytes) bytes and "
-                    + "\(session.queuedResults) newer results wait for it.",
+                "The client of the session \(session.session) does not read: \(session.pendingBytes) bytes wait for it"
+                    + (session.queuedResults > 0 ? ", and then newer results." : "."),
                 next: ["freshet admin end-session \(session.session.split(separator: "/").last ?? "")"])
         }
         let draining = facts.gateways.filter { gateway in
@@ -241,7 +240,8 @@ extension WhyVerdict {
         case .timedOut(let afterMs):
             if let server = facts.owner?.waitsFor.first(where: { $0 != "embeddings" }) {
                 return WhyVerdict(
-                    .resolverHangs, "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
+                    .resolverHangs,
+                    "The query did not end within \(ago(afterMs)); it calls the custom resolver \(server).",
                     next: ["Look at the resolver's server."])
             }
             return WhyVerdict(.runSlow, "The query did not end within \(ago(afterMs)).")
@@ -268,89 +268,5 @@ extension WhyVerdict {
         }
         return WhyVerdict(
             .fresh, "The screen is fresh: what the gateways hold and sent is what the database answers now.")
-    }
-
-    // MARK: The difference
-
-    private static let watch = "Recording is on for this live query: repeat the mutation, and ask again."
-
-    /// The gateways hold another result than the database answers.
-    private static func ofDifference(_ facts: WhyFacts) -> WhyVerdict {
-        if let owner = facts.owner {
-            if owner.isPending {
-                return WhyVerdict(
-                    .refreshPending, "A run is \(owner.phase == "running" ? "in flight" : "due") on \(owner.node).",
-                    next: ["Ask again in a few seconds."])
-            }
-            if owner.digest == facts.truth.digest {
-                return WhyVerdict(
-                    .deliveryPending,
-                    "\(owner.node) has read what the database answers; a gateway does not have that result yet.",
-                    next: ["Ask again in a few seconds."])
-            }
-            if let last = facts.shard?.lastEventID, isLater(last, than: owner.lastEventID) {
-                return WhyVerdict(
-                    .refreshPending, "\(owner.node) has yet to read events of the shard \(owner.shard).",
-                    next: ["Ask again in a few seconds.", "freshet admin shards"])
-            }
-        }
-        if facts.readsLog, let problem = facts.slotProblem {
-            return WhyVerdict(
-                .slotLost, "The database's log is not read: \(problem).", next: ["freshet admin slot"])
-        }
-        // A run covers what committed before it began.
-        let coveredToMs = facts.owner.map { $0.lastRunAtMs - $0.lastRunMs } ?? 0
-        let later = facts.events.filter { $0.atMs >= coveredToMs }
-        if facts.usesReplicas, let event = facts.events.first(where: \.isMatched), let owner = facts.owner,
-            owner.lastRunAtMs >= event.atMs, !later.contains(where: { !$0.isMatched && hasRefusingRule($0) })
-        {
-            return WhyVerdict(
-                .replicaBehind,
-                "\(event.mutation) refreshed the query, but the run read a replica that lacks the change.",
-                next: ["Compare the replica's replay position with the primary's."])
-        }
-        if let event = later.first(where: { !$0.isMatched && hasRefusingRule($0) }),
-            let rule = event.rules.first(where: { $0.outcome == .no })
-        {
-            let which = rule.kind == .automatic ? "the site “\(rule.rule)”" : "the rule “\(rule.rule)”"
-            return WhyVerdict(
-                .conditionFalse,
-                "The screen is stale: \(event.mutation) ran \(ago(facts.nowMs - event.atMs)) ago, and \(which) does not "
-                    + "match: \(rule.reason).",
-                next: ["Change the rule's condition, or remove it.", "freshet explain shows how it is decided."])
-        }
-        if let missing = facts.missing.first {
-            let names = facts.missing.map(\.mutation).joined(separator: ", ")
-            return WhyVerdict(
-                .noRule,
-                "The screen is stale, and no rule is about \(names), which \(facts.missing.count == 1 ? "writes" : "write")"
-                    + " \(missing.tables.joined(separator: ", ")).",
-                next: ["Add \(missing.rule)", "or write automatic: lists into refresh.yaml."])
-        }
-        return WhyVerdict(
-            .staleUnexplained,
-            "The screen is stale, and nothing recorded explains it; perhaps rows changed without a mutation.",
-            next: [watch, "source: wal in refresh.yaml notices what other programs write."])
-    }
-
-    private static func hasRefusingRule(_ event: EventVerdict) -> Bool { event.rules.contains { $0.outcome == .no } }
-
-    /// Whether a stream id is later than another one; ids are `ms-sequence`.
-    private static func isLater(_ id: String, than other: String) -> Bool {
-        func parts(_ id: String) -> (UInt64, UInt64) {
-            let parts = id.split(separator: "-").map { UInt64($0) ?? 0 }
-            return (parts.first ?? 0, parts.count > 1 ? parts[1] : 0)
-        }
-        return parts(id) > parts(other)
-    }
-
-    /// A duration in words: `340 ms`, `4.2 s`, `3 min`, `2 h`.
-    package static func ago(_ ms: Int64) -> String {
-        switch max(0, ms) {
-        case ..<1_000: "\(max(0, ms)) ms"
-        case ..<60_000: "\(ms / 1_000).\(ms % 1_000 / 100) s"
-        case ..<3_600_000: "\(ms / 60_000) min"
-        default: "\(ms / 3_600_000) h"
-        }
     }
 }

@@ -108,7 +108,8 @@ private struct ConditionPartVerdict {
         of path: AttributePath, _ activation: ConditionActivation, _ redaction: Redaction
     ) -> String {
         guard !redaction.hides(path: [path.root] + path.fields) else { return Redaction.mark }
-        guard let reader = ConditionActivation.environment.reader(for: path), let value = try? reader.value(in: activation)
+        guard let reader = ConditionActivation.environment.reader(for: path),
+            let value = try? reader.value(in: activation)
         else { return "absent" }
         return ValueText.text(value, redaction)
     }

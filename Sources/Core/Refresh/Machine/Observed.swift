@@ -1,12 +1,12 @@
 package import Inspection
 package import LiveModel
 
-/// What is noticed for operators, until the performer takes it. Nothing by default: then an event costs one branch.
+/// Observations for operators, until the performer takes them. Nothing by default: then an event costs one branch.
 struct Observed: Sendable {
     var scope = ObservationScope.nothing { didSet { isOn = !scope.isEmpty } }
     private(set) var isOn = false
     private(set) var observations: [WorkerObservation] = []
-    /// Those that did not fit.
+    /// The number of those that did not fit.
     private(set) var dropped = 0
 
     /// The observations that wait to be taken; the performer takes them after each fact.
@@ -97,7 +97,7 @@ extension RuleIndex.Causes {
     }
 }
 
-/// What is noticed, for operators.
+/// The observations of all shards.
 extension RefreshMachine {
     package var scope: ObservationScope {
         get { report.observed.scope }

@@ -1,4 +1,3 @@
-package import Inspection
 package import LiveModel
 import Pacing
 package import Refresh
@@ -256,17 +255,6 @@ package struct WorkerMachine: Sendable {
         isDrained = false
         performLeases(leases.drain(nowMs: nowMs), nowMs: nowMs)
         return takeEffects()
-    }
-
-    // MARK: Observations
-
-    /// What is noticed for operators from now on.
-    package mutating func observe(_ scope: ObservationScope) { refresh.scope = scope }
-
-    package var hasObservations: Bool { refresh.hasObservations }
-
-    package mutating func takeObservations() -> (observations: [WorkerObservation], dropped: Int) {
-        refresh.takeObservations()
     }
 
     // MARK: Bounds

@@ -48,7 +48,7 @@ extension InterestMachine {
         case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
     }
 
-    /// What a gateway holds of a live query, as operators see it.
+    /// The result that a gateway holds of a live query, as operators see it.
     package struct HeldReport: Sendable {
         package let query: LiveQuery
         package let shard: ShardID

@@ -46,7 +46,6 @@ package struct NodeInspection: Sendable {
         if var owner = owned?.owner {
             owner.node = node.name
             answer["registered"] = owner.json
-            answer["usesReplica"] = .bool(parts.components.queries.hasReplicas)
         }
         if let shard = held?.shard.number ?? owned?.owner.shard { answer["shard"] = .int(Int64(shard)) }
         let sessions = await parts.components.sessions.subscriptions(of: key, on: node).reports

@@ -7,8 +7,8 @@ import NIOHTTP1
 import Recording
 import Synchronization
 
-/// A tail as server-sent events (HTML Living Standard §9.2) on the admin port. What a slow reader cannot take is counted
-/// and told in the stream.
+/// A tail as server-sent events (HTML Living Standard §9.2) on the admin port. What a slow reader cannot take is
+/// counted, and the stream has the number.
 ///
 /// `@unchecked Sendable`: `number`, `lastID` and `dropped` are touched on the exchange's event loop only.
 final class TailStream: @unchecked Sendable {

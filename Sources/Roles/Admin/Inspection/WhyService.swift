@@ -1,7 +1,5 @@
-import Broker
 import CEL
 import Catalog
-import ChangeTailer
 import Cluster
 import Clocks
 import Execution
@@ -10,18 +8,15 @@ import Inspection
 package import JSON
 import LiveModel
 import Operations
-import RoleMachines
-import SchemaModel
 import Sharding
-import Streams
 
 /// Answers "why is this screen stale?" and traces: gathers what all nodes know, and what Redis and Postgres say, and
 /// leaves the verdict to `WhyVerdict`.
 package struct WhyService: Sendable {
     let node: NodeInspection
-    private let peers: PeerReports
+    let peers: PeerReports
 
-    private var parts: AdministeredNode { node.parts }
+    var parts: AdministeredNode { node.parts }
 
     package init(_ node: AdministeredNode, peers: PeerReports) {
         self.node = NodeInspection(node)
@@ -170,7 +165,9 @@ package struct WhyService: Sendable {
         take(gathered, &facts, &answer)
         if let truth = answer["truth"] { answer["truth"] = Self.compared(truth, facts) }
         if answer["query"] == nil, let query = target.query {
-            answer["query"] = ["key": .string(query.key.description), "operation": .string(query.operation.description)]
+            answer["query"] = [
+                "key": .string(query.key.description), "operation": .string(query.operation.description),
+            ]
         }
         let reference = answer["query"]?.string("operation") ?? facts.operation
         facts.operation = reference
@@ -219,7 +216,6 @@ package struct WhyService: Sendable {
         let owner = owners.max { ($0["registered"]?.int("epoch") ?? 0) < ($1["registered"]?.int("epoch") ?? 0) }
         if let registered = owner?["registered"] {
             facts.owner = OwnerReport(json: registered)
-            facts.usesReplicas = owner?.bool("usesReplica") ?? false
             answer["registered"] = registered
         }
         let query = (owner ?? parts.first { $0["query"] != nil })?["query"]
@@ -237,7 +233,7 @@ package struct WhyService: Sendable {
         answer["recording"] = (owner ?? parts.first)?["recording"] ?? ["isArmed": false]
     }
 
-    private static func rows(_ nodes: [UnreachableNode]) -> JSONValue {
+    static func rows(_ nodes: [UnreachableNode]) -> JSONValue {
         .array(nodes.map { ["node": .string($0.node.name), "reason": .string($0.reason)] })
     }
 
@@ -272,89 +268,5 @@ package struct WhyService: Sendable {
             object["state"] = isSame ? "same" : "differs"
         }
         return .object(object)
-    }
-
-    /// What the catalog says of mutations that write what the query reads.
-    private func staticRules(
-        of reference: String, _ facts: inout WhyFacts, _ answer: inout JSONObject
-    ) async {
-        let names = reference.split(separator: "/", maxSplits: 1)
-        guard names.count == 2 else { return }
-        let set = parts.catalogs.set
-        let query = OperationReference(connector: String(names[0]), operation: String(names[1]))
-        guard let operation = set.operation(query), operation.kind == .query else { return }
-        (facts.covered, facts.missing) = MissingRules.of(operation, in: set)
-        answer["staticRules"] = [
-            "covered": .array(facts.covered.map(JSONValue.string)), "missing": .array(facts.missing.map(\.json)),
-            "hint": "automatic: lists",
-        ]
-        if let source = operation.automaticSites?.source, source != .mutations {
-            facts.readsLog = true
-            facts.slotProblem = await slotProblem()
-        }
-        answer["warnings"] = .array(
-            facts.missing.prefix(3).map {
-                .string("No rule refreshes the query when \($0.mutation) writes \($0.tables.joined(separator: ", ")).")
-            })
-    }
-
-    private func slotProblem() async -> String? {
-        do {
-            let report = try await parts.components.slot.report(tables: parts.catalogs.set.captured?.tableNames)
-            if let obstacle = report.obstacle { return obstacle }
-            switch SlotHealth(report.slot) {
-            case .ok: return report.slot?.reader == nil ? "no node reads the replication slot \(report.name)" : nil
-            case .unreserved: return "the replication slot \(report.name) may be lost soon: its log is not reserved"
-            case .lost: return "the replication slot \(report.name) is lost"
-            case .missing: return "the replication slot \(report.name) does not exist"
-            }
-        } catch {
-            return "\(error)"
-        }
-    }
-
-    private func shard(_ shard: ShardID, _ facts: inout WhyFacts, _ answer: inout JSONObject) async throws {
-        let (broker, overrides) = (parts.cluster.broker, parts.cluster.overrideList.overrides)
-        let lease = try await broker.lease(broker.keys.lease(shard: shard.number))
-        let workers = try await parts.cluster.membership.liveNodes().workers
-        let wanted = ShardAssignment.owner(
-            of: shard, among: workers, movedTo: overrides.movedShards(nowMs: facts.nowMs)[shard])
-        var known = WhyFacts.Shard(number: shard.number, owner: lease?.owner, wanted: wanted?.name)
-        known.isOwnerDrained = lease.map { facts.drained.contains($0.owner) } ?? false
-        known.lastEventID = try await broker.info(of: broker.keys.events(shard: shard.number))?.lastID.description
-        facts.shard = known
-        var row: JSONObject = ["shard": .int(Int64(shard.number))]
-        row["owner"] = known.owner.map(JSONValue.string)
-        row["wanted"] = known.wanted.map(JSONValue.string)
-        row["leaseRemainingMs"] = lease.map { .int(Int64($0.remainingMs)) }
-        row["isDrained"] = .bool(known.isOwnerDrained)
-        row["lastEventID"] = known.lastEventID.map(JSONValue.string)
-        answer["shard"] = .object(row)
-    }
-
-    // MARK: Traces
-
-    /// - Throws: `.notFound` if no node has spans of the trace.
-    func trace(_ trace: String) async throws -> JSONValue {
-        let gathered = try await peers.gather("/admin/v1/node/trace/\(trace)", query: [], only: nil, roles: []) {
-            node.spans(of: trace)
-        }
-        let spans = gathered.parts.flatMap { $0.json.array("spans").compactMap(Span.init(json:)) }
-        guard let report = TraceReport(trace, spans) else {
-            throw RequestError(
-                .notFound,
-                "no node has noted the trace \(trace): send the mutation with the header x-freshet-trace: 1, or arm "
-                    + "recording with a rate")
-        }
-        return report.json(unreachable: Self.rows(gathered.unreachable))
-    }
-
-    func traces(limit: Int) async throws -> JSONValue {
-        let gathered = try await peers.gather(
-            "/admin/v1/node/traces", query: [("limit", "\(limit)")], only: nil, roles: []
-        ) { node.traces(limit: limit) }
-        let rows = gathered.parts.flatMap { $0.json.array("traces") }
-            .sorted { $0.int("committedAtMs") > $1.int("committedAtMs") }
-        return ["traces": .array(Array(rows.prefix(limit))), "unreachable": Self.rows(gathered.unreachable)]
     }
 }

@@ -19,7 +19,7 @@ extension AdminRoutes {
                 key,
                 .query(
                     "operation", .text(bytesMax: 2 * nameBytesMax),
-                    "CONNECTOR/OPERATION, or OPERATION where that is unique; with a session, picks one of its queries."),
+                    "CONNECTOR/OPERATION, or OPERATION where that is unique; of a session, picks one of its queries."),
                 .query("variables", .text(bytesMax: textBytesMax), "The variables as a JSON object."),
                 .query("uid", .text(bytesMax: nameBytesMax), "The user."),
                 .query("claims", .text(bytesMax: textBytesMax), "The claims of the user's token as a JSON object."),
@@ -27,7 +27,8 @@ extension AdminRoutes {
                 .query(
                     "truth", .choice(["yes", "no"]), "Whether the query is run, to compare the result.",
                     standard: "yes"),
-                .query("arm", .choice(["yes", "no"]), "Whether the live query is recorded from now on.", standard: "yes"),
+                .query(
+                    "arm", .choice(["yes", "no"]), "Whether the live query is recorded from now on.", standard: "yes"),
             ], "[why a screen is stale](../operations/why-stale.md): a verdict, and the facts that it follows from",
             example: """
                 {"verdict": {"code": "condition_false", "sentence": "The screen is stale: auctions/EditLot ran 4.2 s \
@@ -56,7 +57,8 @@ extension AdminRoutes {
             [
                 .query("operation", .text(bytesMax: 2 * nameBytesMax), "Only this operation."),
                 .query(
-                    "kind", .text(bytesMax: 100), "Only these kinds, separated by commas: event, run, delivery, session."),
+                    "kind", .text(bytesMax: 100),
+                    "Only these kinds, separated by commas: event, run, delivery, session."),
                 .query("uid", .text(bytesMax: nameBytesMax), "Only mutations and sessions of this user."),
             ], "the node's events, runs and deliveries as they come, as server-sent events",
             mediaType: "text/event-stream", isLook: true,

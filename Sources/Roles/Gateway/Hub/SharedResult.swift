@@ -247,7 +247,7 @@ package protocol LiveSession: AnyObject {
     func deliver(_ delivery: SessionDelivery, id: String)
     /// Gathers the writes of several deliveries into as few system calls as possible.
     func gathered(_ deliveries: () -> Void)
-    /// What is recorded of the session; nil: nothing.
+    /// The session as it is recorded; nil: not at all.
     var observed: ObservedSession? { get }
 }
 

@@ -6,7 +6,7 @@ package struct SessionInspection: Sendable {
         /// The client's name for it; empty where there is one only.
         package let id: String
         package let key: LiveQueryKey
-        /// What the client was last sent; nil if that is not known.
+        /// The result that the client was last sent; nil if that is not known.
         package let known: KnownResult?
         /// Whether it waits for a new token.
         package let isSuspended: Bool

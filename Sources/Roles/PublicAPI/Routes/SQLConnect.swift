@@ -26,7 +26,8 @@ extension PublicRouter {
         perform(call) { [call] identity throws(RequestError) in
             var request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
             try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
-            let answer = try await self.sqlConnectAnswer(request, wanted.method, identity, traceID: call.traceID, isTraced: call.isTraced)
+            let answer = try await self.sqlConnectAnswer(
+                request, wanted.method, identity, traceID: call.traceID, isTraced: call.isTraced)
             call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers, as: .result)
         }
     }

@@ -13,8 +13,9 @@ package struct InspectSection: SettingSection {
     package let decisionsMax = Setting.int(
         "inspect.decisionsMax", Parts.recorder.decisionsMax, in: 1...1_000,
         "Events, runs and ended subscriptions kept of each of them.")
-    package let bytesMax = Setting.bytes(
-        "inspect.bytesMax", Parts.recorder.bytesMax, in: 64 * kib...kib * mib, "Bytes of all that is recorded of them.")
+    package let recordedBytesMax = Setting.bytes(
+        "inspect.recordedBytesMax", Parts.recorder.bytesMax, in: 64 * kib...kib * mib,
+        "Bytes of all that is recorded of them.")
     package let spansMax = Setting.int(
         "inspect.spansMax", Parts.recorder.spansMax, in: 0...1_000_000, "Steps of traced mutations that a node keeps.")
     package let tracesPerSecond = Setting.int(

@@ -52,10 +52,11 @@ struct WhyText {
 
     private var query: [String] {
         guard let query = answer["query"], query["version"] != nil else { return [] }
-        var lines = Self.head("Live query") + [
-            "  \(Self.text(query, "operation")) \(query["variables"]?.description ?? "{}")",
-            "  key \(Self.text(query, "key"))",
-        ]
+        var lines =
+            Self.head("Live query") + [
+                "  \(Self.text(query, "operation")) \(query["variables"]?.description ?? "{}")",
+                "  key \(Self.text(query, "key"))",
+            ]
         if let auth = query["auth"] { lines.append("  claims in the key: \(auth)") }
         let rules = query["rules"]?.arrayValue?.compactMap(\.stringValue) ?? []
         lines += rules.isEmpty ? ["  no rule refreshes it"] : rules.map { "  refreshed by \($0)" }
@@ -71,7 +72,9 @@ struct WhyText {
             case "timedOut": "the query did not end in time"
             default: "the query failed: \(Self.text(truth, "error"))"
             }
-        return Self.head("Database") + ["  \(state) (\(truth["ms"]?.description ?? "0") ms on \(Self.text(truth, "ranOn")))"]
+        return Self.head("Database") + [
+            "  \(state) (\(truth["ms"]?.description ?? "0") ms on \(Self.text(truth, "ranOn")))"
+        ]
     }
 
     private var owner: [String] {
@@ -81,12 +84,13 @@ struct WhyText {
                 "  shard \(Self.int(shard, "shard")): \(shard["owner"]?.stringValue ?? "no owner"), not registered"
             ]
         }
-        var lines = Self.head("Owner") + [
-            "  \(Self.text(owner, "node")), shard \(Self.int(owner, "shard")), epoch \(Self.int(owner, "epoch")), since "
-                + Self.time(Self.int(owner, "sinceMs")),
-            "  \(Self.text(owner, "phase")); \(Self.int(owner, "runs")) runs, the last "
-                + "\(Self.time(Self.int(owner, "lastRunAtMs"))) in \(Self.int(owner, "lastRunMs")) ms",
-        ]
+        var lines =
+            Self.head("Owner") + [
+                "  \(Self.text(owner, "node")), shard \(Self.int(owner, "shard")), epoch \(Self.int(owner, "epoch")), "
+                    + "since " + Self.time(Self.int(owner, "sinceMs")),
+                "  \(Self.text(owner, "phase")); \(Self.int(owner, "runs")) runs, the last "
+                    + "\(Self.time(Self.int(owner, "lastRunAtMs"))) in \(Self.int(owner, "lastRunMs")) ms",
+            ]
         if let error = owner["lastError"]?.stringValue { lines.append("  last error: \(error)") }
         return lines
     }
@@ -140,7 +144,8 @@ struct WhyText {
                 "details": .string(details.map { "\($0.key) \(short($0.value))" }.joined(separator: ", ")),
             ]
         }
-        return ([text(answer, "sentence"), ""]
+        return
+            ([text(answer, "sentence"), ""]
             + [TextTable(columns: ["ms", "step", "node", "details"], rows: rows).text]).joined(separator: "\n")
     }
 

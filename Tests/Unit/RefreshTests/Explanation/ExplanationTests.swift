@@ -5,7 +5,7 @@ import LiveModel
 import Refresh
 import Testing
 
-/// What an explanation says; that its verdicts are those of the index, the property tests of the index compare.
+/// The words of explanations. The property tests of the index compare the verdicts.
 @Suite struct ExplanationTests {
     private func reason(
         _ condition: String, _ request: JSONObject, _ mutation: JSONObject, auth: JSONValue = .null,
@@ -69,7 +69,9 @@ import Testing
             return rules.explain(event)[0]
         }
         let other = verdict(RowChange(table: "bid", before: nil, after: ["lotId": 2]))
-        #expect(other.outcome == .no && other.reason == "bid.lotId: 2 ≠ '1'" && other.rule == "automatic: bid where lotId = '1'")
+        #expect(
+            other.outcome == .no && other.reason == "bid.lotId: 2 ≠ '1'"
+                && other.rule == "automatic: bid where lotId = '1'")
         #expect(verdict(RowChange(table: "bid", before: nil, after: ["lotId": 1])).outcome == .matched)
         #expect(verdict(RowChange(table: "bid", before: nil, after: ["lotId": 1]), observed: true).outcome == .observed)
         #expect(verdict(RowChange(table: "lot", before: nil, after: [:])).outcome == .notConcerned)

@@ -1,0 +1,74 @@
+import Broker
+import Catalog
+import ChangeTailer
+import Cluster
+import Execution
+import Inspection
+import JSON
+import LiveModel
+import Operations
+import RoleMachines
+import SchemaModel
+import Sharding
+import Streams
+
+/// The facts that catalogs, Redis and the database tell of a live query.
+extension WhyService {
+    /// Adds the mutations that write what the query reads, by the catalog.
+    func staticRules(
+        of reference: String, _ facts: inout WhyFacts, _ answer: inout JSONObject
+    ) async {
+        let names = reference.split(separator: "/", maxSplits: 1)
+        guard names.count == 2 else { return }
+        let set = parts.catalogs.set
+        let query = OperationReference(connector: String(names[0]), operation: String(names[1]))
+        guard let operation = set.operation(query), operation.kind == .query else { return }
+        (facts.covered, facts.missing) = MissingRules.of(operation, in: set)
+        answer["staticRules"] = [
+            "covered": .array(facts.covered.map(JSONValue.string)), "missing": .array(facts.missing.map(\.json)),
+            "hint": "automatic: lists",
+        ]
+        if let source = operation.automaticSites?.source, source != .mutations {
+            facts.readsLog = true
+            facts.slotProblem = await slotProblem()
+        }
+        answer["warnings"] = .array(
+            facts.missing.prefix(3).map {
+                .string("No rule refreshes the query when \($0.mutation) writes \($0.tables.joined(separator: ", ")).")
+            })
+    }
+
+    private func slotProblem() async -> String? {
+        do {
+            let report = try await parts.components.slot.report(tables: parts.catalogs.set.captured?.tableNames)
+            if let obstacle = report.obstacle { return obstacle }
+            switch SlotHealth(report.slot) {
+            case .ok: return report.slot?.reader == nil ? "no node reads the replication slot \(report.name)" : nil
+            case .unreserved: return "the replication slot \(report.name) may be lost soon: its log is not reserved"
+            case .lost: return "the replication slot \(report.name) is lost"
+            case .missing: return "the replication slot \(report.name) does not exist"
+            }
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    func shard(_ shard: ShardID, _ facts: inout WhyFacts, _ answer: inout JSONObject) async throws {
+        let (broker, overrides) = (parts.cluster.broker, parts.cluster.overrideList.overrides)
+        let lease = try await broker.lease(broker.keys.lease(shard: shard.number))
+        let workers = try await parts.cluster.membership.liveNodes().workers
+        let wanted = ShardAssignment.owner(
+            of: shard, among: workers, movedTo: overrides.movedShards(nowMs: facts.nowMs)[shard])
+        var known = WhyFacts.Shard(number: shard.number, owner: lease?.owner, wanted: wanted?.name)
+        known.isOwnerDrained = lease.map { facts.drained.contains($0.owner) } ?? false
+        known.lastEventID = try await broker.info(of: broker.keys.events(shard: shard.number))?.lastID.description
+        facts.shard = known
+        var row: JSONObject = ["shard": .int(Int64(shard.number))]
+        row["owner"] = known.owner.map(JSONValue.string)
+        row["wanted"] = known.wanted.map(JSONValue.string)
+        row["leaseRemainingMs"] = lease.map { .int(Int64($0.remainingMs)) }
+        row["isDrained"] = .bool(known.isOwnerDrained)
+        row["lastEventID"] = known.lastEventID.map(JSONValue.string)
+        answer["shard"] = .object(row)
+    }
+}
