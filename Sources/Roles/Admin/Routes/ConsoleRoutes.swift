@@ -23,8 +23,9 @@ extension AdminRoutes {
             "/admin/v1/console", [],
             "the service, its connectors, and operations that are not served because of errors",
             example: """
-                {"node": "dev", "service": "auctions", "location": "local", "isDevelopment": true, \
-                "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], "errors": []}
+                {"node": "dev", "service": "auctions", "location": "local", "project": "9a41…", \
+                "isDevelopment": true, "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], \
+                "errors": []}
                 """
         ) { services, _ in services.inspector.console() },
         .get(
