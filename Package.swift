@@ -288,9 +288,9 @@ let package = Package(
         module(
             .roles, "PublicAPI",
             [
-                "APINode", "Catalog", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage", "Gateway",
-                "HTTPServer", "JSON",
-                "LiveModel", "Observability", "Recording", "SchemaModel", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "APINode", "Catalog", "Clocks", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage",
+                "Gateway", "HTTPServer", "JSON",
+                "LiveModel", "Observability", "Recording", "Sessions", nio, nioHTTP, nioHPACK, logging,
             ]),
         // The console's page: files compiled into the program
         .target(

@@ -9,7 +9,8 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The HTTP handler of the console and the admin API: on the admin port behind its token, and under `freshet dev` on the public port.
+/// The HTTP handler of the console and the admin API: on the admin port behind its token, and under `freshet dev` on
+/// the public port.
 ///
 /// `AdminRoutes.all` has its routes. `POST /v1/projects/…` are `AdministratorOperations`. Each action leaves a line in
 /// the audit log.

@@ -104,7 +104,8 @@ package struct NodeOperator: Sendable {
             guard sessions.end(id) else {
                 throw RequestError(
                     .notFound,
-                    "this node has no session \(id); name the node that has it (freshet admin --node NODE, or node=NODE)"
+                    "this node has no session \(id); name the node that has it "
+                        + "(freshet admin --node NODE, or node=NODE)"
                 )
             }
             return "session \(id) was asked to reconnect"

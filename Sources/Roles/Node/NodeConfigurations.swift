@@ -1,4 +1,3 @@
-import Admin
 import APINode
 import Catalog
 import DeploymentPlan
@@ -83,15 +82,6 @@ extension NodeContext {
 
     /// The limit of connections to each custom resolver and to the embedding server.
     var connectionsPerHostMax: Int { max(32, settings.embeddings.inFlightMax) }
-
-    /// How the admin port asks those of other nodes.
-    var peerSettings: PeerReports.Settings {
-        var peers = PeerReports.Settings()
-        peers.timeoutMs = settings.admin.peerTimeoutMs
-        peers.answerBytesMax = settings.admin.peerBytesMax
-        peers.peersMax = settings.admin.peersMax
-        return peers
-    }
 
     var embeddingSettings: EmbeddingSettings {
         var embeddings = EmbeddingSettings()

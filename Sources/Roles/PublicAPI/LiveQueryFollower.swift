@@ -7,8 +7,8 @@ import NIOHTTP1
 import Operations
 package import Sessions
 
-/// Follows queries for administrators, as event streams: as any user, or as nobody whom `@auth` concerns. Each stream is
-/// a session of the node and counts against its limits.
+/// Follows queries for administrators, as event streams: as any user, or past `@auth`. Each stream is a session of the
+/// node and counts against its limits.
 package final class LiveQueryFollower: Sendable {
     /// The sender as whom a query is followed.
     package enum Sender: Sendable {

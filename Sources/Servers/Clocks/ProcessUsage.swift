@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What this process has used of the machine since its start.
+/// The CPU time and memory that this process has used since its start.
 package enum ProcessUsage {
     /// CPU time of all threads, in user space and in the kernel.
     package static func cpuMs() -> Int64 {

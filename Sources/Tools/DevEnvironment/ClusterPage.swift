@@ -12,7 +12,10 @@ enum ClusterPage {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>Freshet cluster</title>
-            <style>:root { color-scheme: light dark; } body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; }</style>
+            <style>
+            :root { color-scheme: light dark; }
+            body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; }
+            </style>
             </head>
             <body>
             <h1>Freshet cluster: \(escape(service))</h1>

@@ -188,7 +188,7 @@ struct OperatorTests {
             #expect(strangers.dropFirst().allSatisfy { $0.contains("wrong token") })
             let own = lines.filter { $0.contains("shards/x/move") }
             #expect(own.count == 1 && own[0].contains("admin token") && own[0].contains("ann"))
-            #expect(own[0].contains("the shard must be a whole number"))
+            #expect(own[0].contains("shard must be a whole number"))
         }
     }
 

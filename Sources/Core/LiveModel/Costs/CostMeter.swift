@@ -34,7 +34,7 @@ package struct CostMeter: Sendable {
     /// The window is divided into this many parts; the current one is not complete.
     package static let parts = 6
     package static let partMs: Int64 = 10_000
-    /// The operations that are told apart; the costs of further ones are not counted.
+    /// The operations that are counted; the costs of further ones are not.
     package static let operationsMax = 4_096
 
     fileprivate struct Entry {

@@ -16,7 +16,7 @@ struct ClusterOverview: Sendable, Hashable {
         let screen: String
     }
 
-    /// What the reports say.
+    /// The reports that the overview is made of.
     struct Facts: Sendable {
         /// The answer of `/admin/v1/status`: `nodes` and `unreachable`.
         var status: JSONValue = [:]

@@ -6,7 +6,7 @@ package import JSON
 import LiveModel
 import RoleMachines
 
-/// What operations cost, and what the node has to pay it with.
+/// The costs of operations, and what the node has to pay them with.
 extension NodeInspector {
     /// Returns the costs of this node's operations, with what the process used since its start.
     package func costs() -> JSONValue {

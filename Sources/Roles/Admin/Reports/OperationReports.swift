@@ -13,7 +13,8 @@ extension NodeInspector {
         let catalog = parts.catalogs.set.current.catalog
         return [
             "node": .string(parts.id.name), "service": .string(catalog.serviceID),
-            "location": .string(catalog.location), "isDevelopment": .bool(parts.isDevelopment),
+            "location": .string(catalog.location), "project": .string(parts.catalogs.set.current.version.hex),
+            "isDevelopment": .bool(parts.isDevelopment),
             "servesLiveQueries": .bool(parts.components.gateway != nil),
             "connectors": .array(catalog.connectorIDs.sorted().map(JSONValue.string)),
             "notServed": .array(catalog.invalidOperations.map(JSONValue.string)),

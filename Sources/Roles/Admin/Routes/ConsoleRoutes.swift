@@ -23,8 +23,9 @@ extension AdminRoutes {
             "/admin/v1/console", [],
             "the service, its connectors, and operations that are not served because of errors",
             example: """
-                {"node": "dev", "service": "auctions", "location": "local", "isDevelopment": true, \
-                "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], "errors": []}
+                {"node": "dev", "service": "auctions", "location": "local", "project": "9a41…", \
+                "isDevelopment": true, "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], \
+                "errors": []}
                 """
         ) { services, _ in services.inspector.console() },
         .get(
@@ -54,7 +55,7 @@ extension AdminRoutes {
                 .query("claims", .text(bytesMax: 16 << 10), "Further claims of the user's token, a JSON object."),
                 .query("as", .choice(["signed-out"]), "Follows as a client without a token."),
             ],
-            "follows a query as an administrator, whom `@auth` does not concern, or as a user; an event for each result",
+            "follows a query as administrator, past `@auth`, or as a user; an event for each result",
             mediaType: "text/event-stream",
             .response { services, arguments, request, exchange in
                 services.follow(arguments, request, exchange)

@@ -115,7 +115,7 @@ export async function open(place, {signal, values}) {
   signal.addEventListener("abort", () => clearInterval(ticking), {once: true});
 
   show(place, h("p", {class: "lead"}, "Place a bid. Every window that shows the lot has the new price at once; ",
-    "the right side shows what the server did for it."),
+    "“What happens inside” shows what the server did for it."),
   h("div", {class: "split half"},
     h("section", {"aria-label": "The auction"},
       h("div", {class: "card lot"}, title, text, h("div", {class: "row"}, price, bid), error,

@@ -28,6 +28,7 @@ const screens = [
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
+const notices = h("div");
 let running = new AbortController();
 let context;
 
@@ -49,7 +50,8 @@ async function route() {
     {href: `#/${path}`, "aria-current": path === screen.path ? "page" : null}, name)))));
   document.title = `${screen.name} · Freshet`;
   const place = h("div", {class: "screen", id: `screen-${screen.path}`});
-  show(main, h("h1", {}, screen.name), notice(), place);
+  show(main, h("h1", {}, screen.name), notices, place);
+  show(notices, notice());
   nav.querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
   try {
     await screen.open(place, {signal, values, context});
@@ -95,8 +97,21 @@ onConnection(async state => {
   if (state !== "back") return;
   setTimeout(() => { if (place.className === "back") place.textContent = ""; }, 4000);
   // The project may be another one.
-  try { await load(); } catch { /* the next poll says so */ }
+  await refresh();
 });
+
+/** Follows edits of the project, and finds out whether the server answers, on every screen. */
+async function refresh() {
+  if (!context || document.hidden) return;
+  try {
+    const {project, notServed, errors} = await get("/admin/v1/console");
+    const now = JSON.stringify([project, notServed, errors]);
+    if (now === JSON.stringify([context.project, context.notServed, context.errors])) return;
+    await load();
+    show(notices, notice());
+  } catch { /* the head says so */ }
+}
+setInterval(refresh, 4000);
 
 addEventListener("hashchange", () => { route(); main.focus({preventScroll: true}); scrollTo(0, 0); });
 document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); main.focus(); });

@@ -123,6 +123,7 @@ export async function open(place, {signal, values, context}) {
   search.addEventListener("input", draw);
   show(place, h("div", {class: "split narrow"}, h("div", {}, field("Operations", search), list), detail));
   draw();
+  list.querySelector("[aria-current]")?.scrollIntoView({block: "nearest"});
   if (!current) return show(detail, note("The project has no operations."));
   openOperation(detail, current, {signal, context, values});
 }
