@@ -91,7 +91,8 @@ struct SwiftSDKNetworkTests {
         let link = try await FaultyLink.start(to: port)
         let direct = AuctionsConnector(at: "http://127.0.0.1:\(port)", cache: .off)
         let limits = LinkLimits(
-            backoffMinMs: 20, backoffMaxMs: 200, stepMs: 500, silenceMs: 400, upgradeMs: 300, pollWaitMs: 1_000)
+            backoffMinMs: 20, backoffMaxMs: 200, stepMs: 500, silenceMs: 400, upgradeFirstMs: 100, upgradeMs: 300,
+            pollWaitMs: 1_000)
         let auctions = AuctionsConnector(
             link: ConnectorLink(
                 AuctionsConnector.identity, at: "http://127.0.0.1:\(link.port)", cache: .memory(), auth: .none,
