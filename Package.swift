@@ -574,7 +574,8 @@ let package = Package(
         tests(
             .integration, "IntegrationTests",
             [
-                "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetStore", "GalleryClient",
+                "AuctionsClient", "FreshetClient", "FreshetFirebase", "FreshetLink", "FreshetNIO", "FreshetStore",
+                "GalleryClient", "SeededRandom",
                 "auction-watcher", "APINode", "Broker",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 "InMemoryBroker", "Streams", "Catalog", "Chaos", "Cluster", "Execution",

@@ -354,7 +354,7 @@ package struct LinkMachine: Sendable {
     private mutating func acknowledged(_ attempt: Attempt, _ nowMs: Int64) -> [LinkAction] {
         var actions = ready.map(closing) ?? []
         let isWebSocket = attempt.way == .webSocket
-        let upgradeAtMs = isWebSocket ? nil : self.upgradeAtMs ?? nowMs + limits.upgradeMs
+        let upgradeAtMs = isWebSocket ? nil : self.upgradeAtMs ?? nowMs + limits.upgradeFirstMs
         forgetLink(keepsRenewal: true)
         self.attempt = nil
         self.upgradeAtMs = upgradeAtMs

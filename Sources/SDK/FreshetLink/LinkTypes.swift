@@ -125,7 +125,9 @@ package struct LinkLimits: Sendable, Hashable {
     package var renewalRetryMs: Int64
     /// How many attempts in a row that look blocked by the network make the link use the next way.
     package var blockedMax: Int
-    /// How long after a fall-back a WebSocket is tried again.
+    /// How long after a fall-back a WebSocket is tried for the first time, and then again. Soon at first, because a
+    /// proxy whose server was away for a moment looks like a block.
+    package var upgradeFirstMs: Int64
     package var upgradeMs: Int64
     /// How many feeds are followed at the same time without a WebSocket, each with a connection of its own.
     package var exchangesMax: Int
@@ -138,7 +140,8 @@ package struct LinkLimits: Sendable, Hashable {
     package init(
         backoffMinMs: Int64 = 250, backoffMaxMs: Int64 = 30_000, retryAfterMaxMs: Int64 = 300_000,
         stepMs: Int64 = 10_000, silenceMs: Int64 = 25_000, idleMs: Int64 = 10_000, renewalRetryMs: Int64 = 5_000,
-        blockedMax: Int = 2, upgradeMs: Int64 = 300_000, exchangesMax: Int = 100, pollWaitMs: Int64 = 25_000,
+        blockedMax: Int = 2, upgradeFirstMs: Int64 = 15_000, upgradeMs: Int64 = 300_000, exchangesMax: Int = 100,
+        pollWaitMs: Int64 = 25_000,
         pollMinMs: Int64 = 250, eventBytesMax: Int = 64 << 20
     ) {
         self.backoffMinMs = backoffMinMs
@@ -149,6 +152,7 @@ package struct LinkLimits: Sendable, Hashable {
         self.idleMs = idleMs
         self.renewalRetryMs = renewalRetryMs
         self.blockedMax = blockedMax
+        self.upgradeFirstMs = upgradeFirstMs
         self.upgradeMs = upgradeMs
         self.exchangesMax = exchangesMax
         self.pollWaitMs = pollWaitMs

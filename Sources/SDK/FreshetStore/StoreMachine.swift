@@ -121,7 +121,6 @@ package struct StoreMachine: Sendable {
             guard let newer = new.records[id] else { continue }
             if let record = merge(id, newer, &outcome) { changedRecords[id] = record }
         }
-        dropTags(outcome.changed)
         // Not the server's text if the query selects different values of a row under one name.
         let isExact = tag != nil && self.document(new.tree, [:]) == document
         let tag = isExact ? tag : nil
@@ -149,6 +148,8 @@ package struct StoreMachine: Sendable {
         }
         let names = newer.fields.entries.filter { entity.record.fields[$0.key] != $0.value }.map(\.key)
         guard !names.isEmpty || entity.isDeleted else { return nil }
+        // A field that is new here is in no other result.
+        if entity.isDeleted || names.contains(where: { entity.record.fields[$0] != nil }) { dropTags(entity.results) }
         entity.record = entity.record.merging(newer.fields)
         entity.isDeleted = false
         bytes += entity.record.bytes - entity.bytes

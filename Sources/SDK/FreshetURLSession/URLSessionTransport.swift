@@ -71,15 +71,51 @@
     }
 
     private final class URLSessionSocket: SocketConnection {
+        /// The messages that are reported and not processed; no more are read meanwhile.
+        private static let unprocessedMax = 256
+
+        private struct Unprocessed {
+            var count = 0
+            /// Waits for room.
+            var reader: CheckedContinuation<Void, Never>?
+        }
+
         private let task: URLSessionWebSocketTask
+        private let unprocessed = Locked(Unprocessed())
 
         init(_ task: URLSessionWebSocketTask) { self.task = task }
+
+        func eventProcessed() {
+            let reader = unprocessed.withLock { state -> CheckedContinuation<Void, Never>? in
+                state.count = max(0, state.count - 1)
+                return state.count < Self.unprocessedMax ? state.reader.take() : nil
+            }
+            reader?.resume()
+        }
+
+        private func room() async {
+            await withCheckedContinuation { continuation in
+                let hasRoom = unprocessed.withLock { state in
+                    state.count += 1
+                    if state.count < Self.unprocessedMax { return true }
+                    state.reader = continuation
+                    return false
+                }
+                if hasRoom { continuation.resume() }
+            }
+        }
 
         func send(_ text: [UInt8]) {
             task.send(.string(String(decoding: text, as: UTF8.self))) { _ in }
         }
 
         func close(code: UInt16) {
+            // What is still to be processed does not count any more.
+            let reader = unprocessed.withLock { state in
+                state.count = 0
+                return state.reader.take()
+            }
+            reader?.resume()
             task.cancel(with: URLSessionWebSocketTask.CloseCode(rawValue: Int(code)) ?? .normalClosure, reason: nil)
         }
 
@@ -87,15 +123,29 @@
             while true {
                 do {
                     switch try await task.receive() {
-                    case .string(let text): onEvent(.text(Array(text.utf8)))
+                    case .string(let text):
+                        onEvent(.text(Array(text.utf8)))
+                        await room()
                     default: break
                     }
                 } catch {
                     let code = task.closeCode == .invalid ? nil : UInt16(clamping: task.closeCode.rawValue)
                     let reason = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? "\(error)"
-                    onEvent(.closed(code: code, reason: reason, retryAfterMs: nil))
+                    onEvent(.closed(code: code, reason: reason, retryAfterMs: nil, end: end(error)))
                     return
                 }
+            }
+        }
+
+        /// A device without a network must not look like a network without WebSockets.
+        private func end(_ error: any Error) -> SocketEnd {
+            switch (error as? URLError)?.code {
+            case .cannotConnectToHost?, .cannotFindHost?, .dnsLookupFailed?, .notConnectedToInternet?, .timedOut?,
+                .dataNotAllowed?, .internationalRoamingOff?, .secureConnectionFailed?:
+                return .unreachable
+            default:
+                guard let response = task.response as? HTTPURLResponse, response.statusCode != 101 else { return .lost }
+                return .refused(status: response.statusCode)
             }
         }
     }

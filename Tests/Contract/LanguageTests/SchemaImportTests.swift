@@ -51,7 +51,10 @@ extension Language {
               reviewDate: Date! @default(expr: "request.time")
               number: Int! @col(dataType: "serial")
             }
-            type FavoriteMovie @table(name: "FavoriteMovies", singular: "favorite_movie", plural: "favorite_movies", key: ["user", "movie"]) {
+            type FavoriteMovie
+              @table(
+                name: "FavoriteMovies", singular: "favorite_movie", plural: "favorite_movies", key: ["user", "movie"]
+              ) {
               user: User! movie: Movie!
             }
             """
@@ -72,8 +75,8 @@ extension Language {
                         Set(
                             table.references.map { reference in
                                 let target = schema.table(ofType: reference.targetType)?.name ?? ""
-                                return
-                                    "\(reference.constraintName) \(target) \(reference.isUnique) \(reference.isNullable)"
+                                let isOptional = reference.isNullable
+                                return "\(reference.constraintName) \(target) \(reference.isUnique) \(isOptional)"
                             })
                     }
                     #expect(relations(read, theirs) == relations(table, mine))
@@ -105,7 +108,8 @@ extension Language {
             let sql = (0..<100).map { number in
                 """
                 CREATE TABLE t\(number) (
-                    id uuid PRIMARY KEY, parent_id uuid REFERENCES t\(number / 2), other_id uuid REFERENCES t\(number / 3));
+                    id uuid PRIMARY KEY, parent_id uuid REFERENCES t\(number / 2),
+                    other_id uuid REFERENCES t\(number / 3));
                 """
             }
             let script = sql.joined(separator: "\n")
@@ -165,7 +169,8 @@ extension Language {
                 friend_id uuid REFERENCES people ON DELETE NO ACTION, feeling mood, other "Mixed Case",
                 tags text[] NOT NULL DEFAULT '{}', matrix integer[], born date DEFAULT CURRENT_DATE,
                 data jsonb NOT NULL DEFAULT '{"a": [1]}', address inet, lasts interval DEFAULT '1 day',
-                at timestamp without time zone DEFAULT now(), code char(3), slug text GENERATED ALWAYS AS (lower(mail)) STORED,
+                at timestamp without time zone DEFAULT now(), code char(3),
+                slug text GENERATED ALWAYS AS (lower(mail)) STORED,
                 type text, __typename text,
                 CONSTRAINT people_parent FOREIGN KEY (parent_id) REFERENCES people ON DELETE SET NULL);
             CREATE INDEX people_parent_idx ON people (parent_id);

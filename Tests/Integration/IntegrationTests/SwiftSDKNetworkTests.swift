@@ -1,7 +1,11 @@
 import AuctionsClient
+import Chaos
 import Foundation
 import FreshetClient
+import FreshetLink
+import FreshetNIO
 import ProtocolClients
+import SeededRandom
 import TestSupport
 import Testing
 
@@ -16,6 +20,7 @@ struct SwiftSDKNetworkTests {
             try await aCutCostsOneSmallMessage(node.address.port, folder.path)
             try await queriesAreFollowed(node.address.port, behind: [.webSockets])
             try await queriesAreFollowed(node.address.port, behind: [.webSockets, .eventStreams])
+            try await impairedLinksConverge(node.address.port)
         }
     }
 
@@ -79,6 +84,39 @@ struct SwiftSDKNetworkTests {
         // The handshake and the greeting are in each.
         #expect(unchanged < 500 && restart < 500 && changed < unchanged + 500 && whole > unchanged + 2_000)
         await proxy.stop()
+    }
+
+    /// The impairments of the chaos suite, in random order: each is noticed, and what changed meanwhile comes.
+    private func impairedLinksConverge(_ port: Int) async throws {
+        let link = try await FaultyLink.start(to: port)
+        let direct = AuctionsConnector(at: "http://127.0.0.1:\(port)", cache: .off)
+        let limits = LinkLimits(
+            backoffMinMs: 20, backoffMaxMs: 200, stepMs: 500, silenceMs: 400, upgradeFirstMs: 100, upgradeMs: 300,
+            pollWaitMs: 1_000)
+        let auctions = AuctionsConnector(
+            link: ConnectorLink(
+                AuctionsConnector.identity, at: "http://127.0.0.1:\(link.port)", cache: .memory(), auth: .none,
+                options: ConnectorOptions(), time: SystemTime(), limits: limits
+            ) { try NIOTransport($0) })
+        var states = auctions.listLots(category: "Clocks").live().makeAsyncIterator()
+        let first = try await state(&states) { $0.isConfirmed }
+        let lot = try #require(first.data?.lots.first)
+        var random = SeededRandom(seed: 7)
+        for number in 1...8 {
+            let impairments: [Fault.Impairment] = [.cut, .silent, .slow(delayMs: 100)]
+            let impairment = impairments[random.below(3)]
+            await link.set(impairment)
+            let text = "impaired \(number)"
+            _ = try await direct.editLot(id: lot.id, category: "Clocks", description: text).run()
+            // A slow link delivers; the others are noticed.
+            if case .slow = impairment {} else { _ = try await state(&states) { !$0.isConfirmed } }
+            await link.set(nil)
+            let healed = try await state(&states) {
+                $0.isConfirmed && $0.data?.lots.first?.description == text
+            }
+            #expect(healed.source == .server, "seed 7, round \(number), \(impairment)")
+        }
+        await link.stop()
     }
 
     /// The network refuses WebSockets, or WebSockets and event streams: the same states come by other ways.

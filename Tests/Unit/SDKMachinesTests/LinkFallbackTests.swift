@@ -22,8 +22,8 @@ extension LinkRequest {
 /// Networks that let no WebSockets through.
 @Suite struct LinkFallbackTests {
     /// A driver whose WebSockets were refused twice. Its feed 1 has sent its first request, with the id 1.
-    private func blocked(by end: LinkEnd = .refused(status: 403)) -> LinkDriver {
-        var driver = LinkDriver()
+    private func blocked(by end: LinkEnd = .refused(status: 403), upgradeFirstMs: Int64 = 300_000) -> LinkDriver {
+        var driver = LinkDriver(limits: LinkLimits(upgradeFirstMs: upgradeFirstMs))
         driver.follow(1)
         driver.tokenReady()
         driver.closed(1, nil, "refused", end: end)
@@ -265,6 +265,15 @@ extension LinkRequest {
         #expect(actions.cancelled == ["1"])
         #expect(actions.sent(5).last?["payload"]?["extensions"]?["resume"] == "t1")
         #expect(!actions.contains { if case .lost = $0 { true } else { false } })
+    }
+
+    @Test func theFirstWebSocketAfterAFallbackComesSoon() {
+        var driver = blocked(by: .refused(status: 502), upgradeFirstMs: 15_000)
+        driver.streamed("1", ":\n\n")
+        _ = driver.take()
+        #expect(driver.advance() == 15_000)
+        driver.tokenReady()
+        #expect(driver.take().opensSocket)
     }
 
     @Test func feedsBeyondTheBoundWait() {

@@ -44,7 +44,8 @@ import Testing
             random = SeededRandom(seed: seed)
             driver = LinkDriver(
                 limits: LinkLimits(
-                    backoffMinMs: 10, backoffMaxMs: 100, stepMs: 50, silenceMs: 500, idleMs: 20, upgradeMs: 300,
+                    backoffMinMs: 10, backoffMaxMs: 100, stepMs: 50, silenceMs: 500, idleMs: 20, upgradeFirstMs: 100,
+                    upgradeMs: 300,
                     pollWaitMs: 200, pollMinMs: 2),
                 seed: seed)
         }

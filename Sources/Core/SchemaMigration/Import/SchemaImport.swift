@@ -11,7 +11,7 @@ package struct SchemaImport: Sendable {
     package let typeNames: [String]
     /// How many things are comments.
     package let leftOutCount: Int
-    /// What `freshet migrate` would do nevertheless; empty unless the bound on attempts was reached.
+    /// The changes that `freshet migrate` would make nevertheless; empty unless the bound on attempts was reached.
     package let remaining: [String]
     /// The number of things that were left out for a trial.
     package let attempts: Int
@@ -52,7 +52,7 @@ package struct SchemaImport: Sendable {
     // MARK: Problems
 
     struct Problem {
-        /// What is wrong, or would be done.
+        /// The error, or the change that a migration would make.
         let reason: String
         /// Texts that may contain the names of what causes it.
         let texts: [String]

@@ -179,7 +179,7 @@ struct SchemaImportTable {
         return field
     }
 
-    /// What a migration would change for the sake of a reference; nil if nothing is known.
+    /// The changes that a reference would need in the database; nil if none is known.
     private func obstacle(_ key: DatabaseDescription.ForeignKey, isNullable: Bool) -> String? {
         guard types[key.targetTable] != nil else {
             return "the table \(ImportedSchema.literal(key.targetTable)) is not in this schema"

@@ -1,3 +1,4 @@
+package import FreshetLink
 public import FreshetTransport
 public import FreshetTypes
 import FreshetNIO
@@ -21,6 +22,7 @@ public final class ConnectorLink: Sendable {
     private let auth: AuthSource
     private let options: ConnectorOptions
     private let time: any EngineTime
+    private let limits: LinkLimits
     private let makeTransport: TransportFactory
     private let state: Locked<State>
 
@@ -51,8 +53,10 @@ public final class ConnectorLink: Sendable {
 
     package init(
         _ identity: ConnectorIdentity, at address: String, cache: CacheSettings, auth: AuthSource,
-        options: ConnectorOptions, time: any EngineTime, transport: @escaping TransportFactory
+        options: ConnectorOptions, time: any EngineTime, limits: LinkLimits = LinkLimits(),
+        transport: @escaping TransportFactory
     ) {
+        self.limits = limits
         self.identity = identity
         self.cache = cache
         self.auth = auth
@@ -91,7 +95,7 @@ public final class ConnectorLink: Sendable {
         do {
             let engine = Engine(
                 identity, endpoint: endpoint, transport: try makeTransport(endpoint), cache: cache, auth: auth,
-                options: options, time: time, seed: UInt64.random(in: .min ... .max))
+                options: options, time: time, seed: UInt64.random(in: .min ... .max), limits: limits)
             return .success(engine)
         } catch {
             return .failure(FreshetError(.invalidAddress, "the certificates cannot be used: \(error)"))

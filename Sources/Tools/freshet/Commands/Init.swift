@@ -42,8 +42,8 @@ struct Init: AsyncParsableCommand {
             }
             let left = schema.leftOutCount
             Terminal.error(
-                "\n\(schema.typeNames.count) types; \(left == 0 ? "nothing" : "\(left) things") left out, as comments in"
-                    + " \(project)/schema/schema.gql")
+                "\n\(schema.typeNames.count) types; \(left == 0 ? "nothing" : "\(left) things")"
+                    + " left out, as comments in \(project)/schema/schema.gql")
             for change in schema.remaining { Terminal.error("not solved: \(change)") }
             Terminal.error("Now: freshet migrate \(project) --dry-run --database '…'")
         } catch let error as PostgresError {
