@@ -121,12 +121,13 @@ import Testing
         #expect(try Self.sites("\(head)@auth(level: PUBLIC) \(body)") == expected)
     }
 
-    @Test(arguments: [
-        (nil, ["lot"]), ([:], ["lot"]), (["kind": ["eq": "OPEN"]], ["lot"]),
-        (["owner": ["name": ["eq": "Ann"]]], ["lot", "person"]),
-        (["_not": ["bids_on_lot": ["exist": ["by": ["uid": ["eq": "ann"]]]]]], ["lot", "bid", "person"]),
-        (["_or": [["bids_on_lot": ["count": ["gt": 2]]], ["kind": ["eq": "OPEN"]]]], ["lot", "bid"]),
-    ] as [(JSONValue?, [String])])
+    @Test(
+        arguments: [
+            (nil, ["lot"]), ([:], ["lot"]), (["kind": ["eq": "OPEN"]], ["lot"]),
+            (["owner": ["name": ["eq": "Ann"]]], ["lot", "person"]),
+            (["_not": ["bids_on_lot": ["exist": ["by": ["uid": ["eq": "ann"]]]]]], ["lot", "bid", "person"]),
+            (["_or": [["bids_on_lot": ["count": ["gt": 2]]], ["kind": ["eq": "OPEN"]]]], ["lot", "bid"]),
+        ] as [(JSONValue?, [String])])
     func aFilterFromAVariableReadsTheTablesThatItNames(filter: JSONValue?, tables: [String]) throws {
         let operation = try Self.operation(
             "query Q($f: Lot_Filter) @auth(level: PUBLIC) { lots(where: $f, orderBy: [{id: ASC}]) { id } }")
