@@ -15,7 +15,9 @@ import Testing
         var meter = CostMeter()
         meter.add(Self.runs(1), of: Self.operation, nowMs: 1_000_000)
         meter.add(Self.runs(2), of: Self.operation, nowMs: 1_030_000)
-        func seen(_ nowMs: Int64) -> [UInt64] { meter.report(nowMs: nowMs).flatMap { [$0.window.runs, $0.total.runs] } }
+        func seen(_ nowMs: Int64) -> [UInt64] {
+            meter.report(nowMs: nowMs).flatMap { [$0.window.runs, $0.total.runs] }
+        }
         #expect(seen(1_030_000) == [3, 3])
         #expect(seen(1_059_999) == [3, 3])
         #expect(seen(1_060_000) == [2, 3])
