@@ -35,12 +35,12 @@ package struct TraceReport: Sendable {
         let matched = sum(.matched, "matched")
         let runs = spans(of: .ran)
         let changed = runs.count { $0.details["outcome"]?.stringValue == "changed" }
-        let sessions = sum(.delivered, "sessionCount")
+        let deliveries = sum(.delivered, "sessionCount")
         let found =
             "\(counted(Int(matched), "live query", "live queries")) matched, \(counted(runs.count, "run"))"
             + ", \(counted(changed, "changed result"))"
-        if let last = spans(of: .delivered).last, sessions > 0 {
-            return "\(mutation) reached \(counted(Int(sessions), "session")) \(ms(last)) ms after its commit: \(found)."
+        if let last = spans(of: .delivered).last, deliveries > 0 {
+            return "\(mutation) \(reach(Int(deliveries))) \(ms(last)) ms after its commit: \(found)."
         }
         if spans(of: .matched).isEmpty {
             return spans(of: .published).isEmpty
@@ -53,6 +53,13 @@ package struct TraceReport: Sendable {
                 "\(mutation) was compared with \(considered), and no rule matched."
         }
         return "\(mutation) reached no session: \(found)."
+    }
+
+    /// A session may follow several of the live queries. Not every span names all of its sessions.
+    private func reach(_ deliveries: Int) -> String {
+        let named = spans(of: .delivered).flatMap { $0.details["sessions"]?.arrayValue ?? [] }.compactMap(\.stringValue)
+        return named.count == deliveries
+            ? "reached \(counted(Set(named).count, "session"))" : "was delivered \(deliveries) times"
     }
 
     private func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
