@@ -32,8 +32,8 @@ struct AutomaticRefreshTests: SampleProjectTests {
             let settings = ["http.port=0", "admin.port=0", "dev.dataDirectory=\(folder)/data"]
             let node = try FreshetProcess(["dev", project, "--no-reload"] + settings.flatMap { ["--set", $0] })
             let line = try await node.line(containing: "Freshet serves")
-            let admin = try await node.line(containing: "/admin/shards").split(separator: " ")
-                .first { $0.hasPrefix("http") }?.dropLast("/admin/shards".count)
+            let admin = try await node.line(containing: "admin status").split(separator: " ")
+                .first { $0.hasPrefix("http") }?.dropLast()
             try await body(
                 try ServerAddress(String(line.split(separator: " ").last ?? "")), project,
                 try ServerAddress(String(admin ?? "")))
