@@ -4,7 +4,8 @@ package import LiveModel
 package enum SubscriptionUpdate<Result> {
     case result(Result)
     /// The client holds the present result, with this position. Only for subscriptions that requested confirmation.
-    case unchanged(KnownResult)
+    /// Indirect, so that the others, one for each delivery, stay small.
+    indirect case unchanged(KnownResult)
     case failed(RequestError)
 }
 
@@ -14,8 +15,8 @@ extension SubscriptionUpdate: Sendable where Result: Sendable {}
 package enum DeliveryDecision<Result> {
     /// Write the result now.
     case write(Result)
-    /// Confirm the result that the client holds.
-    case confirm(KnownResult)
+    /// Confirm the result that the client holds. Indirect as above.
+    indirect case confirm(KnownResult)
     /// The result waits in the queue.
     case hold
     /// The client reads too slowly: close the session with a resumable code.

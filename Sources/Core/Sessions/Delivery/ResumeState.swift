@@ -11,7 +11,7 @@ package enum ResumeState: Sendable, Hashable {
         self = wantsTags ? .on(held: held) : .off
     }
 
-    package var isOn: Bool { self != .off }
+    package var isOn: Bool { if case .on = self { true } else { false } }
 
     /// Notes that the client gets this result.
     /// - Returns: whether it holds the result already, so that the tag is enough.

@@ -111,7 +111,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     /// the patch is shorter.
     private func write(_ shared: SharedResult, _ id: String, _ operation: FollowedOperation?) {
         var format = traits.format
-        if let operation, operation.resume.isOn, let tagged = format.tagged {
+        if let operation, operation.wantsTags, let tagged = format.tagged {
             if operation.isHeld(shared) { return confirm(shared.tag, id) }
             format = tagged
         }

@@ -17,6 +17,8 @@ final class FollowedOperation {
     private let isRechecked: Bool
     private(set) var delta: DeltaState
     private(set) var resume: ResumeState
+    /// Whether the client requested resume tags. Asked with each delivery.
+    let wantsTags: Bool
     /// The subjects whose quota it counts against.
     let subjects: [QuotaSubject]
 
@@ -29,6 +31,7 @@ final class FollowedOperation {
         self.resolved = isRechecked || takesNewTokens ? resolved : nil
         self.delta = delta
         self.resume = resume
+        wantsTags = resume.isOn
         self.subjects = subjects
     }
 
