@@ -46,14 +46,15 @@ package final class NodeRecorder: Sendable {
     private static func nowUs() -> Int64 { WallClock.nowUs() }
 
     private func change<Value: Sendable>(_ body: (inout Recorder) -> Value) -> Value {
-        let (value, isOn, isChanged) = recorder.withLock { recorder in
+        let (value, isChanged) = recorder.withLock { recorder in
             let before = recorder.scope
             let value = body(&recorder)
+            // Under the lock, so that the last change is the one that stays.
+            isRecording.store(recorder.isOn, ordering: .relaxed)
             isPublicationAwaited.store(recorder.isTracing, ordering: .relaxed)
             let after = recorder.scope
-            return (value, recorder.isOn, before.queries != after.queries || before.everything != after.everything)
+            return (value, before.queries != after.queries || before.everything != after.everything)
         }
-        isRecording.store(isOn, ordering: .relaxed)
         if isChanged { onScope.withLock { $0 }?() }
         return value
     }
