@@ -94,6 +94,17 @@ import Testing
         #expect(request.query("operation") == "a/B ü" && request.query("node") == nil)
     }
 
+    @Test func allPartsTogetherHaveABound() async throws {
+        var settings = PeerReports.Settings()
+        settings.answerBytesMax = 1_000
+        let text = JSONValue.string(String(repeating: "x", count: 900))
+        let peers = ["a", "b", "c", "d", "e", "f"].map { ($0, Peer(.answers(["node": .string($0), "text": text]))) }
+        let gathered = try await Self.gather(peers, settings: settings)
+        #expect(gathered.parts.count == 5 && gathered.parts.contains { $0.node.name == "own" })
+        let reason = "the report is larger than 4000 bytes"
+        #expect(gathered.unreachable.map(\.reason) == [reason, reason])
+    }
+
     @Test func deadSlowAndTalkativeNodesAreNamed() async throws {
         var settings = PeerReports.Settings()
         settings.timeoutMs = 200

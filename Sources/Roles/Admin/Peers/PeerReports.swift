@@ -12,6 +12,8 @@ package struct PeerReports: Sendable {
         /// The limit until a node's whole answer is there.
         package var timeoutMs = 2_000
         package var answerBytesMax = 16 << 20
+        /// The bytes of all answers to one report; those that come after count as too large.
+        package var reportBytesMax: Int { 4 * answerBytesMax }
         /// The limit of nodes that one report asks.
         package var peersMax = 256
 
@@ -59,16 +61,22 @@ package struct PeerReports: Sendable {
         let plan = try await plan(only: only, roles: roles)
         var gathered = GatheredParts(unreachable: plan.unreachable)
         let target = path + Self.query(query.filter { $0.name != "node" })
-        await withTaskGroup(of: Result<ReportPart, UnreachableError>.self) { group in
+        await withTaskGroup(of: Answer.self) { group in
             var waiting = plan.peers[...]
             func ask() {
                 guard let peer = waiting.popFirst() else { return }
                 group.addTask { await self.part(of: peer, target) }
             }
             for _ in 0..<Self.atOnce { ask() }
+            var bytes = 0
             for await answer in group {
                 switch answer {
-                case .success(let part): gathered.parts.append(part)
+                case .success(let sized) where bytes + sized.byteCount > settings.reportBytesMax:
+                    let reason = "the report is larger than \(settings.reportBytesMax) bytes"
+                    gathered.unreachable.append(UnreachableNode(node: sized.part.node, reason: reason))
+                case .success(let sized):
+                    bytes += sized.byteCount
+                    gathered.parts.append(sized.part)
                 case .failure(let error): gathered.unreachable.append(error.node)
                 }
                 ask()
@@ -107,6 +115,13 @@ package struct PeerReports: Sendable {
         }
     }
 
+    private struct SizedPart {
+        let part: ReportPart
+        let byteCount: Int
+    }
+
+    private typealias Answer = Result<SizedPart, UnreachableError>
+
     private struct UnreachableError: Error {
         let node: UnreachableNode
     }
@@ -131,8 +146,8 @@ package struct PeerReports: Sendable {
             responseBytesMax: settings.answerBytesMax)
     }
 
-    private func part(of peer: PeerPlan.Peer, _ target: String) async -> Result<ReportPart, UnreachableError> {
-        func unreachable(_ reason: String) -> Result<ReportPart, UnreachableError> {
+    private func part(of peer: PeerPlan.Peer, _ target: String) async -> Answer {
+        func unreachable(_ reason: String) -> Answer {
             .failure(UnreachableError(node: UnreachableNode(node: peer.node, reason: reason)))
         }
         switch await sender.send(request(peer, target)) {
@@ -147,7 +162,8 @@ package struct PeerReports: Sendable {
                 // Nodes on several machines that list a loopback address.
                 return unreachable("its admin address \(peer.address) leads to another node from here")
             }
-            return .success(ReportPart(node: peer.node, json: answer))
+            return .success(
+                SizedPart(part: ReportPart(node: peer.node, json: answer), byteCount: response.body.count))
         }
     }
 
