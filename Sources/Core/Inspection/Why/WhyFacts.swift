@@ -122,3 +122,11 @@ package struct WhyFacts: Sendable {
     /// The node of the session asked about.
     var askedNode: String? { askedSession?.split(separator: "/").first.map(String.init) }
 }
+
+extension WhyFacts {
+    /// Whether a gateway lacks what the database answers, but its owner has it or is about to read it.
+    package static func isOnItsWay(_ truth: String, from owner: OwnerReport?, to gateways: [GatewayReport]) -> Bool {
+        guard let owner, gateways.contains(where: { $0.digest != truth }) else { return false }
+        return owner.isPending || owner.digest == truth
+    }
+}

@@ -194,11 +194,9 @@ package struct WhyService: Sendable {
         var gathered = gathered
         guard let truth else { return gathered }
         while !deadline.isReached {
-            let isEqual = gathered.parts.allSatisfy { part in
-                part.json["gateway"].map { GatewayReport(json: $0).digest == truth } ?? true
-            }
-            let owner = gathered.parts.lazy.compactMap { $0.json["registered"] }.first.map { OwnerReport(json: $0) }
-            guard !isEqual, owner.map({ $0.isPending || $0.digest == truth }) ?? false else { return gathered }
+            let gateways = gathered.parts.compactMap { $0.json["gateway"].map(GatewayReport.init(json:)) }
+            let owner = gathered.parts.lazy.compactMap { $0.json["registered"] }.first.map(OwnerReport.init(json:))
+            guard WhyFacts.isOnItsWay(truth, from: owner, to: gateways) else { return gathered }
             try? await Task.sleep(for: .milliseconds(Self.settlingStepMs))
             gathered = try await self.gathered(target.key, arms: false)
         }
