@@ -13,9 +13,13 @@ package final class OperationMeter: Sendable {
         sinceMs = clock.nowMs()
     }
 
-    package func add(_ costs: OperationCosts, of operation: OperationReference) {
+    package func add(_ costs: OperationCosts, of operation: OperationReference) { add([(operation, costs)]) }
+
+    package func add(_ all: [(operation: OperationReference, costs: OperationCosts)]) {
         let nowMs = clock.nowMs()
-        meter.withLock { $0.add(costs, of: operation, nowMs: nowMs) }
+        meter.withLock { meter in
+            for (operation, costs) in all { meter.add(costs, of: operation, nowMs: nowMs) }
+        }
     }
 
     /// Counts a request that ran an operation once.

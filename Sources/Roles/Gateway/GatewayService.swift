@@ -169,13 +169,15 @@ package final class GatewayService: Sendable {
     func count(_ deliveries: [(key: LiveQueryKey, sessions: Int, bytes: Int)]) {
         guard let meter else { return }
         let operations = operations(of: deliveries.map(\.key))
-        for (key, sessions, bytes) in deliveries {
-            guard let operation = operations[key] else { continue }
-            var costs = OperationCosts()
-            costs.deliveries = UInt64(sessions)
-            costs.deliveredBytes = UInt64(sessions * bytes)
-            meter.add(costs, of: operation)
+        let all = deliveries.compactMap { key, sessions, bytes in
+            operations[key].map { operation in
+                var costs = OperationCosts()
+                costs.deliveries = UInt64(sessions)
+                costs.deliveredBytes = UInt64(sessions * bytes)
+                return (operation, costs)
+            }
         }
+        meter.add(all)
     }
 
     // MARK: Inbox
