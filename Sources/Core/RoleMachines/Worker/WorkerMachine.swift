@@ -154,8 +154,10 @@ package struct WorkerMachine: Sendable {
             log(.warning, "another redis or postgres server answers, all shards run again")
             performRefresh(refresh.serverChanged(gateways: gateways.sorted(), nowMs: nowMs), nowMs: nowMs)
         }
-        if !isDraining { performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs) }
-        performFollowing(following.ticked(empty: emptyShards, nowMs: nowMs), nowMs: nowMs)
+        if !isDraining {
+            performLeases(leases.tick(nowMs: nowMs), nowMs: nowMs)
+            performFollowing(following.ticked(empty: emptyShards, nowMs: nowMs), nowMs: nowMs)
+        }
         if upkeep.begin(refresh, nowMs: nowMs) { nextUpkeep() }
         return takeEffects()
     }

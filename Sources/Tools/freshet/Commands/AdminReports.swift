@@ -277,9 +277,7 @@ extension AdminCommand.Connection {
     /// Returns a query without the items that have no value.
     static func query(_ items: [(String, String?)]) -> String {
         let given = items.compactMap { name, value in
-            value.map {
-                name + "=" + ($0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
-            }
+            value.map { "\(name)=\(AdminPath.part($0))" }
         }
         return given.isEmpty ? "" : "?" + given.joined(separator: "&")
     }
