@@ -150,6 +150,19 @@ struct SwiftSDKTests {
         }
     }
 
+    /// Waits for the list in the app's file: it is written a moment after it is shown.
+    private func untilStored(_ folder: String, _ server: ServerAddress, _ token: String) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            let reader = AuctionsConnector(
+                at: "\(server)", cache: .persistent(directory: folder), auth: .token(token))
+            let stored = try? await reader.listLots(category: "Clocks").get(.cacheOnly)
+            if stored?.data.lots.count == 10 { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw FreshetError(.notCached, "the app stored no list")
+    }
+
     /// The sample app: a list that survives a kill, and a bid that is made offline, survives a kill and arrives once.
     @Test func theSampleAppKeepsItsListAndItsBids() async throws {
         try await withCluster { cluster, folder in
@@ -164,6 +177,7 @@ struct SwiftSDKTests {
                 .appendingPathComponent("auction-watcher").path
             let first = try FreshetProcess(options, executable: executable)
             _ = try await first.line(containing: "10 lots (live)")
+            try await untilStored(folder, node.address, token)
             await first.crash()
             await node.process.crash()
 

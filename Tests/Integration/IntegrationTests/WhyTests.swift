@@ -19,6 +19,8 @@ struct WhyTests {
     /// Mistakes of clients and projects.
     @Test func namesWhatProjectsAndClientsDoWrong() async throws {
         try await withCluster { cluster, _ in
+            // Verification would run what is stale again, and mend it.
+            cluster.environment["FRESHET_WORKER_VERIFY_PER_SECOND"] = "0"
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: Self.auth + ["gateway.sessionBytesMax=64MiB", "http.compression.on=false"])
