@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs all tests in four processes beside each other: the integration tests in two of them, by the first letter of their
-# suites, the simulator, which only takes the time that is left, and the others. Each process runs its tests serially,
-# because many start servers and have time limits. The output of the first is shown as it runs, that of the others
-# follows, and that of those that failed comes last. Arguments are passed to `swift build`.
+# Runs all tests in five processes beside each other: the integration tests in three of them, by the first letter of
+# their suites, since they mostly wait, the simulator, which only takes the time that is left, and the others. Each
+# process runs its tests serially, because many start servers and have time limits. The output of the first is shown as
+# it runs, that of the others follows, and that of those that failed comes last. Arguments are passed to `swift build`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,18 +16,21 @@ trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 # Arguments: the niceness, and the test runner's.
 part() { exec nice -n "$1" "$bundle" --testing-library swift-testing --no-parallel "${@:2}" 2>&1; }
 
-part 0 --filter '^IntegrationTests\.[^A-P]' >"$folder/second" &
-second=$!
-part 10 --filter '^SimulationTests\.' >"$folder/simulation" &
-simulation=$!
-part 0 --skip '^(IntegrationTests|SimulationTests)\.' >"$folder/others" &
-others=$!
+declare -A running
+start() {
+    part "${@:2}" >"$folder/$1" &
+    running[$1]=$!
+}
+start second 0 --filter '^IntegrationTests\.[J-R]'
+start third 0 --filter '^IntegrationTests\.[^A-R]'
+start simulation 10 --filter '^SimulationTests\.'
+start others 0 --skip '^(IntegrationTests|SimulationTests)\.'
 failed=()
-part 0 --filter '^IntegrationTests\.[A-P]' | tee "$folder/first" || failed+=(first)
-wait "$second" || failed+=(second)
-wait "$simulation" || failed+=(simulation)
-wait "$others" || failed+=(others)
-cat "$folder/second" "$folder/simulation" "$folder/others"
+part 0 --filter '^IntegrationTests\.[A-I]' | tee "$folder/first" || failed+=(first)
+for name in second third simulation others; do
+    wait "${running[$name]}" || failed+=("$name")
+    cat "$folder/$name"
+done
 [ ${#failed[@]} -eq 0 ] && exit 0
 # Again, since the last lines are the ones that are read.
 for name in "${failed[@]}"; do cat "$folder/$name"; done

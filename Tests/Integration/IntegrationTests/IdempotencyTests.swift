@@ -304,12 +304,13 @@ struct IdempotencyTests {
             let behind = try #require(postgres.loopbackConnectionString)
                 .replacingOccurrences(of: "port=\(port) ", with: "port=\(link.port) ")
             let first = try await cluster.start(roles: "api", settings: ["postgres.url=\(behind)"])
-            let lost = Task { try await asking.ask(first.address, "lost", key: UUID.fixed) }
-            try await asking.holding { release in
+            let lost = try await asking.holding { release in
+                let lost = Task { try await asking.ask(first.address, "lost", key: UUID.fixed) }
                 try await asking.isBlocked()
                 // Postgres has the whole mutation, and its answers no longer arrive.
                 await link.set(.silent)
                 try await release()
+                return lost
             }
             try await waitUntil("the commit") { try await asking.count("lost") == 1 }
             await first.process.crash()
