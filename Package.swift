@@ -454,7 +454,7 @@ let package = Package(
             .unit, "ExecutionTests",
             [
                 "Catalog", "Execution", "JSON", "LiveModel", "Operations", "Postgres", "QuerySQL", "SchemaModel",
-                logging,
+                "SeededRandom", logging,
             ]),
         tests(.unit, "ExplanationTests", ["Catalog", "QuerySQL", "SchemaModel", "Explanation", "JSON", "LiveModel"]),
         tests(.unit, "ShardingTests", ["JSON", "LiveModel", "Sharding"]),

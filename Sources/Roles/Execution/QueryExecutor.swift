@@ -50,16 +50,26 @@ package final class QueryExecutor: Sendable {
         /// The statement took longer than its mode permits, because of this item or another one.
         case cutShort
         case failed(RequestError)
+
+        /// The answer to a call that knows no digest.
+        var answer: Swift.Result<Result, RequestError> {
+            switch self {
+            case .result(let result): .success(result)
+            case .failed(let error): .failure(error)
+            case .unchanged, .cutShort: .failure(.noResult)
+            }
+        }
     }
 
     let pool: PostgresPool
     private let replicas: PostgresReplicas?
     private let clock: ServiceClock
-    private let resolvers: (any ResolverTransport)?
+    let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
-    private let statements = StatementCache()
+    private let statements: StatementCache
+    private let calls: CallBatcher
     /// Rotates the live query with which a batch starts to call custom resolvers.
-    private let remoteStart = Atomic<Int>(0)
+    let remoteStart = Atomic<Int>(0)
 
     /// The most live queries in a batch that runs on the reader's and the connection's threads.
     private static let shortItemsMax = 8
@@ -68,10 +78,15 @@ package final class QueryExecutor: Sendable {
     ///   - replicas: serve runs of many items, as fresh as the primary; nil: none.
     ///   - resolvers: nil where no operation has custom resolvers.
     ///   - embeddings: nil where no operation needs embeddings.
+    ///   - callsMax: the most calls of one statement that run together when there are many at a time; 1: none.
     package init(
         pool: PostgresPool, replicas: PostgresReplicas? = nil, clock: ServiceClock,
-        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil
+        resolvers: (any ResolverTransport)? = nil, embeddings: (any EmbeddingTransport)? = nil,
+        callsMax: Int = 1
     ) {
+        let limits = CallQueue<WaitingCall>.Limits(batchMax: callsMax)
+        statements = StatementCache(batchLimits: limits)
+        calls = CallBatcher(pool: pool, limits)
         self.resolvers = resolvers
         self.embeddings = embeddings
         self.pool = pool
@@ -83,6 +98,8 @@ package final class QueryExecutor: Sendable {
     package var databaseChanges: Int { pool.timelineChanges }
     /// Identifies the database's current timeline; nil when the server does not report it.
     package var databaseTimeline: String? { pool.timeline }
+    /// The statements that ran several calls together, and their calls, since the start.
+    package var batchCounts: (batches: Int, calls: Int) { calls.counts }
     /// Runs answered by a replica, and runs that fell back to the primary although there are replicas.
     package var replicaCounts: (answered: Int, missed: Int) {
         let counts = replicas?.counts
@@ -100,49 +117,6 @@ package final class QueryExecutor: Sendable {
         if operation.hasRemoteFields { result = try await complete(result, operation, variables) }
         guard operation.isFinished else { return result }
         return try Self.finish(result, operation, variables, auth, nowMs)
-    }
-
-    /// Adds the fields of custom resolvers.
-    private func complete(
-        _ result: Result, _ operation: StoredOperation, _ variables: JSONObject
-    ) async throws(RequestError) -> Result {
-        let calls = operation.remoteCalls(variables: variables)
-        if calls.isEmpty { return result }
-        guard let resolvers else { throw RequestError(.internalError, "custom resolvers are not set up on this node") }
-        let values: [String: [UInt8]]
-        do throws(RequestError) {
-            values = try await resolvers.results(of: calls)
-        } catch {
-            // Reading changes nothing, so it can be repeated.
-            guard error.code == .outcomeUnknown else { throw error }
-            var unavailable = RequestError(.unavailable, error.message, path: error.path)
-            unavailable.cause = error.cause
-            throw unavailable
-        }
-        let body = RemoteResults.merge(result.answer.body, values)
-        return Result(body: body, digest: Digest(of: body))
-    }
-
-    private func complete(_ outcomes: [Outcome], _ operation: StoredOperation, _ items: [Item]) async -> [Outcome] {
-        let first = remoteStart.wrappingAdd(RemoteRound.inFlightMax, ordering: .relaxed).oldValue & .max
-        return await withTaskGroup(of: (index: Int, outcome: Outcome).self) { group in
-            var round = RemoteRound(outcomes, first: first)
-            while true {
-                while let call = round.next() {
-                    let item = items[call.index]
-                    group.addTask {
-                        do throws(RequestError) {
-                            let complete = try await self.complete(call.result, operation, item.variables)
-                            return (call.index, complete.digest == item.knownDigest ? .unchanged : .result(complete))
-                        } catch {
-                            return (call.index, .failed(error))
-                        }
-                    }
-                }
-                guard let ended = await group.next() else { return round.outcomes }
-                round.ended(ended.index, ended.outcome)
-            }
-        }
     }
 
     /// Applies a query's `@check` and `@redact` and removes entity ids.
@@ -170,19 +144,7 @@ package final class QueryExecutor: Sendable {
     private func run(
         _ call: QueryCall, of operation: StoredOperation, _ caller: Caller
     ) async throws(RequestError) -> Result {
-        let rows: ResultSet
-        do {
-            rows = try await pool.query(
-                statements.entry(for: call.statement, of: operation).single, call.parameters.map { Parameter($0) },
-                for: .caller(caller))
-        } catch {
-            throw RequestError(error)
-        }
-        guard let row = rows.rows.first, let body = row[0], let digest = row.digest(1)
-        else {
-            throw RequestError(.internalError, "the statement gave no result")
-        }
-        return Result(body: body, digest: digest)
+        try await calls.run(statements.entry(for: call.statement, of: operation), call.parameters, caller)
     }
 
     /// Runs items of one operation, those of the same shape in one statement. Outcomes are in the order of the items,
@@ -269,7 +231,7 @@ package final class QueryExecutor: Sendable {
     }
 
     private static func noOutcomes(of items: [Item]) -> [Outcome] {
-        Array(repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: items.count)
+        Array(repeating: .failed(.noResult), count: items.count)
     }
 
     /// Runs the remaining statements of a batch.
@@ -297,4 +259,8 @@ package final class QueryExecutor: Sendable {
     private static func place(_ run: BatchRun, _ batch: QueryBatch, into outcomes: inout [Outcome]) {
         for (index, outcome) in zip(batch.members, run.outcomes) { outcomes[index] = outcome }
     }
+}
+
+extension RequestError {
+    static let noResult = RequestError(.internalError, "the statement gave no result")
 }

@@ -13,6 +13,11 @@ final class StatementCache: Sendable {
         let owner: QueryStatement
         let single: Statement
         let multiplexed: Statement
+        /// Nil for a statement that is made for one request.
+        let calls: CallBatcher.Calls?
+
+        /// The caller that is charged for statements that run the calls of several callers.
+        var batchCaller: Caller { Caller(UInt64(truncatingIfNeeded: multiplexed.hashValue)) }
     }
 
     private struct Write: Sendable {
@@ -28,15 +33,24 @@ final class StatementCache: Sendable {
     /// The texts that also store their part of the answer, for mutations with an idempotency key.
     private let stores = Mutex<[ObjectIdentifier: Write]>([:])
 
+    private let batchLimits: CallQueue<WaitingCall>.Limits
+
+    /// - Parameter batchLimits: the limits of a query's calls that run together.
+    init(batchLimits: CallQueue<WaitingCall>.Limits = .init()) {
+        self.batchLimits = batchLimits
+    }
+
     func entry(for statement: QueryStatement, of operation: StoredOperation) -> Entry {
-        func made() -> Entry {
-            Entry(owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed))
+        func made(_ calls: CallBatcher.Calls?) -> Entry {
+            Entry(
+                owner: statement, single: Statement(statement.single), multiplexed: Statement(statement.multiplexed),
+                calls: calls)
         }
-        if operation.isAdHoc { return made() }
+        if operation.isAdHoc { return made(nil) }
         return entries.withLock { entries in
             if let entry = entries[ObjectIdentifier(statement)] { return entry }
             if entries.count >= Self.entriesMax { entries = [:] }
-            let entry = made()
+            let entry = made(CallBatcher.Calls(batchLimits))
             entries[ObjectIdentifier(statement)] = entry
             return entry
         }

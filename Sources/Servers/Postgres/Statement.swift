@@ -50,6 +50,12 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
         StatementPace.Average(encoded: text.average.load(ordering: .relaxed))
     }
 
+    /// The average time of recent executions in microseconds, without the round trip; nil: not measured, or in doubt.
+    package var averageUs: Int? { average?.us }
+
+    /// Whether recent executions took longer than statements may that share a pipeline.
+    package var isKnownLong: Bool { isSlow || average?.isShort == false }
+
     /// Records the time of an execution that nothing else delayed.
     func took(us: Int, _ pace: StatementPace) {
         // A lost update only costs one more run.
@@ -57,7 +63,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 
     /// Forgets the average, so that the next executions are measured again.
-    func doubt() { text.average.store(0, ordering: .relaxed) }
+    package func doubt() { text.average.store(0, ordering: .relaxed) }
 
     private static let slowWindowMs = 60_000
     /// The number of fast executions after which a slow statement counts as fast again: the first time, and at most. It

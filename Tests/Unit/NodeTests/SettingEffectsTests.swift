@@ -40,6 +40,7 @@ import Testing
         "migrate.lockTotalMs": "Sources/Roles/Migrations",
         "migrate.waitMs": "Sources/Roles/Migrations",
         "log.format": "Sources/Tools/freshet",
+        "api.queryBatchMax": "Sources/Roles/Node",
         // Observed by tests of whole nodes.
         "auth.issuersFile": "Tests/Contract/NodeStartTests/StartFailureTests.swift",
         "cluster.startWaitMs": "Tests/Integration/IntegrationTests/StartTests.swift",

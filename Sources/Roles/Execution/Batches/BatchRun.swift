@@ -22,8 +22,7 @@ struct BatchRun {
     /// - Parameter count: the number of members, at least 1.
     init(count: Int) {
         precondition(count > 0, "a batch without members")
-        outcomes = Array(
-            repeating: .failed(RequestError(.internalError, "the statement gave no result")), count: count)
+        outcomes = Array(repeating: .failed(.noResult), count: count)
         waiting = [0..<count]
     }
 

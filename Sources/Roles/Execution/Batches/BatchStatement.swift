@@ -13,6 +13,14 @@ enum BatchStatement {
         ]
     }
 
+    /// The parameters for calls that know no digest.
+    static func parameters(of calls: [WaitingCall]) -> [Parameter] {
+        let columns = calls[0].parameters.indices.map { column in calls.map { $0.parameters[column] } }
+        return columns.map { .text(PostgresArray.literal($0)) } + [
+            .text(digests(Array(repeating: nil, count: calls.count)))
+        ]
+    }
+
     /// Returns a Postgres array of digests, with NULL for none.
     static func digests(_ known: [Digest?]) -> String {
         var bytes: [UInt8] = []
@@ -65,7 +73,7 @@ extension BatchRun {
 }
 
 extension PostgresError {
-    fileprivate var isOfServer: Bool {
+    var isOfServer: Bool {
         if case .server = code { true } else { false }
     }
 }

@@ -1,5 +1,21 @@
+import Execution
 import Observability
 import Postgres
+
+/// The metrics of callers' queries that run together.
+struct QueryBatchMetrics {
+    private let statements = Metric.observedCounter(
+        "freshet_query_batches_total", "statements that ran several callers' queries together")
+    private let calls = Metric.observedCounter(
+        "freshet_query_batch_calls_total", "callers' queries that ran together with others")
+
+    /// Installs the gauges, which are read at every scrape.
+    static func observe(_ queries: QueryExecutor, in metrics: PrometheusMetrics) {
+        let gauges = QueryBatchMetrics()
+        gauges.statements.observe(in: metrics) { [weak queries] in Double(queries?.batchCounts.batches ?? 0) }
+        gauges.calls.observe(in: metrics) { [weak queries] in Double(queries?.batchCounts.calls ?? 0) }
+    }
+}
 
 /// The metrics of slow statements.
 struct DatabaseMetrics {

@@ -23,7 +23,11 @@ enum MetricsReference {
         ("Workers", Metric.families(of: WorkerMetrics.init) + Metric.families(of: ShardMetrics.init)),
         ("Reader of the database's log", Metric.families(of: TailerMetrics.init)),
         ("Gateways", Metric.families(of: GatewayMetrics.init) + Metric.families(of: EncodingMetrics.init)),
-        ("Postgres", Metric.families(of: DatabaseMetrics.init) + Metric.families(of: ConnectionMetrics.init)),
+        (
+            "Postgres",
+            Metric.families(of: QueryBatchMetrics.init) + Metric.families(of: DatabaseMetrics.init)
+                + Metric.families(of: ConnectionMetrics.init)
+        ),
         ("Embeddings", Metric.families(of: EmbeddingMetrics.init)),
     ]
 

@@ -6,6 +6,7 @@ import Execution
 import Logging
 import OutboundHTTP
 import RemoteServices
+import Settings
 
 /// The stage of a start that loads the served catalogs and creates the executors of their operations.
 struct NodeExecution: Sendable {
@@ -24,11 +25,13 @@ struct NodeExecution: Sendable {
         try await SchemaGate(pool: storage.pool, catalogs: catalogs, deployments: deployments).pass(node, gate)
         let resolvers = HTTPResolvers(node.resolverSettings, sender: sender)
         let embeddings = openEmbeddings(node, catalogs, sender, parts)
+        let queries = QueryExecutor(
+            pool: storage.pool, replicas: storage.replicas, clock: node.clock, resolvers: resolvers,
+            embeddings: embeddings, callsMax: node.settings.api.queryBatchMax)
+        QueryBatchMetrics.observe(queries, in: node.metrics)
         return NodeExecution(
             catalogs: catalogs, deployments: deployments,
-            queries: QueryExecutor(
-                pool: storage.pool, replicas: storage.replicas, clock: node.clock, resolvers: resolvers,
-                embeddings: embeddings),
+            queries: queries,
             mutations: MutationExecutor(
                 pool: storage.pool, clock: node.clock, makeUUID: { RandomIdentity.uuid() }, resolvers: resolvers,
                 embeddings: embeddings, idempotency: node.idempotencySettings))

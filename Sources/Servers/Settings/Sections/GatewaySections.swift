@@ -131,6 +131,9 @@ package struct APISection: SettingSection {
     package let requestsPerAddressMax = Setting.int(
         "api.requestsPerAddressMax", Parts.quotas.requests.perAddress, in: 0...1_000_000,
         "Requests in flight of one address; 0: no limit.")
+    package let queryBatchMax = Setting.int(
+        "api.queryBatchMax", 32, in: 1...256,
+        "Calls of one short query that run in one statement while many are in flight; 1: each runs alone.")
     package let idempotencyKeepMs = Setting.duration(
         "api.idempotencyKeepMs", Parts.keySweep.keepMs, in: 60_000...2_592_000_000,
         "Time for which the answer of a mutation with an idempotency key is kept, as a row in Postgres.")
