@@ -306,7 +306,7 @@ let package = Package(
                 "FanoutWorker",
                 "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
-                "RoleMachines", "Sharding",
+                "RoleMachines", "Sharding", "Tokens",
                 crypto, nio,
                 nioHTTP,
                 logging,

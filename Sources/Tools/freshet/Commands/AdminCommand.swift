@@ -21,7 +21,7 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Query this node instead, at the admin address that the node at --url reports for it.")
         var node: String?
 
-        @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
+        @Option(help: "Admin token, or an ID token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
         var token: String?
 
         @OptionGroup var tls: TLSOptions
