@@ -42,6 +42,9 @@ package struct TraceReport: Sendable {
         if let last = spans(of: .delivered).last, deliveries > 0 {
             return "\(mutation) \(reach(Int(deliveries))) \(ms(last)) ms after its commit: \(found)."
         }
+        if let failed = spans(of: .failed).last, commit == nil {
+            return "\(mutation) failed with \(failed.details["error"]?.stringValue ?? "an error"); nothing was committed."
+        }
         if spans(of: .matched).isEmpty {
             return spans(of: .published).isEmpty
                 ? "\(mutation) committed; its event is not published yet, or refreshes nothing."

@@ -5,6 +5,7 @@ import FanoutWorker
 import Gateway
 import Observability
 import RemoteServices
+import TraceExport
 
 /// The page `docs/operations/metrics.md`, generated from the declarations of all metrics.
 enum MetricsReference {
@@ -25,6 +26,7 @@ enum MetricsReference {
         ("Gateways", Metric.families(of: GatewayMetrics.init) + Metric.families(of: EncodingMetrics.init)),
         ("Postgres", Metric.families(of: DatabaseMetrics.init) + Metric.families(of: ConnectionMetrics.init)),
         ("Embeddings", Metric.families(of: EmbeddingMetrics.init)),
+        ("Export of traces", Metric.families(of: TraceExportMetrics.init)),
     ]
 
     static var page: String {

@@ -8,7 +8,7 @@ extension Settings {
     /// One line per contradiction.
     package func contradictions() -> [SettingsError.Problem] {
         (clusterContradictions() + portContradictions() + adminContradictions() + authContradictions()
-            + flowContradictions() + redisContradictions() + embeddingContradictions())
+            + flowContradictions() + redisContradictions() + embeddingContradictions() + traceContradictions())
             .map { SettingsError.Problem(origin: "", message: $0) }
     }
 
@@ -163,6 +163,23 @@ extension Settings {
             return false
         }
         return url.user() == nil && url.query() == nil && url.fragment() == nil
+    }
+
+    private func traceContradictions() -> [String] {
+        var found: [String] = []
+        if let url = self.trace.otlpUrl, !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+            found.append("trace.otlp.url must begin with http:// or https://")
+        }
+        for header in self.trace.otlpHeaders {
+            let name = header.prefix { $0 != "=" }
+            // RFC 9110 §5.1 and §5.5: what else would fail every request.
+            let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
+            guard isName, header.contains("="), header.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+                found.append("trace.otlp.headers must have entries NAME=VALUE in printable ASCII")
+                break
+            }
+        }
+        return found
     }
 
     private func flowContradictions() -> [String] {
