@@ -246,7 +246,10 @@ let package = Package(
         module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics, tracing]),
         module(
             .servers, "TraceExport",
-            ["Clocks", "Inspection", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", logging, metrics, tracing]),
+            [
+                "Clocks", "Inspection", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", logging,
+                metrics, tracing,
+            ]),
         module(
             .servers, "Settings",
             [
@@ -372,7 +375,9 @@ let package = Package(
         module(
             .verification, "Benchmarks",
             [
-                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
+                "APINode", "AuctionsClient", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog",
+                "FreshetClient", "FreshetLink", "FreshetSQLite", "FreshetStore", "FreshetTesting", "FreshetTypes",
+                "QuerySQL",
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
                 "ProtocolClients", "Migrations",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
@@ -425,7 +430,7 @@ let package = Package(
         tests(
             .unit, "ChangeCaptureTests", ["ChangeCapture", "JSON", "LiveModel", "SchemaModel", "SeededRandom"]),
         tests(.unit, "SQLDependenciesTests", ["SQLDependencies", "SchemaModel"]),
-        tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
+        tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
             .unit, "CatalogTests",
             [

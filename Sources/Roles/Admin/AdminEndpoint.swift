@@ -20,8 +20,8 @@ private struct AdminRequest: Sendable {
     }
 }
 
-/// The HTTP handler of the console and the admin API: on the admin port behind `AdminAccess`, and under `freshet dev` on
-/// the public port.
+/// The HTTP handler of the console and the admin API: on the admin port behind `AdminAccess`, and under `freshet dev`
+/// on the public port.
 ///
 /// `AdminRoutes.all` has its routes. `POST /v1/projects/…` are `AdministratorOperations`. Each action leaves a line in
 /// the audit log.
@@ -154,7 +154,9 @@ package final class AdminEndpoint: HTTPHandler {
         for name in ["key", "operation", "session", "uid"] {
             if let value = arguments[name] { metadata[name] = "\(value)" }
         }
-        if let peer = request.http.header(PeerReports.header) { metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))" }
+        if let peer = request.http.header(PeerReports.header) {
+            metadata["for"] = "\(peer.prefix(Self.operatorBytesMax))"
+        }
         audit.notice("admin look", metadata: metadata)
     }
 

@@ -84,7 +84,8 @@ package final class MutationExecutor: Sendable {
     ) async throws(RequestError) -> Outcome {
         let claim = try key.map { key throws(RequestError) in
             Claim(
-                key: try IdempotencyClaim(key, of: operation.reference, variables: variables, auth: auth, sender: sender),
+                key: try IdempotencyClaim(
+                    key, of: operation.reference, variables: variables, auth: auth, sender: sender),
                 answerBytesMax: idempotency.answerBytesMax)
         }
         // Not inside a transaction, which would hold a connection and locks while the server works.

@@ -35,6 +35,7 @@ package final class RequestExecutor: SessionRequestExecutor {
 
     package var clock: ServiceClock { parts.clock }
     package var quotas: QuotaGate { parts.quotas }
+    package var invalidations: Invalidations { parts.invalidations() }
 
     var lookup: OperationLookup { version.lookup(parts.catalogs) }
 

@@ -70,7 +70,9 @@ struct AdminAccessTests {
 
     @Test func usersAreAdmittedByRules() async throws {
         let key = P256.Signing.PrivateKey()
-        try await LocalHTTPServer.with { Issuer.answer(key, $0.path, $1) } _: { issuer in
+        try await LocalHTTPServer.with {
+            Issuer.answer(key, $0.path, $1)
+        } _: { issuer in
             try await Cluster.with { cluster in
                 let settings = [
                     "admin.token=open sesame", "admin.auth.mode=oidc", "admin.auth.issuer=\(issuer.origin)",

@@ -17,7 +17,8 @@ import Testing
 
     @Test(arguments: [
         "true", #"auth.uid == "42""#, #"auth.token.email.endsWith("@example.com") && auth.token.email_verified"#,
-        #""on call" in request.auth.token.groups"#, #"request.method == "GET" && request.path.startsWith("/admin/v1/")"#,
+        #""on call" in request.auth.token.groups"#,
+        #"request.method == "GET" && request.path.startsWith("/admin/v1/")"#,
         #"has(auth.token.groups) ? auth.token.groups.exists(g, g == "readers") : false"#,
     ])
     func rulesThatAdmit(_ rule: String) throws {
@@ -36,7 +37,10 @@ import Testing
         #expect(message.contains(part) && !message.contains("ann@"), "\(message)")
     }
 
-    @Test(arguments: ["", "1 + 1", "auth.token.", "user.name", "auth.name == 'x'", "request.auth.claims == 1", "vars.x"])
+    @Test(
+        arguments: [
+            "", "1 + 1", "auth.token.", "user.name", "auth.name == 'x'", "request.auth.claims == 1", "vars.x",
+        ])
     func rulesThatAreMistakes(_ rule: String) throws {
         let error = #expect(throws: AdminRule.Invalid.self) { try AdminRule(rule, setting: "admin.writeRule") }
         #expect(error?.description.hasPrefix("admin.writeRule: ") == true)

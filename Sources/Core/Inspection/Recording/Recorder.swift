@@ -42,8 +42,9 @@ package struct Recorder: Sendable {
     /// A ring: `nextSpan` is the oldest once it is full.
     private var spans: [Span] = []
     private var nextSpan = 0
-    /// The spans that wait for `takeSpansToExport`; at most `spansMax`.
+    /// The spans that wait for `takeSpansToExport`, at most `exportMax`: more than one change brings.
     private var spansToExport: [Span] = []
+    private static let exportMax = 4_096
     /// The traced mutations whose publication is awaited, by event; bounded like the spans.
     private var traced: [String: (trace: String, sinceUs: Int64)] = [:]
     /// The time after which a publication is not awaited any more: the event was left to a sweeper.
@@ -209,7 +210,7 @@ package struct Recorder: Sendable {
     }
 
     package mutating func add(_ span: Span) {
-        if settings.exportsSpans, spansToExport.count < settings.spansMax { spansToExport.append(span) }
+        if settings.exportsSpans, spansToExport.count < Self.exportMax { spansToExport.append(span) }
         if spans.count < settings.spansMax {
             spans.append(span)
         } else if settings.spansMax > 0 {

@@ -43,7 +43,8 @@ package struct TraceReport: Sendable {
             return "\(mutation) \(reach(Int(deliveries))) \(ms(last)) ms after its commit: \(found)."
         }
         if let failed = spans(of: .failed).last, commit == nil {
-            return "\(mutation) failed with \(failed.details["error"]?.stringValue ?? "an error"); nothing was committed."
+            let code = failed.details["error"]?.stringValue ?? "an error"
+            return "\(mutation) failed with \(code); nothing was committed."
         }
         if spans(of: .matched).isEmpty {
             return spans(of: .published).isEmpty

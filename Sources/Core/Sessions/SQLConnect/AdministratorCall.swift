@@ -41,7 +41,8 @@ package struct AdministratorCall: Sendable, Hashable {
     }
 }
 
-/// The body of an administrator's call: `{query | operationName, variables?, extensions: {impersonate?, idempotencyKey?}}`.
+/// The body of an administrator's call:
+/// `{query | operationName, variables?, extensions: {impersonate?, idempotencyKey?}}`.
 package struct AdministratorRequest: Sendable, Hashable {
     package var query: String?
     package var operationName: String?

@@ -129,6 +129,23 @@ struct NodeAccess: Sendable {
         }
     }
 
+    /// Polls the invalidations and tells sessions, until the task is cancelled.
+    func followInvalidations(_ list: InvalidationList, _ sessions: SessionRegistry) async {
+        var failure = RepeatedFailure()
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(node.settings.gateway.invalidationsPollMs))
+            do throws(BrokerError) {
+                if try await list.refresh() { sessions.invalidate(list.current) }
+            } catch {
+                guard error.code != .closed, let leftOut = failure.failed("\(error)", nowMs: node.clock.nowMs())
+                else { continue }
+                node.logger.warning(
+                    "the invalidations could not be read; clients learn them later",
+                    metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
+            }
+        }
+    }
+
     /// Reloads the file of API keys when it changes, until the task is cancelled; an invalid file changes nothing.
     func followAPIKeys(_ sessions: SessionRegistry) async {
         guard let path = node.settings.auth.apiKeysFile else { return }

@@ -129,6 +129,7 @@ struct NodeRoles: Sendable {
                 queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
                 disclosesConstraints: node.isDevelopment,
                 recorder: recorder, limits: node.variableLimits, resultBytesMax: settings.gateway.resultBytesMax,
-                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax), meter: node.meter))
+                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax), meter: node.meter,
+                invalidations: { [list = cluster.invalidations] in list.current }))
     }
 }

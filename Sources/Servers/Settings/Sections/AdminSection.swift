@@ -9,7 +9,7 @@ package struct AdminSection: SettingSection {
         "Bearer token of the admin port; required unless host is loopback. Nodes use it among each other.")
     package let authMode = Setting<AdminAuthMode>.choice(
         "admin.auth.mode", .token,
-        "Who is admitted. token: holders of admin.token; oidc: also users of an OpenID provider whom admin.rule admits.")
+        "Who is admitted. token: holders of admin.token; oidc: also users of a provider whom admin.rule admits.")
     package let authIssuer = Setting.optional(
         "admin.auth.issuer", "Required value of the claim iss of users' ID tokens, and base URL of the provider.")
     package let authAudience = Setting.optional(

@@ -5,7 +5,7 @@ package struct TraceSection: SettingSection {
     package static let declared = TraceSection()
 
     package let otlpUrl = Setting.optional(
-        "trace.otlp.url", "URL that takes OTLP over HTTP as JSON, such as http://collector:4318/v1/traces; empty: none.")
+        "trace.otlp.url", "URL for OTLP over HTTP as JSON, such as http://collector:4318/v1/traces; empty: none.")
     package let otlpHeaders = Setting.list(
         "trace.otlp.headers", secret: true, "Headers of each request, NAME=VALUE, such as the collector's API key.")
     package let otlpTimeoutMs = Setting.duration(
