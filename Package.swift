@@ -16,6 +16,7 @@ let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio
 let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -87,6 +88,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -224,7 +226,7 @@ let package = Package(
             .roles, "RemoteServices",
             [
                 "Clocks", "Operations", "SchemaModel", "Embeddings", "Execution", "LiveModel", "Observability",
-                "OutboundHTTP", logging, metrics,
+                "OutboundHTTP", logging, metrics, tracing,
             ]),
         module(
             .roles, "Deployments",
@@ -241,7 +243,13 @@ let package = Package(
             ]
         ),
         module(.servers, "GRPC", ["HTTPServer", "Pacing", nio, nioHTTP2, nioHPACK]),
-        module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics]),
+        module(.servers, "Observability", ["CLinux", "Clocks", logging, metrics, tracing]),
+        module(
+            .servers, "TraceExport",
+            [
+                "Clocks", "Inspection", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", logging,
+                metrics, tracing,
+            ]),
         module(
             .servers, "Settings",
             [
@@ -261,7 +269,7 @@ let package = Package(
             [
                 "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
-                "Postgres", "RoleMachines", "Sharding", logging, metrics,
+                "Postgres", "RoleMachines", "Sharding", logging, metrics, tracing,
             ]),
         module(
             .roles, "ChangeTailer",
@@ -290,7 +298,7 @@ let package = Package(
             [
                 "APINode", "Catalog", "Clocks", "Operations", "SchemaSDL", "Execution", "GRPC", "GraphQLLanguage",
                 "Gateway", "HTTPServer", "JSON",
-                "LiveModel", "Observability", "Recording", "Sessions", nio, nioHTTP, nioHPACK, logging,
+                "LiveModel", "Observability", "Recording", "Sessions", nio, nioHTTP, nioHPACK, logging, tracing,
             ]),
         // The console's page: files compiled into the program
         .target(
@@ -306,7 +314,7 @@ let package = Package(
                 "FanoutWorker",
                 "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
-                "RoleMachines", "Sharding",
+                "RoleMachines", "Sharding", "Tokens",
                 crypto, nio,
                 nioHTTP,
                 logging,
@@ -320,9 +328,10 @@ let package = Package(
                 "SchemaModel",
                 "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
-                "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres", "Refresh",
+                "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "Inspection", "LiveModel", "Observability", "Postgres",
+                "Refresh",
                 "OutboundHTTP", "Pacing", "RemoteServices", "RoleMachines", "Sessions", "Settings", "Sharding",
-                "Tokens",
+                "Tokens", "TraceExport",
                 nio, nioPosix, logging,
             ]),
         module(
@@ -366,7 +375,9 @@ let package = Package(
         module(
             .verification, "Benchmarks",
             [
-                "APINode", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog", "QuerySQL",
+                "APINode", "AuctionsClient", "Broker", "Streams", "CBenchmarks", "CBroadcaster", "CEL", "Catalog",
+                "FreshetClient", "FreshetLink", "FreshetSQLite", "FreshetStore", "FreshetTesting", "FreshetTypes",
+                "QuerySQL",
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
                 "ProtocolClients", "Migrations",
                 "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
@@ -419,7 +430,7 @@ let package = Package(
         tests(
             .unit, "ChangeCaptureTests", ["ChangeCapture", "JSON", "LiveModel", "SchemaModel", "SeededRandom"]),
         tests(.unit, "SQLDependenciesTests", ["SQLDependencies", "SchemaModel"]),
-        tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "TestSupport"]),
+        tests(.unit, "LiveModelTests", ["CEL", "JSON", "LiveModel", "SeededRandom", "TestSupport"]),
         tests(
             .unit, "CatalogTests",
             [
@@ -510,6 +521,9 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ]),
         tests(.unit, "ObservabilityTests", ["Observability", logging, metrics]),
+        tests(
+            .unit, "TraceExportTests",
+            ["Inspection", "JSON", "LiveModel", "Observability", "SeededRandom", "TraceExport", tracing]),
         tests(.unit, "SettingsTests", ["LiveModel", "Settings", "Streams", "TestSupport"]),
         tests(
             .unit, "TokensTests",

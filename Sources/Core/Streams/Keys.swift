@@ -53,11 +53,14 @@ package struct Keys: Hashable, Sendable {
     package var overrides: String { "\(namespace):orders" }
     /// The hash of revoked users, tokens and API keys, in the format of the overrides.
     package var revocations: String { "\(namespace):revocations" }
+    /// The hash of what clients are to drop from their caches, in the format of the overrides.
+    package var invalidations: String { "\(namespace):invalidations" }
 
     package func key(of table: OverrideTable) -> String {
         switch table {
         case .cluster: overrides
         case .revocations: revocations
+        case .invalidations: invalidations
         }
     }
 }

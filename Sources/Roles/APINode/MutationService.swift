@@ -6,10 +6,12 @@ import JSON
 package import LiveModel
 package import Logging
 import Metrics
+import Observability
 package import Recording
 import RoleMachines
 import Sharding
 import Synchronization
+import Tracing
 
 /// Runs mutations, acknowledges them and publishes their events.
 ///
@@ -56,28 +58,37 @@ package final class MutationService: Sendable {
         defer { inFlight.wrappingSubtract(1, ordering: .relaxed) }
         let startNs = MonotonicClock.nowNs()
         let isTraced = resolved.isTraced || recorder?.traces(isWanted: false, nowMs: overrideList.nowMs()) ?? false
-        if isTraced { recorder?.received(traceID) }
         let reference = resolved.operation.reference
+        let own =
+            isTraced || resolved.operation.hasRemoteFields
+            ? TraceID(hex: traceID).map { TraceParent(traceID: $0, isSampled: isTraced) } : nil
+        // On all nodes a traced mutation is named by its trace and its own span: a client's trace may have several.
+        let trace = isTraced ? own.map { "\($0.traceID)-\($0.spanID)" } ?? traceID : traceID
+        if isTraced { recorder?.received(trace, reference, parentSpan: resolved.parentSpan) }
         let served = catalogs.begin()
         let targets = targets(of: reference, served)
         let lifecycle = MutationLifecycle(of: reference, targets: targets, begunUnder: served.loadedDeployment)
         let outcome: MutationExecutor.Outcome
         do throws(RequestError) {
-            outcome = try await executor.run(
-                resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
-                key: resolved.idempotencyKey,
-                envelope: .init(
-                    eventID: makeUUID(), traceID: traceID, shards: targets.shards, authReads: targets.authReads,
-                    recordedFields: targets.recordedFields, loadedDeployment: targets.loadedDeployment,
-                    isTraced: isTraced))
+            outcome = try await ServiceContext.within(own) {
+                () async throws(RequestError) in
+                try await executor.run(
+                    resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller,
+                    key: resolved.idempotencyKey, sender: resolved.sender,
+                    envelope: .init(
+                        eventID: makeUUID(), traceID: trace, shards: targets.shards, authReads: targets.authReads,
+                        recordedFields: targets.recordedFields, loadedDeployment: targets.loadedDeployment,
+                        isTraced: isTraced))
+            }
         } catch {
+            if isTraced { recorder?.failed(trace, error) }
             perform(lifecycle.ended(committed: nil), served, traceID: traceID)
             if resolved.idempotencyKey != nil { keyMetrics.count(error) }
             throw error
         }
         if isTraced {
             recorder?.committed(
-                traceID, reference, event: outcome.event?.id, committedAtMs: WallClock.nowMs())
+                trace, reference, event: outcome.event?.id, committedAtMs: WallClock.nowMs())
         }
         perform(lifecycle.ended(committed: outcome.event), served, traceID: traceID)
         if let use = outcome.keyUse { keyMetrics.count(use) }

@@ -40,6 +40,7 @@ package struct NodeOperator: Sendable {
         /// - Parameter forMs: nil revokes until the revocation is cleared.
         case revoke(RevocationSubject, forMs: Int64?, sparesLaterTokens: Bool)
         case clearRevocation(RevocationSubject)
+        case invalidate(InvalidationTarget)
         case dropSlot
         /// - Parameter tracePercent: the share of mutations that are traced.
         case record(forMs: Int64, tracePercent: Int)
@@ -59,6 +60,7 @@ package struct NodeOperator: Sendable {
                 "revoke \(subject) " + (forMs.map { "for \($0) ms" } ?? "until cleared")
                     + (sparesLater ? ", tokens issued until now" : "")
             case .clearRevocation(let subject): "clear the revocation of \(subject)"
+            case .invalidate(let target): "invalidate \(target)"
             case .dropSlot: "drop the replication slot"
             case .record(let forMs, let percent): "trace \(percent) % of the mutations for \(forMs) ms"
             case .stopRecording: "stop recording"
@@ -116,6 +118,11 @@ package struct NodeOperator: Sendable {
         case .clearRevocation(let subject):
             try await revocations.lift(subject)
             return "\(subject) is no longer revoked"
+        case .invalidate(let target):
+            let subject = try target.subject(in: catalogs.set.current.catalog)
+            try await parts.cluster.invalidations.invalidate(subject)
+            sessions.invalidate(parts.cluster.invalidations.current)
+            return "clients drop \(target) from their caches"
         case .dropSlot: return try await dropSlot()
         case .record(let forMs, let percent):
             parts.components.recorder.sample(rate: Double(percent) / 100, forMs: forMs, nowMs: clock.nowMs())

@@ -73,16 +73,19 @@ package final class MutationExecutor: Sendable {
         self.makeUUID = makeUUID
     }
 
-    /// - Parameter key: makes the mutation apply once.
+    /// - Parameters:
+    ///   - key: makes the mutation apply once.
+    ///   - sender: whose key it is.
     /// - Throws: when nothing was committed and the error belongs to no single field; `.outcomeUnknown` when the commit
     ///   is uncertain; the errors of idempotency keys.
     package func run(
         _ operation: StoredOperation, variables: JSONObject, auth: Auth?, caller: Caller = .unknown,
-        key: IdempotencyKey? = nil, envelope: Envelope
+        key: IdempotencyKey? = nil, sender: IdempotencyClaim.Sender = .client, envelope: Envelope
     ) async throws(RequestError) -> Outcome {
         let claim = try key.map { key throws(RequestError) in
             Claim(
-                key: try IdempotencyClaim(key, of: operation.reference, variables: variables, auth: auth),
+                key: try IdempotencyClaim(
+                    key, of: operation.reference, variables: variables, auth: auth, sender: sender),
                 answerBytesMax: idempotency.answerBytesMax)
         }
         // Not inside a transaction, which would hold a connection and locks while the server works.

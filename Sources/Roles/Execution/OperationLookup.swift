@@ -21,8 +21,17 @@ package struct ResolvedOperation: Sendable {
     package var idempotencyKey: IdempotencyKey?
     /// Whether the steps of a mutation's way to its deliveries are noted.
     package var isTraced = false
+    /// The span of the client's trace within which it is requested, 16 hexadecimal digits; nil if there is none.
+    package var parentSpan: String?
     /// Whether an administrator runs it, who learns everything about violated constraints.
     package var isForAdministrator = false
+    /// The text of an administrator's ad-hoc operation; nil for a stored one.
+    package var adHocText: String?
+
+    /// Whose its idempotency key is.
+    package var sender: IdempotencyClaim.Sender {
+        isForAdministrator ? .administrator(text: adHocText) : .client
+    }
 
     /// Returns the same operation for another sender, who is not authorized yet.
     package func with(auth: Auth?) -> ResolvedOperation {

@@ -118,6 +118,9 @@ struct NodeRun {
         tasks.add { [probe = readiness.probe] in await probe.run() }
         tasks.add { await access.followRevocations(revocations, sessions) }
         tasks.add { await access.followAPIKeys(sessions) }
+        if roles.gateway != nil {
+            tasks.add { [list = cluster.invalidations] in await access.followInvalidations(list, sessions) }
+        }
         if let certificate = listeners.certificate { tasks.add { await certificate.follow() } }
     }
 

@@ -131,7 +131,8 @@ package final class ServiceNode: Sendable {
             clock: node.clock, startedAtMs: node.startedAtMs, metrics: node.metrics, meter: node.meter,
             isDevelopment: node.isDevelopment,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })
-        let listeners = try await NodeListeners.open(node, administered, roles, readiness, network, gate, parts)
+        let listeners = try await NodeListeners.open(
+            node, access, administered, roles, readiness, network, gate, parts)
         let run = NodeRun(
             node: node, cluster: cluster, access: access, execution: execution, roles: roles, listeners: listeners,
             readiness: readiness, broker: storage.broker, inspector: NodeInspector(administered), tasks: network.tasks,

@@ -1,6 +1,8 @@
+import Execution
 import HTTPServer
 import LiveModel
 import NIOHTTP1
+import Observability
 import Sessions
 
 /// A request on its way through a route.
@@ -10,6 +12,8 @@ struct Call: Sendable {
     /// The headers of every response to it, but for the trace.
     let commonHeaders: HTTPHeaders
     let traceID: String
+    /// The client's span, if it sent one.
+    var parent: TraceParent?
     /// Whether the steps of a mutation's way to its deliveries are noted, because its client asks for it.
     var isTraced = false
     /// The form of an error response.
@@ -17,6 +21,12 @@ struct Call: Sendable {
 
     /// `x-freshet-trace: 1` asks for a trace; the response has its id.
     static let traceHeader = "x-freshet-trace"
+
+    /// Has a mutation traced, if its client asks for it.
+    func trace(_ resolved: inout ResolvedOperation) {
+        resolved.isTraced = isTraced
+        resolved.parentSpan = parent?.spanID
+    }
 
     /// The headers of every response to it.
     var headers: HTTPHeaders {

@@ -59,10 +59,13 @@ package final class PublicRouter: HTTPHandler {
 
     package func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
         if let prepared = request.memo?.value as? PreparedQuery, repeats(prepared, request, exchange) { return }
-        let traceID = TraceID(continuing: request.header("traceparent")).description
+        let parent = request.header(TraceParent.headerName).flatMap { TraceParent($0) }
         var call = Call(
-            request: request, exchange: exchange, commonHeaders: corsHeaders(for: request), traceID: traceID)
-        if request.method == .POST, request.header(Call.traceHeader) == "1" { call.isTraced = executor.mayTrace() }
+            request: request, exchange: exchange, commonHeaders: corsHeaders(for: request),
+            traceID: (parent?.traceID ?? TraceID()).description, parent: parent)
+        if request.method == .POST, parent?.isSampled == true || request.header(Call.traceHeader) == "1" {
+            call.isTraced = executor.mayTrace()
+        }
         if request.method == .OPTIONS { return preflight(call) }
         let parts = request.path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         switch (parts.count, parts.first) {

@@ -12,6 +12,7 @@ import Operations
 import Recording
 package import Sessions
 import Synchronization
+import Tracing
 
 /// Finds, authenticates and runs operations for every route and session of a node. Requests use the current catalog, a
 /// session the one that was current when it began.
@@ -34,6 +35,7 @@ package final class RequestExecutor: SessionRequestExecutor {
 
     package var clock: ServiceClock { parts.clock }
     package var quotas: QuotaGate { parts.quotas }
+    package var invalidations: Invalidations { parts.invalidations() }
 
     var lookup: OperationLookup { version.lookup(parts.catalogs) }
 
@@ -217,9 +219,12 @@ package final class RequestExecutor: SessionRequestExecutor {
         let startNs = MonotonicClock.nowNs()
         defer { count(resolved, since: startNs) }
         do throws(RequestError) {
-            result = try await parts.queries.run(
-                resolved.operation, variables: resolved.variables, auth: resolved.auth,
-                caller: resolved.caller)
+            let isCalling = resolved.operation.hasRemoteFields
+            let trace = isCalling ? TraceID(hex: traceID).map { TraceParent(traceID: $0, isSampled: false) } : nil
+            result = try await ServiceContext.within(trace) { () async throws(RequestError) in
+                try await parts.queries.run(
+                    resolved.operation, variables: resolved.variables, auth: resolved.auth, caller: resolved.caller)
+            }
         } catch {
             report(error, resolved, traceID)
             throw error

@@ -1,6 +1,7 @@
 package import APINode
 package import Execution
 package import Gateway
+package import LiveModel
 import Logging
 package import Recording
 package import Sessions
@@ -22,13 +23,15 @@ package struct RequestParts: Sendable {
     let resultBytesMax: Int
     let quotas: QuotaGate
     let meter: OperationMeter
+    /// What clients are to drop from their caches.
+    let invalidations: @Sendable () -> Invalidations
     let failures = OperationFailureLog(Logger(label: "freshet.requests"))
 
     package init(
         clock: ServiceClock, catalogs: ServedCatalogs, authenticator: any Authenticator, queries: QueryExecutor,
         mutations: MutationService, isAPI: Bool, disclosesConstraints: Bool = false,
         recorder: NodeRecorder? = nil, limits: VariableLimits, resultBytesMax: Int, quotas: QuotaGate,
-        meter: OperationMeter
+        meter: OperationMeter, invalidations: @escaping @Sendable () -> Invalidations = { Invalidations() }
     ) {
         self.clock = clock
         self.catalogs = catalogs
@@ -42,5 +45,6 @@ package struct RequestParts: Sendable {
         self.resultBytesMax = resultBytesMax
         self.quotas = quotas
         self.meter = meter
+        self.invalidations = invalidations
     }
 }

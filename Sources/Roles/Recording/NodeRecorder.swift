@@ -18,9 +18,17 @@ package final class NodeRecorder: Sendable {
     private let onScope = Mutex<(@Sendable () -> Void)?>(nil)
     private let isRecording = Atomic<Bool>(false)
     private let isPublicationAwaited = Atomic<Bool>(false)
+    private let export: (@Sendable ([Span]) -> Void)?
 
-    package init(node: NodeID, settings: Recorder.Settings = Recorder.Settings()) {
+    /// - Parameter export: takes the spans of traced mutations as they are noted; called from any thread, must not
+    ///   block. Nil: none.
+    package init(
+        node: NodeID, settings: Recorder.Settings = Recorder.Settings(), export: (@Sendable ([Span]) -> Void)? = nil
+    ) {
         self.node = node
+        self.export = export
+        var settings = settings
+        settings.exportsSpans = export != nil
         self.settings = settings
         recorder = Mutex(Recorder(settings))
     }
@@ -56,7 +64,15 @@ package final class NodeRecorder: Sendable {
             return (value, before.queries != after.queries || before.everything != after.everything)
         }
         if isChanged { onScope.withLock { $0 }?() }
+        exportSpans()
         return value
+    }
+
+    /// Hands over new spans, after the recorder is released.
+    private func exportSpans() {
+        guard let export else { return }
+        let spans = recorder.withLock { $0.takeSpansToExport() }
+        if !spans.isEmpty { export(spans) }
     }
 
     // MARK: Arming
@@ -81,6 +97,7 @@ package final class NodeRecorder: Sendable {
             if dropped > 0 { recorder.observationsDropped(dropped) }
             return observations.flatMap { recorder.observed($0, on: node, nowUs: nowUs) }
         }
+        exportSpans()
         for entry in entries { tell(entry) }
     }
 
@@ -90,8 +107,13 @@ package final class NodeRecorder: Sendable {
         return recorder.withLock { $0.traces(isWanted: isWanted, random: Double.random(in: 0..<1), nowMs: nowMs) }
     }
 
-    package func received(_ trace: String) {
-        add(Span(trace, .received, on: node, atUs: Self.nowUs()))
+    /// - Parameter parentSpan: the client's span, if it sent one.
+    package func received(_ trace: String, _ mutation: OperationReference, parentSpan: String?) {
+        add(.received(trace, mutation, parentSpan: parentSpan, on: node, nowUs: Self.nowUs()))
+    }
+
+    package func failed(_ trace: String, _ error: RequestError) {
+        add(.failed(trace, error, on: node, nowUs: Self.nowUs()))
     }
 
     /// - Parameter event: nil if the mutation refreshes nothing.
@@ -117,7 +139,10 @@ package final class NodeRecorder: Sendable {
         add(.arrived(result, key, on: node, nowUs: Self.nowUs()))
     }
 
-    private func add(_ span: Span) { recorder.withLock { $0.add(span) } }
+    private func add(_ span: Span) {
+        recorder.withLock { $0.add(span) }
+        exportSpans()
+    }
 
     /// A session that got a result.
     package struct Receiver: Sendable {

@@ -1,8 +1,10 @@
 package import Execution
 package import LiveModel
+import Observability
 package import Operations
 import SchemaModel
 import Synchronization
+import Tracing
 package import OutboundHTTP
 
 /// Calls custom resolvers by GraphQL over HTTP.
@@ -35,6 +37,9 @@ package final class HTTPResolvers: ResolverTransport {
     package func call(_ call: RemoteCall, idempotencyKey: String?) async throws(RequestError) -> [UInt8] {
         var headers = [("accept", "application/graphql-response+json, application/json")]
         if let idempotencyKey { headers.append((IdempotencyKey.headerName, idempotencyKey)) }
+        if let parent = ServiceContext.current?.traceParent {
+            headers.append((TraceParent.headerName, parent.description))
+        }
         let count = inFlight.add(1, ordering: .relaxed).newValue
         defer { inFlight.subtract(1, ordering: .relaxed) }
         guard count <= settings.inFlightMax else {

@@ -77,6 +77,8 @@ package struct LinkMachine: Sendable {
     private var heardAtMs: Int64 = 0
     private var pingSentAtMs: Int64?
     var token: String?
+    /// Up to where the client knows the history of invalidations.
+    private var invalidationPosition: String?
     private var tokenRefusals = 0
     private var isStopped = false
     var pace: ReconnectPace
@@ -146,6 +148,9 @@ package struct LinkMachine: Sendable {
         }
         return actions
     }
+
+    /// - Parameter position: up to where the cache of an earlier run knows the history of invalidations.
+    package mutating func resumeInvalidations(at position: String?) { invalidationPosition = position }
 
     /// The app cannot use the result that it held for a feed: it is sent whole.
     package mutating func discard(_ id: FeedID, nowMs: Int64) -> [LinkAction] {
@@ -226,7 +231,7 @@ package struct LinkMachine: Sendable {
         attempt.stage = .greeting
         attempt.deadlineMs = nowMs + limits.stepMs
         self.attempt = attempt
-        return [.send(link: link, LinkMessage.connectionInit(token: token))]
+        return [.send(link: link, LinkMessage.connectionInit(token: token, invalidations: invalidationPosition))]
     }
 
     /// - Parameters:
@@ -254,7 +259,7 @@ package struct LinkMachine: Sendable {
         guard let message = try? JSONParser.parse(text, limits: JSONLimits(bytesMax: .max)),
             let type = message["type"]?.stringValue
         else { return violation(link, "a message that is no JSON object with a type", nowMs) }
-        if type == "ping" { return [.send(link: link, LinkMessage.pong(payload: message["payload"]))] + heard(nowMs) }
+        if type == "ping" { return pinged(link, message["payload"], nowMs) }
         if let attempt, attempt.link == link {
             guard attempt.stage == .greeting, type == "connection_ack" else { return [] }
             return acknowledged(attempt, nowMs)
@@ -267,6 +272,15 @@ package struct LinkMachine: Sendable {
         case "complete": return turnedAway(feed, [], nowMs)
         default: return []
         }
+    }
+
+    private mutating func pinged(_ link: Int, _ payload: JSONValue?, _ nowMs: Int64) -> [LinkAction] {
+        _ = heard(nowMs)
+        guard let invalidation = LinkMessage.invalidation(payload) else {
+            return [.send(link: link, LinkMessage.pong(payload: payload))]
+        }
+        invalidationPosition = invalidation.position
+        return [.send(link: link, LinkMessage.pong(payload: nil)), .invalidated(invalidation)]
     }
 
     private mutating func heard(_ nowMs: Int64) -> [LinkAction] {

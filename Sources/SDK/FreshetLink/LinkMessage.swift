@@ -3,10 +3,24 @@ import JSON
 
 /// Messages of `graphql-transport-ws` (docs/reference/protocols.md).
 enum LinkMessage {
-    static func connectionInit(token: String?) -> [UInt8] {
-        var message: JSONObject = ["type": "connection_init"]
-        if let token { message["payload"] = ["Authorization": .string("Bearer " + token)] }
-        return JSONWriter.compact(.object(message))
+    /// - Parameter position: up to where the client knows the history of invalidations; nil if it knows none.
+    static func connectionInit(token: String?, invalidations position: String?) -> [UInt8] {
+        var payload: JSONObject = ["freshet": ["invalidations": .string(position ?? "")]]
+        if let token { payload["Authorization"] = .string("Bearer " + token) }
+        return JSONWriter.compact(["type": "connection_init", "payload": .object(payload)])
+    }
+
+    /// Reads the invalidation in the payload of a ping; nil for a ping without one.
+    static func invalidation(_ payload: JSONValue?) -> Invalidation? {
+        guard let told = payload?["freshet"]?["invalidations"], let position = told["position"]?.stringValue else {
+            return nil
+        }
+        // What this version does not understand may name anything.
+        let subjects = told["drop"]?.arrayValue?.map(Invalidation.Subject.init)
+        guard let subjects, subjects.allSatisfy({ $0 != nil }) else {
+            return Invalidation(position: position, subjects: nil)
+        }
+        return Invalidation(position: position, subjects: subjects.compactMap(\.self))
     }
 
     static func subscribe(id: String, _ request: FeedRequest, resume: String?) -> [UInt8] {

@@ -161,6 +161,40 @@ package struct LinkLimits: Sendable, Hashable {
     }
 }
 
+/// What the server says to drop from the cache.
+package struct Invalidation: Hashable, Sendable {
+    package enum Subject: Hashable, Sendable {
+        /// A row, by its id.
+        case entity(String)
+        /// The results of an operation, `CONNECTOR/OPERATION`.
+        case operation(String)
+        case connector(String)
+
+        /// Returns nil for a form of a later version.
+        init?(_ json: JSONValue) {
+            if let id = json["entity"]?.stringValue {
+                self = .entity(id)
+            } else if let operation = json["operation"]?.stringValue {
+                self = .operation(operation)
+            } else if let connector = json["connector"]?.stringValue {
+                self = .connector(connector)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// Up to where the client then knows the history of invalidations.
+    package let position: String
+    /// Nil: everything.
+    package let subjects: [Subject]?
+
+    package init(position: String, subjects: [Subject]?) {
+        self.position = position
+        self.subjects = subjects
+    }
+}
+
 /// The effects that the performer of a `LinkMachine` has.
 package enum LinkAction: Hashable, Sendable {
     /// Ask the app for its token and report it with `tokenReady` or `tokenFailed`.
@@ -181,6 +215,8 @@ package enum LinkAction: Hashable, Sendable {
     case failed(FeedID, FreshetError)
     /// The feed has ended for good.
     case ended(FeedID, FreshetError)
+    /// Drop this from the cache, keep the position, and call `discard` for the feeds that it concerns.
+    case invalidated(Invalidation)
     /// The link was lost: no feed is confirmed until its next result.
     case lost(FreshetError)
     case status(LinkStatus)

@@ -41,6 +41,11 @@ enum FileSchema {
             }
         }
         migrator.registerMigration("2") { db in try db.execute(sql: "ALTER TABLE result ADD COLUMN tag TEXT") }
+        // Up to where the cache knows the history of invalidations; one row at most.
+        migrator.registerMigration("3") { db in
+            try db.execute(
+                sql: "CREATE TABLE invalidation (id INTEGER PRIMARY KEY CHECK (id = 1), position TEXT NOT NULL)")
+        }
         return migrator
     }
 }

@@ -9,7 +9,7 @@ import JSON
 ///
 /// `scope` is a user. A file holds no tokens; it is not encrypted beyond what the system does for the app's files.
 package final class FileStore: Sendable {
-    private let queue: DatabaseQueue
+    let queue: DatabaseQueue
     private let bytesMax: Int
 
     /// Opens or creates the file. One that SQLite cannot read is moved aside, and a new one begins.
@@ -171,7 +171,7 @@ package final class FileStore: Sendable {
         try statement.execute(arguments: [scope, id])
     }
 
-    private static func remove(_ key: String, _ scope: String, _ db: Database) throws {
+    static func remove(_ key: String, _ scope: String, _ db: Database) throws {
         let rows = try String.fetchAll(
             db, sql: "SELECT entity FROM reference WHERE scope = ? AND result = ?", arguments: [scope, key])
         try db.execute(sql: "DELETE FROM reference WHERE scope = ? AND result = ?", arguments: [scope, key])

@@ -215,6 +215,21 @@ package struct StoreMachine: Sendable {
         return outcome
     }
 
+    /// Removes what the server says is no longer right: results of operations, and those that show certain rows.
+    ///
+    /// Followed results stay followed: their next result is the server's.
+    /// - Returns: the results that are gone, in order; nothing else changes for those who read.
+    package mutating func invalidate(_ selection: StoreSelection) -> [ResultKey] {
+        let chosen = results.filter { key, result in
+            selection.isEverything || selection.operations.contains(key.operation)
+                || !result.rows.isDisjoint(with: selection.entities)
+        }
+        // Leaving the cache is no event of the rows.
+        var outcome = StoreOutcome()
+        for key in chosen.keys.sorted() { drop(key, &outcome) }
+        return outcome.evicted
+    }
+
     private mutating func drop(_ key: ResultKey, _ outcome: inout StoreOutcome) {
         guard let result = results.removeValue(forKey: key) else { return }
         if result.pins > 0 { pinsBeforeResult[key] = result.pins }

@@ -76,6 +76,19 @@ package struct StoreOutcome: Hashable, Sendable {
     package var evicted: [ResultKey] = []
 }
 
+/// What is dropped from the cache because the server says so.
+package struct StoreSelection: Hashable, Sendable {
+    package var isEverything = false
+    /// The results that show one of these rows.
+    package var entities: Set<EntityID> = []
+    /// The results of these operations.
+    package var operations: Set<String> = []
+
+    package init() {}
+
+    package var isEmpty: Bool { !isEverything && entities.isEmpty && operations.isEmpty }
+}
+
 /// A change that is expected of a mutation, shown until the server answers.
 package struct OptimisticChange: Hashable, Sendable {
     package let type: String

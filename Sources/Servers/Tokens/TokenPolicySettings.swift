@@ -21,3 +21,24 @@ extension TokenPolicy {
         unsignedAllowed = auth.unsignedAllowed
     }
 }
+
+extension TokenPolicy {
+    /// Creates the policy of `admin.auth.mode: oidc`. Leeway and refresh interval are those of users of the service.
+    ///
+    /// Source: OpenID Connect Core 1.0 §3.1.3.7, for tokens that arrive without a login of the server's own.
+    package init(
+        _ admin: SectionSettings<AdminSection>, _ auth: SectionSettings<AuthSection>, _ downloads: KeyDownloads
+    ) {
+        let issuer = admin.authIssuer ?? ""
+        let source =
+            admin.authJwksFile.map { KeySource.file($0) } ?? admin.authJwksUrl.map { .url($0, by: downloads) }
+            ?? .discovered(issuer: issuer, by: downloads)
+        self.init(trust: .keySet(source))
+        self.issuer = issuer
+        audiences = [admin.authAudience ?? ""]
+        uidClaim = "sub"
+        expiryRequired = true
+        leewayMs = auth.leewayMs
+        refreshMs = auth.jwksRefreshMs
+    }
+}

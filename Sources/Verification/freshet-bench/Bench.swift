@@ -12,7 +12,7 @@ struct Bench: AsyncParsableCommand {
             + "peers is measured only if named; it requires nginx with nchan, and nats-server.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, protocols, idle, rules, compile, reruns, lookups, latency, log, mutations, neighbours, peers
+        case fanout, protocols, idle, rules, compile, sdk, reruns, lookups, latency, log, mutations, neighbours, peers
 
         /// The parts that need only Postgres and Redis.
         static let withoutPeers = allCases.filter { $0 != .peers }
@@ -120,6 +120,7 @@ struct Bench: AsyncParsableCommand {
                 clients, project: project, kinds: clientKinds, sessions: sessions, isQuick: quick)
         case .rules: try RulesBenchmark.run(isQuick: quick)
         case .compile: try CompileBenchmark.run(isQuick: quick)
+        case .sdk: try await SDKBenchmark.run(isQuick: quick)
         case .lookups: try await LookupsBenchmark.run(project: project, isQuick: quick)
         case .reruns: try await RerunsBenchmark.run(project: project, isQuick: quick)
         case .latency: try await LatencyBenchmark.run(project: project, isQuick: quick)

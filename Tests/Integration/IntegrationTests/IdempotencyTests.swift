@@ -184,6 +184,58 @@ struct IdempotencyTests {
         }
     }
 
+    @Test func administratorsHaveKeysOfTheirOwn() async throws {
+        try await Self.withCluster { cluster, asking in
+            let node = try await cluster.start(roles: "api,admin", settings: Self.tokens)
+            let admin = try #require(node.admin)
+            let service = "/v1/projects/p/locations/us-central1/services/auctions"
+            func call(
+                _ path: String, _ body: JSONObject, header: String? = nil
+            ) async throws -> (status: Int, body: JSONValue) {
+                var headers: HTTPHeaders = ["content-type": "application/json"]
+                if let header { headers.add(name: "idempotency-key", value: header) }
+                let response = try await HTTPCall.send(
+                    .POST, admin, path: service + path, headers: headers, body: JSONWriter.compact(.object(body)))
+                return (response.status, try JSONParser.parse(response.body))
+            }
+            func adHoc(_ text: String, _ name: String = "ad hoc") -> JSONObject {
+                let insert = "question_insert(data: {lotId: $lotId, name: $name, text: $text})"
+                return [
+                    "query": .string("mutation ($lotId: UUID!, $name: String!, $text: String!) { \(text): \(insert) }"),
+                    "variables": .object(asking.variables(name)),
+                ]
+            }
+            // An ad-hoc text has no name of its own, so another text is another request.
+            let first = try await call(":executeGraphql", adHoc("a"), header: "one")
+            #expect(first.status == 200 && first.body["data"]?["a"]?["id"] != nil, "\(first)")
+            #expect(try await call(":executeGraphql", adHoc("a"), header: "\"one\"").body == first.body)
+            #expect(try await call(":executeGraphql", adHoc("b"), header: "one").status == 422)
+            #expect(try await call(":executeGraphql", adHoc("a", "else"), header: "one").status == 422)
+            #expect(try await asking.count("ad hoc") == 1)
+            #expect(try await call(":executeGraphql", adHoc("a")).body != first.body, "without a key")
+
+            // In the body, impersonated; the user's own key is another one.
+            var stored: JSONObject = [
+                "operationName": "AskQuestion", "variables": .object(asking.variables("as ann")),
+                "extensions": ["idempotencyKey": "two", "impersonate": ["authClaims": ["sub": "ann"]]],
+            ]
+            let impersonated = try await call("/connectors/auctions:impersonateMutation", stored)
+            #expect(impersonated.status == 200, "\(impersonated)")
+            #expect(
+                try await call("/connectors/auctions:impersonateMutation", stored, header: "two").body
+                    == impersonated.body)
+            #expect(try await call("/connectors/auctions:impersonateMutation", stored, header: "three").status == 400)
+            let ann = TestTokens.signed(uid: "ann", secret: Self.secret)
+            let own = try await asking.ask(node.address, "as ann", key: "two", token: ann)
+            #expect(own.status == 200 && own.body["data"] != impersonated.body["data"])
+            stored["extensions"] = ["idempotencyKey": "two"]
+            let administrator = try await call("/connectors/auctions:impersonateMutation", stored)
+            #expect(administrator.status == 200 && administrator.body["data"] != impersonated.body["data"])
+            #expect(try await asking.count("as ann") == 3)
+            #expect(try await Self.metric(admin, "freshet_idempotency_replayed_total") == 2)
+        }
+    }
+
     // MARK: Under way
 
     /// The second is sent to another node than the first.

@@ -78,7 +78,10 @@ struct ResolverTests {
                 let body: JSONValue = ["variables": ["who": .string(who), "name": .string(name)]]
                 let response = try await HTTPCall.send(
                     .POST, address, path: "/v1/connectors/auctions/mutations/Rename",
-                    headers: ["content-type": "application/json", "idempotency-key": key],
+                    headers: [
+                        "content-type": "application/json", "idempotency-key": key,
+                        "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                    ],
                     body: JSONWriter.compact(body))
                 return try JSONParser.parse(response.body)
             }
@@ -86,6 +89,10 @@ struct ResolverTests {
             let key = "8e03978e-40d5-43e8-bc93-6894a57f9324"
             let first = try await rename("ann", "Anna", key: key)
             #expect(first["data"] == ["rename": ["name": "Anna (en)"]])
+            // The client's trace goes on, below the mutation's own span.
+            let parent = try await resolver.line(containing: "parent ")
+            #expect(parent.hasPrefix("parent 00-4bf92f3577b34da6a3ce929d0e0e4736-") && parent.hasSuffix("-01"))
+            #expect(!parent.contains("00f067aa0ba902b7"))
             _ = try await resolver.line(containing: "key ")
             #expect(try await rename("ann", "Anna", key: key) == first)
             // Another mutation between does not change the answer.

@@ -99,6 +99,97 @@ struct SwiftSDKTests {
         }
     }
 
+    /// Seed row 24: an operator has all devices drop a row: those that are connected, to any gateway, and those that
+    /// come back. Others see nothing of it.
+    @Test func invalidatedRowsLeaveEveryCache() async throws {
+        try await withCluster { cluster, folder in
+            let settings = ["gateway.invalidationsPollMs=50", "gateway.invalidationsMax=3"]
+            let one = try await cluster.start(roles: "api,worker,gateway,admin", settings: settings)
+            let two = try await cluster.start(roles: "api,gateway", settings: settings)
+            let admin = try await AdminClient(one.process)
+            func device(_ name: String, at address: ServerAddress) -> AuctionsConnector {
+                AuctionsConnector(
+                    at: "\(address)", cache: .persistent(maxAge: .seconds(3_600), directory: folder + "/" + name))
+            }
+            func isCached(_ device: AuctionsConnector, _ lot: UUID) async -> Bool {
+                (try? await device.getLot(id: lot).get(.cacheOnly)) != nil
+            }
+            let here = device("here", at: one.address)
+            let there = device("there", at: two.address)
+            let plain = try await Subscriber.connect(two.address)
+            let ids = try await SplitTests.lots(one.address, count: 2)
+            let (lot, kept) = (try #require(Self.uuid(ids[0])), try #require(Self.uuid(ids[1])))
+            var states = [here, there].map { $0.listLots(category: "Clocks").live().makeAsyncIterator() }
+            for index in states.indices { _ = try await state(&states[index]) { $0.isConfirmed } }
+            var followed = there.getLot(id: lot).live().makeAsyncIterator()
+            _ = try await state(&followed) { $0.isConfirmed }
+            for device in [here, there] {
+                for id in [lot, kept] { _ = try await device.getLot(id: id).get(.serverOnly) }
+            }
+
+            // A device that is away; its file stays.
+            do {
+                let away = device("away", at: two.address)
+                var list = away.listLots(category: "Clocks").live().makeAsyncIterator()
+                _ = try await state(&list) { $0.isConfirmed }
+                for id in [lot, kept] { _ = try await away.getLot(id: id).get(.serverOnly) }
+                try await away.stop()
+            }
+
+            let said = try await admin.command(["invalidate", "--type", "Lot", "--key", lot.uuidString])
+            #expect(said.contains("clients drop the row Lot"), "\(said)")
+            try await waitUntil("the row to leave the cache of its gateway's client") { await !isCached(here, lot) }
+            #expect(await isCached(here, kept))
+            // What is followed is fetched again, and is in the cache after that.
+            _ = try await state(&followed) { !$0.isConfirmed }
+            _ = try await state(&followed) { $0.isConfirmed && $0.data?.lot?.id == lot }
+            #expect(await isCached(there, lot))
+            #expect(await isCached(there, kept))
+
+            // The device returns: it still shows the list that it had, and drops the row.
+            let back = device("away", at: one.address)
+            #expect(await isCached(back, lot))
+            #expect(await isCached(back, kept))
+            var list = back.listLots(category: "Clocks").live().makeAsyncIterator()
+            _ = try await state(&list) { $0.isConfirmed }
+            try await waitUntil("the row to leave the cache of a returning client") { await !isCached(back, lot) }
+            #expect(await isCached(back, kept))
+
+            // An operation, then more than the history keeps: a device that was away for it drops everything.
+            try await back.stop()
+            for operation in ["GetLot", "ListLots", "LotBids", "ClosingSoon", "TopBidders"] {
+                let answer = try await admin.post("v1/invalidations?operation=auctions/\(operation)")
+                #expect(answer.status == 200, "\(answer.body)")
+            }
+            try await waitUntil("the operation's results to be gone") { await !isCached(here, kept) }
+            let late = device("away", at: two.address)
+            #expect(await isCached(late, kept))
+            var last = late.listLots(category: "Maps").live().makeAsyncIterator()
+            _ = try await state(&last) { $0.isConfirmed }
+            try await waitUntil("everything to be gone") { await !isCached(late, kept) }
+
+            // Clients of others are sent nothing.
+            plain.send(["type": "ping"])
+            #expect(try await plain.message { _ in true }["type"] == "pong")
+            for (path, status) in [
+                ("type=Lot", 400), ("type=Lot&key=x", 400), ("type=Nothing&key=x", 404), ("type=Lot&key=[1,2]", 400),
+                ("operation=auctions/EditLot", 404), ("connector=nobody", 404), ("connector=auctions", 200), ("", 400),
+            ] {
+                let answer = try await admin.post("v1/invalidations?\(path)")
+                #expect(answer.status == status, "\(path): \(answer.body)")
+            }
+        }
+    }
+
+    /// A UUID as results have it, without dashes.
+    private static func uuid(_ text: String) -> UUID? {
+        var text = text
+        for offset in [8, 13, 18, 23] where text.count >= offset {
+            text.insert("-", at: text.index(text.startIndex, offsetBy: offset))
+        }
+        return UUID(uuidString: text)
+    }
+
     /// Tokens of a few seconds: each is renewed before it ends, and no state is unconfirmed.
     @Test func tokensAreRenewedWithoutALoss() async throws {
         try await withCluster { cluster, _ in

@@ -1,8 +1,9 @@
 """A custom resolver as a user would write it: graphql-core behind the standard library's HTTP server.
 
-Prints its port, and the idempotency key of each request that has one. Names are kept in memory; the id decides what
-goes wrong: "slow" takes two seconds, "broken" raises, "html" answers with a page and status 500, "large" with two
-megabytes, "dripping" with a head at once and then a byte each 50 ms, "ending" with half of what its head says.
+Prints its port, and the trace context and the idempotency key of each request that has one. Names are kept in memory;
+the id decides what goes wrong: "slow" takes two seconds, "broken" raises, "html" answers with a page and status 500,
+"large" with two megabytes, "dripping" with a head at once and then a byte each 50 ms, "ending" with half of what its
+head says.
 """
 
 import json
@@ -52,6 +53,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "traceparent" in self.headers:
+            print("parent " + self.headers["traceparent"], flush=True)
         if "idempotency-key" in self.headers:
             print("key " + self.headers["idempotency-key"], flush=True)
         ids = [str(value) for value in request["variables"].values()]

@@ -53,6 +53,7 @@ import Testing
     private final class Executor: SessionRequestExecutor {
         let clock = ServiceClock { 0 }
         let quotas = QuotaGate()
+        let invalidations = Invalidations()
         let resolved: ResolvedOperation
         let answered: AsyncStream<Void>
 

@@ -23,6 +23,7 @@ import Testing
     private final class Executor: SessionRequestExecutor {
         let clock: ServiceClock
         let quotas: QuotaGate
+        let invalidations = Invalidations()
 
         init(nowMs: Int64 = 0, subscriptionsMax: Int = 100, lingeringMax: Int = 100) {
             clock = ServiceClock { nowMs }

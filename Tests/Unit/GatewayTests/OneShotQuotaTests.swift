@@ -17,6 +17,7 @@ struct OneShotQuotaTests {
     private final class Executor: SessionRequestExecutor {
         let clock = ServiceClock { 0 }
         let quotas: QuotaGate
+        let invalidations = Invalidations()
         private let runs = Mutex<[CheckedContinuation<Void, Never>]>([])
         private let failure: RequestError?
 

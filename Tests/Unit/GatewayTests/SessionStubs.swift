@@ -37,6 +37,7 @@ final class StubConnection: SessionConnection {
 final class StubExecutor: SessionRequestExecutor {
     let clock = ServiceClock { 0 }
     let quotas = QuotaGate()
+    let invalidations = Invalidations()
     func resolve(
         _ request: OperationRequest, for identity: Identity, _ kinds: AllowedKinds
     ) throws(RequestError) -> ResolvedOperation { throw RequestError(.operationNotFound, "there is none") }

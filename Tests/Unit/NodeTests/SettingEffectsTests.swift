@@ -56,6 +56,13 @@ import Testing
         "admin.host": "Tests/Integration/IntegrationTests/NginxTests.swift",
         "admin.port": "Tests/Integration/IntegrationTests/StartTests.swift",
         "admin.token": "Tests/Integration/IntegrationTests/AdministratorTests.swift",
+        "admin.auth.mode": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "admin.auth.issuer": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "admin.auth.audience": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "admin.auth.jwksFile": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "admin.auth.jwksUrl": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "admin.rule": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "admin.writeRule": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
         "tailer.slot": "Tests/Integration/IntegrationTests/DatabaseLogTests.swift",
         "drain.delayMs": "Tests/Integration/IntegrationTests/ClusterTests.swift",
         "drain.sessionsMs": "Tests/Integration/IntegrationTests/OperatorTests.swift",
@@ -79,6 +86,7 @@ import Testing
         // Otherwise generated, so that no two are the same.
         plain.cluster.nodeId = "node"
         plain.embeddings.url = "http://localhost"
+        plain.trace.otlpUrl = "http://localhost"
         plain.auth.mode = .hs256
         var secure = plain
         secure.redis.url = "rediss://localhost"
@@ -191,6 +199,7 @@ import Testing
             text(try ServiceNode.redisConfiguration(settings)), text(try node.keys()), text(node.streamLengths),
             text(node.deltaCache), text(node.variableLimits), text(node.revocationSettings),
             text(node.advertisedAddress(port: 1)), text(node.peerSettings), text(node.recorderSettings),
+            text(node.traceExportSettings as Any),
         ]
         let policy = TokenPolicy(settings.auth, downloads)
         switch policy.trust {

@@ -47,6 +47,49 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
         }
     }
 
+    /// What is invalidated is gone for every user, together with the position.
+    @Test func invalidationsRemoveResultsOfAllUsers() async throws {
+        try await withFile { file, path in
+            #expect(file.invalidationPosition() == nil)
+            func has(_ file: FileStore, _ name: String, _ scope: String) async -> Bool {
+                await file.result(Self.key(name), revision: "1", scope: scope, nowMs: 8) != nil
+            }
+            for scope in ["u", "v"] {
+                var store = StoreMachine(bytesMax: 1 << 20)
+                for (name, prefix) in [("L", "a"), ("LM", "b"), ("N", "a")] {
+                    let outcome = store.write(
+                        Self.key(name), Self.rows(2, prefix: prefix), lots, revision: "1", atMs: 7)
+                    file.save(outcome.saved, scope: scope, nowMs: 7)
+                }
+            }
+            await file.flush()
+            #expect(file.invalidationPosition() == "0-none", "results without a position fit no history")
+            var selection = StoreSelection()
+            selection.operations = ["L"]
+            file.invalidate(selection, position: "1-m")
+            await file.flush()
+            for scope in ["u", "v"] {
+                #expect(await !has(file, "L", scope))
+                #expect(await has(file, "LM", scope))
+                #expect(await has(file, "N", scope))
+            }
+            selection = StoreSelection()
+            selection.entities = [EntityID(type: "Lot", key: ["b1"])]
+            file.invalidate(selection, position: "2-m")
+            await file.flush()
+            file.close()
+            let again = try FileStore(path: path, bytesMax: 1 << 20)
+            #expect(again.invalidationPosition() == "2-m")
+            #expect(await !has(again, "LM", "u"))
+            #expect(await has(again, "N", "u"))
+            selection.isEverything = true
+            again.invalidate(selection, position: "3-m")
+            await again.flush()
+            #expect(await !has(again, "N", "v"))
+            #expect(await again.bytes() == 0)
+        }
+    }
+
     /// The tag survives as long as all rows in the file are those that came with it.
     @Test func tagsSurviveReopeningUntilARowChanges() async throws {
         try await withFile { file, path in

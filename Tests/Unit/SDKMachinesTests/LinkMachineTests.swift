@@ -13,7 +13,12 @@ import Testing
         #expect(driver.take() == [.open(link: 1)])
         driver.opened(1)
         #expect(
-            driver.take().sent(1) == [["type": "connection_init", "payload": ["Authorization": "Bearer T"]]])
+            driver.take().sent(1) == [
+                [
+                    "type": "connection_init",
+                    "payload": ["freshet": ["invalidations": ""], "Authorization": "Bearer T"],
+                ]
+            ])
         driver.received(1, ["type": "connection_ack"])
         let actions = driver.take()
         #expect(actions.statuses == [.connected])
@@ -23,6 +28,58 @@ import Testing
             actions.sent(1).first?["payload"]?["extensions"] == [
                 "connector": "auctions", "delta": "json-patch", "resumeTags": true,
             ])
+    }
+
+    /// Seed row 24: the position travels with each link, and a ping brings what came since.
+    @Test func invalidationsComeWithPingsAndAreResumedByPosition() {
+        var driver = LinkDriver()
+        driver.machine.resumeInvalidations(at: "7-m")
+        driver.follow(1)
+        driver.tokenReady()
+        driver.opened(1)
+        #expect(driver.take().sent(1)[0]["payload"]?["freshet"] == ["invalidations": "7-m"])
+        driver.received(1, ["type": "connection_ack"])
+        _ = driver.take()
+        func ping(_ told: JSONValue) -> JSONValue {
+            ["type": "ping", "payload": ["freshet": ["invalidations": told]]]
+        }
+        driver.received(
+            1, ping(["position": "9-m", "drop": [["entity": "e"], ["operation": "c/Q"], ["connector": "c"]]]))
+        let actions = driver.take()
+        #expect(actions.sent(1) == [["type": "pong"]])
+        #expect(
+            actions.last
+                == .invalidated(
+                    Invalidation(position: "9-m", subjects: [.entity("e"), .operation("c/Q"), .connector("c")])))
+        // Everything, and what this version does not understand.
+        for drop in ["everything", [["entity": "e"], ["region": "x"]]] as [JSONValue] {
+            driver.received(1, ping(["position": "9-m", "drop": drop]))
+            #expect(driver.take().last == .invalidated(Invalidation(position: "9-m", subjects: nil)))
+        }
+        driver.received(1, ["type": "ping", "payload": ["a": 1]])
+        #expect(driver.take() == [.send(link: 1, Array(#"{"type":"pong","payload":{"a":1}}"#.utf8))])
+        driver.closed(1, nil)
+        driver.advance()
+        driver.tokenReady()
+        driver.opened(2)
+        #expect(driver.take().sent(2)[0]["payload"]?["freshet"] == ["invalidations": "9-m"])
+    }
+
+    /// A result that is discarded is asked for whole, also if it is named on a subscription that has just begun.
+    @Test func aDiscardedResultIsFetchedAgain() {
+        var driver = LinkDriver()
+        driver.connect()
+        _ = driver.take()
+        driver.next(1, "1", ["data": ["n": 1], "extensions": ["resume": "t1"]])
+        _ = driver.take()
+        driver.actions += driver.machine.discard(FeedID(1), nowMs: driver.nowMs)
+        let sent = driver.take().sent(1)
+        #expect(sent.map { $0["type"] } == ["complete", "subscribe"])
+        #expect(sent[1]["payload"]?["extensions"]?["resume"] == nil)
+        driver.next(1, "1", ["data": ["n": 1], "extensions": ["resume": "t1"]])
+        #expect(driver.take() == [])
+        driver.next(1, "2", ["data": ["n": 1], "extensions": ["resume": "t1"]])
+        #expect(driver.take() == [.result(FeedID(1), ["n": 1], [], tag: "t1")])
     }
 
     /// Seed row 28: one socket, whatever the number of live queries.

@@ -22,6 +22,8 @@ import Testing
         var exchanges: [String: (feed: Int, sent: Int64?, isStream: Bool)] = [:]
         /// Requests that nobody answers.
         var unanswered: Set<String> = []
+        /// The end of the history of invalidations.
+        var position = 0
 
         func document(_ value: Int64) -> JSONValue {
             [
@@ -91,6 +93,12 @@ import Testing
                 if case .ended = action { followed.remove(id.number) }
             case .lost: for id in followed { shown[id] = .some(nil) }
             case .status: break
+            case .invalidated(let invalidation):
+                #expect(invalidation.position == "\(server.position)-m")
+                // As an app whose cache showed the named row in every result.
+                for id in followed.sorted() {
+                    driver.actions += driver.machine.discard(FeedID(id), nowMs: driver.nowMs)
+                }
             }
         }
 
@@ -213,7 +221,7 @@ import Testing
         }
 
         mutating func step() {
-            switch random.below(10) {
+            switch random.below(11) {
             case 0, 1:
                 nextFeed += 1
                 server.values[nextFeed] = 1
@@ -253,6 +261,11 @@ import Testing
                 server.subscriptions[id]?.sent = value
                 driver.next(
                     link, id, ["extensions": ["delta": ["patch": [["op": "remove", "path": "/data/none"]]]]])
+            case 8:
+                guard let link = server.link else { return }
+                server.position += 1
+                let told: JSONValue = ["position": .string("\(server.position)-m"), "drop": "everything"]
+                driver.received(link, ["type": "ping", "payload": ["freshet": ["invalidations": told]]])
             default: driver.advance()
             }
         }

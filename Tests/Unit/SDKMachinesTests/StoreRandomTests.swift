@@ -53,7 +53,7 @@ import Testing
             for step in 0..<20 {
                 let name = "R\(random.below(3))"
                 let row = "r\(random.below(4))"
-                switch random.below(6) {
+                switch random.below(7) {
                 case 0, 1, 2:
                     var rows: [(id: String, names: [String])] = []
                     var elements: [JSONValue] = []
@@ -93,9 +93,24 @@ import Testing
                             model.deleted.insert(layer.row)
                         }
                     }
-                default:
+                case 5:
                     model.results[name] = nil
                     _ = store.remove(key(name))
+                    model.forget()
+                default:
+                    var selection = StoreSelection()
+                    switch random.below(3) {
+                    case 0: selection.operations = [name]
+                    case 1: selection.entities = [EntityID(type: "Lot", key: [.string(row)])]
+                    default: selection.isEverything = true
+                    }
+                    let dropped = model.results.filter { result in
+                        selection.isEverything || selection.operations.contains(result.key)
+                            || selection.entities == [EntityID(type: "Lot", key: [.string(row)])]
+                                && result.value.contains { $0.id == row }
+                    }.map(\.key)
+                    for name in dropped { model.results[name] = nil }
+                    #expect(store.invalidate(selection) == dropped.sorted().map(key), "seed \(seed), step \(step)")
                     model.forget()
                 }
                 for name in ["R0", "R1", "R2"] {

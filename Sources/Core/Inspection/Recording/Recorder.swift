@@ -20,6 +20,8 @@ package struct Recorder: Sendable {
         /// Tails that may be open at a time.
         package var tailsMax = 8
         package var redaction = Redaction()
+        /// Whether spans are also handed to an exporter.
+        package var exportsSpans = false
 
         package init() {}
     }
@@ -40,6 +42,9 @@ package struct Recorder: Sendable {
     /// A ring: `nextSpan` is the oldest once it is full.
     private var spans: [Span] = []
     private var nextSpan = 0
+    /// The spans that wait for `takeSpansToExport`, at most `exportMax`: more than one change brings.
+    private var spansToExport: [Span] = []
+    private static let exportMax = 4_096
     /// The traced mutations whose publication is awaited, by event; bounded like the spans.
     private var traced: [String: (trace: String, sinceUs: Int64)] = [:]
     /// The time after which a publication is not awaited any more: the event was left to a sweeper.
@@ -205,6 +210,7 @@ package struct Recorder: Sendable {
     }
 
     package mutating func add(_ span: Span) {
+        if settings.exportsSpans, spansToExport.count < Self.exportMax { spansToExport.append(span) }
         if spans.count < settings.spansMax {
             spans.append(span)
         } else if settings.spansMax > 0 {
@@ -213,7 +219,15 @@ package struct Recorder: Sendable {
         }
     }
 
-    package func spans(of trace: String) -> [Span] { spans.filter { $0.trace == trace } }
+    package mutating func takeSpansToExport() -> [Span] {
+        defer { spansToExport = [] }
+        return spansToExport
+    }
+
+    /// - Parameter trace: the id of one mutation's trace, or a W3C trace id, which may comprise several mutations.
+    package func spans(of trace: String) -> [Span] {
+        spans.filter { $0.trace == trace || $0.trace.hasPrefix(trace) && $0.trace.dropFirst(trace.count).first == "-" }
+    }
 
     /// The spans that begin traces, the newest first.
     package func traces(limit: Int) -> [(commit: Span, spans: Int)] {

@@ -7,6 +7,8 @@ package struct Span: Sendable {
         /// The request began.
         case received
         case committed
+        /// The mutation failed; nothing was committed.
+        case failed
         /// The event is in the streams of the shards.
         case published
         /// A shard's owner compared the event with its live queries.
@@ -33,6 +35,18 @@ package struct Span: Sendable {
         self.node = node.name
         self.atUs = atUs
         self.details = details
+    }
+
+    package static func received(
+        _ trace: String, _ mutation: OperationReference, parentSpan: String?, on node: NodeID, nowUs: Int64
+    ) -> Span {
+        var details: JSONObject = ["mutation": .string(mutation.description)]
+        details["parentSpan"] = parentSpan.map(JSONValue.string)
+        return Span(trace, .received, on: node, atUs: nowUs, details)
+    }
+
+    package static func failed(_ trace: String, _ error: RequestError, on node: NodeID, nowUs: Int64) -> Span {
+        Span(trace, .failed, on: node, atUs: nowUs, ["error": .string(error.code.rawValue)])
     }
 
     static func published(_ trace: String, to shards: [ShardID], on node: NodeID, nowUs: Int64) -> Span {

@@ -42,6 +42,10 @@ package struct TraceReport: Sendable {
         if let last = spans(of: .delivered).last, deliveries > 0 {
             return "\(mutation) \(reach(Int(deliveries))) \(ms(last)) ms after its commit: \(found)."
         }
+        if let failed = spans(of: .failed).last, commit == nil {
+            let code = failed.details["error"]?.stringValue ?? "an error"
+            return "\(mutation) failed with \(code); nothing was committed."
+        }
         if spans(of: .matched).isEmpty {
             return spans(of: .published).isEmpty
                 ? "\(mutation) committed; its event is not published yet, or refreshes nothing."

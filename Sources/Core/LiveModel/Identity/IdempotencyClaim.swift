@@ -10,26 +10,37 @@ package struct IdempotencyClaim: Hashable, Sendable {
     /// first answer.
     package let request: Digest
 
+    /// Who sent the mutation.
+    package enum Sender: Sendable, Hashable {
+        case client
+        /// An administrator, as user or as none. All administrators share one space of keys, apart from clients.
+        /// - Parameter text: the text of an ad-hoc operation, which its name does not identify; nil for a stored one.
+        case administrator(text: String?)
+    }
+
     /// - Parameters:
     ///   - variables: coerced to their declared types.
     ///   - auth: nil for a caller who is not signed in.
-    /// - Throws: `.badRequest` for a short key of a caller who is not signed in.
+    /// - Throws: `.badRequest` for a short key of a client who is not signed in.
     package init(
-        _ key: IdempotencyKey, of operation: OperationReference, variables: JSONObject, auth: Auth?
+        _ key: IdempotencyKey, of operation: OperationReference, variables: JSONObject, auth: Auth?,
+        sender: Sender = .client
     ) throws(RequestError) {
         var scope: [JSONValue] = [.string(operation.connector)]
-        if let auth {
-            // Users of several issuers may have equal names.
-            scope += [.string(auth.uid), auth.token["iss"] ?? .null]
-        } else if key.text.utf8.count < IdempotencyKey.signedOutBytesMin {
+        var wanted: [JSONValue] = [.string(operation.operation), .object(variables)]
+        // Users of several issuers may have equal names.
+        if let auth { scope += [.string(auth.uid), auth.token["iss"] ?? .null] }
+        if case .administrator(let text) = sender {
+            scope.append(["administrator": true])
+            if let text { wanted.append(.string(text)) }
+        } else if auth == nil, key.text.utf8.count < IdempotencyKey.signedOutBytesMin {
             throw RequestError(
                 .badRequest,
                 "without a signed-in user, an idempotency key must be random and have at least"
                     + " \(IdempotencyKey.signedOutBytesMin) characters, such as a UUID")
         }
         id = Digest(of: JSONValue.array([.string(key.text)] + scope).canonicalBytes)
-        request = Digest(
-            of: JSONValue.array([.string(operation.operation), .object(variables)]).canonicalBytes)
+        request = Digest(of: JSONValue.array(wanted).canonicalBytes)
     }
 
     /// The number of the advisory lock that the first mutation holds while it is under way. Numbers of different claims

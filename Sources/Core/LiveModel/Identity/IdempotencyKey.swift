@@ -48,6 +48,18 @@ package struct IdempotencyKey: Hashable, Sendable {
         try self.init(String(decoding: text, as: UTF8.self))
     }
 
+    /// Chooses the key of a request that has a place for it in a header and one in its body.
+    /// - Parameter header: nil if there is none.
+    /// - Throws: `.badRequest`, also if the two differ.
+    package static func chosen(header: String?, body: IdempotencyKey?) throws(RequestError) -> IdempotencyKey? {
+        guard let header else { return body }
+        let key = try IdempotencyKey(header: header)
+        guard body == nil || body == key else {
+            throw RequestError(.badRequest, "the header Idempotency-Key differs from \"extensions.idempotencyKey\"")
+        }
+        return key
+    }
+
     private static let malformed = RequestError(
         .badRequest, "the header Idempotency-Key must be a key, or a string in quotes (RFC 8941)")
 }

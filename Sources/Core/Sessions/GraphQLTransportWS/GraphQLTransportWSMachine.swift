@@ -16,6 +16,9 @@ package struct GraphQLTransportWSMachine: SessionMachine {
     private var state = State.awaitingInit
     private var operations: Set<String> = []
     private let opening: SessionOpening
+    /// Whether the client asked for invalidations; those up to `position` were sent, or are known to it.
+    private var followsInvalidations = false
+    private var position: InvalidationPosition?
 
     package init(_ opening: SessionOpening) {
         self.opening = opening
@@ -44,6 +47,10 @@ package struct GraphQLTransportWSMachine: SessionMachine {
                 return close(4400, "\"payload\" must be an object")
             }
             state = .authenticating
+            if let text = payload?["freshet"]?["invalidations"]?.stringValue {
+                followsInvalidations = true
+                position = InvalidationPosition(text)
+            }
             return [.authenticate(Credentials(payload: payload).completed(by: opening.credentials))]
         case ("connection_init", _): return close(4429, "Too many initialisation requests")
         // Apollo iOS 1.x closes with the old protocol's message.
@@ -89,6 +96,21 @@ package struct GraphQLTransportWSMachine: SessionMachine {
         guard case .authenticating = state else { return [] }
         state = .ready
         return [.send(SessionMessage.text("connection_ack"))]
+    }
+
+    /// A `ping` with a payload, which the protocol allows at any time.
+    package mutating func invalidated(_ invalidations: Invalidations) -> [SessionAction] {
+        guard followsInvalidations, case .ready = state, let end = invalidations.position, end != position else {
+            return []
+        }
+        let drop: JSONValue =
+            switch invalidations.since(position) {
+            case .drop(let subjects): .array(subjects.map(\.json))
+            case .dropEverything: "everything"
+            }
+        position = end
+        let told: JSONValue = ["position": .string(end.description), "drop": drop]
+        return [.send(SessionMessage.text("ping", payload: ["freshet": ["invalidations": told]]))]
     }
 
     package mutating func rejected(_ error: RequestError) -> [SessionAction] {

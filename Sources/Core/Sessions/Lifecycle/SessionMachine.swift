@@ -96,6 +96,9 @@ package protocol SessionMachine: Sendable {
     mutating func expired(ids: [String], _ error: RequestError) -> [SessionAction]
     /// The protocol's keep-alive message is due.
     mutating func keepAliveDue() -> [SessionAction]
+    /// The history of invalidations, after `authenticated` and whenever it has changed. Nothing is sent to a client
+    /// that did not ask for it.
+    mutating func invalidated(_ invalidations: Invalidations) -> [SessionAction]
     /// The server closes the session: 1001 when it shuts down, 1013 for a client that reads too slowly.
     mutating func close(_ code: UInt16, _ reason: String) -> [SessionAction]
 }
@@ -104,6 +107,7 @@ extension SessionMachine {
     package mutating func opened() -> [SessionAction] { [] }
     package mutating func started(id: String) -> [SessionAction] { [] }
     package mutating func keepAliveDue() -> [SessionAction] { [] }
+    package mutating func invalidated(_ invalidations: Invalidations) -> [SessionAction] { [] }
     package mutating func queryFailed(id: String, _ errors: [RequestError]) -> [SessionAction] {
         failed(id: id, errors)
     }

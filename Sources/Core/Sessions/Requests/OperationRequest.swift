@@ -75,12 +75,7 @@ package struct OperationRequest: Sendable, Hashable {
     /// - Parameter header: nil if there is none.
     /// - Throws: `.badRequest`.
     package mutating func take(idempotencyKeyHeader header: String?) throws(RequestError) {
-        guard let header else { return }
-        let key = try IdempotencyKey(header: header)
-        guard idempotencyKey == nil || idempotencyKey == key else {
-            throw RequestError(.badRequest, "the header Idempotency-Key differs from \"extensions.idempotencyKey\"")
-        }
-        idempotencyKey = key
+        idempotencyKey = try IdempotencyKey.chosen(header: header, body: idempotencyKey)
     }
 
     private static func field<Wanted>(

@@ -41,7 +41,8 @@ package struct AdministratorCall: Sendable, Hashable {
     }
 }
 
-/// The body of an administrator's call: `{query | operationName, variables?, extensions: {impersonate?}}`.
+/// The body of an administrator's call:
+/// `{query | operationName, variables?, extensions: {impersonate?, idempotencyKey?}}`.
 package struct AdministratorRequest: Sendable, Hashable {
     package var query: String?
     package var operationName: String?
@@ -50,11 +51,13 @@ package struct AdministratorRequest: Sendable, Hashable {
     package var auth: Auth?
     /// Whether it runs as a user or signed out. Otherwise it runs as administrator, whom `@auth` does not concern.
     package var isImpersonated: Bool
+    /// Makes a mutation apply once; without effect for queries.
+    package var idempotencyKey: IdempotencyKey?
 
     /// - Throws: `.badRequest` naming the field that has the wrong type or is missing.
     package init(_ body: JSONObject, _ method: AdministratorCall.Method) throws(RequestError) {
-        func text(_ name: String) throws(RequestError) -> String? {
-            guard let value = body[name], !value.isNull else { return nil }
+        func text(_ name: String, in object: JSONObject) throws(RequestError) -> String? {
+            guard let value = object[name], !value.isNull else { return nil }
             guard let text = value.stringValue else { throw RequestError(.badRequest, "\"\(name)\" must be a string") }
             return text.isEmpty ? nil : text
         }
@@ -65,14 +68,17 @@ package struct AdministratorRequest: Sendable, Hashable {
             }
             return object
         }
-        query = try text("query")
-        operationName = try text("operationName")
+        query = try text("query", in: body)
+        operationName = try text("operationName", in: body)
         variables = try object("variables", in: body) ?? JSONObject()
         let extensions = try object("extensions", in: body)
         let impersonate = try extensions.flatMap { extensions throws(RequestError) in
             try object("impersonate", in: extensions)
         }
         isImpersonated = impersonate != nil
+        idempotencyKey = try extensions.flatMap { extensions throws(RequestError) in
+            try text(IdempotencyKey.extensionName, in: extensions)
+        }.map { text throws(RequestError) in try IdempotencyKey(text) }
         if method.isAdHoc {
             guard query != nil else { throw RequestError(.badRequest, "\"query\" is missing") }
         } else {

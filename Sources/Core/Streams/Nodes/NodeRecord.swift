@@ -31,6 +31,8 @@ package enum OverrideTable: Sendable, Hashable, CaseIterable {
     case cluster
     /// Revoked users, tokens and API keys.
     case revocations
+    /// What clients are to drop from their caches.
+    case invalidations
 }
 
 /// The stored fields of an override table. `Sharding.ClusterOverrides` interprets those of the cluster.

@@ -77,10 +77,31 @@ extension AdminRoutes {
             "/admin/v1/revocations/clear", former: "/admin/revocations/clear", subject, "lifts the revocation"
         ) { arguments throws(RequestError) in .clearRevocation(try revoked(by: arguments)) },
         .post(
+            "/admin/v1/invalidations",
+            [
+                .query("type", .text(bytesMax: nameBytesMax), "A table's type; with `key`."),
+                .query("key", .text(bytesMax: 1_024), "The row's key: a value, or several as a JSON array."),
+                .query("operation", .text(bytesMax: 2 * nameBytesMax + 1), "A query, `CONNECTOR/OPERATION`."),
+                .query("connector", .text(bytesMax: nameBytesMax), "A connector, of which everything is dropped."),
+            ],
+            "has [SDK clients](../clients/swift.md#remote-invalidation) drop a row, a query's results or everything"
+        ) { arguments throws(RequestError) in .invalidate(try invalidated(by: arguments)) },
+        .post(
             "/admin/v1/slot/drop", former: "/admin/slot/drop", [],
             "drops the replication slot, its record and the publications ([when](cli.md#freshet-admin-slot))"
         ) { _ throws(RequestError) in .dropSlot },
     ]
+
+    private static func invalidated(by arguments: AdminArguments) throws(RequestError) -> InvalidationTarget {
+        let operation = try arguments.operation()
+        switch (arguments["type"], arguments["key"], operation, arguments["connector"]) {
+        case (let type?, let key?, nil, nil): return .entity(type: type, text: key)
+        case (nil, nil, let operation?, nil): return .operation(operation)
+        case (nil, nil, nil, let connector?): return .connector(connector)
+        default:
+            throw RequestError(.badRequest, "give type and key, operation, or connector, and nothing else")
+        }
+    }
 
     private static func revoked(by arguments: AdminArguments) throws(RequestError) -> RevocationSubject {
         let named = ["uid", "jti", "key"].filter { arguments[$0] != nil }

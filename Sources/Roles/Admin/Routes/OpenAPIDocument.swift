@@ -24,7 +24,8 @@ package enum OpenAPIDocument {
                 "securitySchemes": [
                     "adminToken": [
                         "type": "http", "scheme": "bearer",
-                        "description": "`admin.token`; not needed where none is set.",
+                        "description":
+                            "`admin.token`, or an ID token with `admin.auth.mode: oidc`; not needed where none is set.",
                     ]
                 ],
                 "schemas": ["Errors": errors],

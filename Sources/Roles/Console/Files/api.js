@@ -43,6 +43,10 @@ function ask(message) {
   return login;
 }
 
+async function reason(response) {
+  try { return (await response.json()).errors[0].message; } catch { return "This is not the token."; }
+}
+
 /** Sends a request with the token; asks for one as long as it is refused. */
 export async function request(path, options = {}) {
   for (;;) {
@@ -58,9 +62,12 @@ export async function request(path, options = {}) {
       throw new ApiError("The server does not answer.", 0);
     }
     reached(true);
-    if (response.status !== 401) return response;
+    const challenge = response.headers.get("www-authenticate");
+    // A user who may only read keeps the token when an action is refused.
+    const isRead = (options.method ?? "GET") === "GET";
+    if (response.status !== 401 && !(response.status === 403 && challenge && isRead)) return response;
     // Another request may have asked in between.
-    if (token === storage.token) await ask(token ? "This is not the token." : "");
+    if (token === storage.token) await ask(token ? await reason(response) : "");
   }
 }
 

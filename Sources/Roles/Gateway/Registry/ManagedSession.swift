@@ -6,6 +6,8 @@ package protocol ManagedSession: AnyObject {
     func goAway()
     /// Ends the operations of an identity that is no longer accepted.
     func recheckIdentity()
+    /// Tells the client what to drop from its cache, if it asked for that.
+    func invalidate(_ invalidations: Invalidations)
     /// The client protocol, for operators.
     var protocolName: String { get }
     /// The number of live queries followed, for operators.
@@ -22,6 +24,7 @@ extension ManagedSession {
     /// The live queries of one session that are reported.
     package static var followedKeysMax: Int { 32 }
 
+    package func invalidate(_ invalidations: Invalidations) {}
     package var subscriptionCount: Int { 1 }
     package var user: String? { nil }
     package var followedKeys: [LiveQueryKey] { [] }

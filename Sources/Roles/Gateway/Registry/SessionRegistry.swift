@@ -194,13 +194,19 @@ package final class SessionRegistry: Sendable {
     }
 
     /// Makes every session check whether its identity is still accepted.
-    package func recheckIdentities() {
+    package func recheckIdentities() { forEach { $0.recheckIdentity() } }
+
+    /// Tells the sessions whose clients ask for it what to drop from their caches.
+    package func invalidate(_ invalidations: Invalidations) { forEach { $0.invalidate(invalidations) } }
+
+    /// Calls every session on its event loop, in one turn of each loop.
+    private func forEach(_ body: @escaping @Sendable (any ManagedSession) -> Void) {
         var byLoop: [ObjectIdentifier: [Entry]] = [:]
         for entry in entries.withLock({ Array($0.values) }) {
             byLoop[ObjectIdentifier(entry.eventLoop), default: []].append(entry)
         }
         for entries in byLoop.values {
-            entries.first?.eventLoop.execute { for entry in entries { entry.session.value.recheckIdentity() } }
+            entries.first?.eventLoop.execute { for entry in entries { body(entry.session.value) } }
         }
     }
 

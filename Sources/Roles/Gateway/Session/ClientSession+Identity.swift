@@ -33,6 +33,7 @@ extension ClientSession {
                     session.armExpiry()
                     session.recheckSubscriptions()
                     session.perform(session.machine.authenticated())
+                    session.invalidate(executor.invalidations)
                 case .failure(let error): session.perform(session.machine.rejected(error))
                 }
             })

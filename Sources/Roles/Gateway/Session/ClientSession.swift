@@ -152,6 +152,10 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         perform(machine.close(1001, "Going away"))
     }
 
+    package func invalidate(_ invalidations: Invalidations) {
+        if !isClosed { perform(machine.invalidated(invalidations)) }
+    }
+
     // MARK: LiveSession
 
     package func deliver(_ delivery: SessionDelivery, id: String) {

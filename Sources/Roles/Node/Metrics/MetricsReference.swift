@@ -5,6 +5,7 @@ import FanoutWorker
 import Gateway
 import Observability
 import RemoteServices
+import TraceExport
 
 /// The page `docs/operations/metrics.md`, generated from the declarations of all metrics.
 enum MetricsReference {
@@ -29,6 +30,7 @@ enum MetricsReference {
                 + Metric.families(of: ConnectionMetrics.init)
         ),
         ("Embeddings", Metric.families(of: EmbeddingMetrics.init)),
+        ("Export of traces", Metric.families(of: TraceExportMetrics.init)),
     ]
 
     static var page: String {

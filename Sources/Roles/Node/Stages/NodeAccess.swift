@@ -1,3 +1,4 @@
+import Admin
 import Broker
 import Cluster
 import Gateway
@@ -10,15 +11,54 @@ import Settings
 import Streams
 import Tokens
 
-/// The stage of a start that reads the issuers of tokens and the API keys. It needs no closing.
+/// The stage of a start that reads the issuers of tokens, the API keys and the rules of the admin port. It needs no
+/// closing.
 struct NodeAccess: Sendable {
     let node: NodeContext
     let issuers: TokenIssuers
     let apiKeys: APIKeys
+    /// Who may use the admin port.
+    let admin: AdminAccess
 
     static func open(_ node: NodeContext, _ sender: HTTPSender) async throws(NodeError) -> NodeAccess {
-        let issuers = try await openIssuers(node, KeyDownloads(sender))
-        return NodeAccess(node: node, issuers: issuers, apiKeys: try openAPIKeys(node))
+        let downloads = KeyDownloads(sender)
+        let issuers = try await openIssuers(node, downloads)
+        return NodeAccess(
+            node: node, issuers: issuers, apiKeys: try openAPIKeys(node), admin: try await openAdmin(node, downloads))
+    }
+
+    private static func openAdmin(
+        _ node: NodeContext, _ downloads: KeyDownloads
+    ) async throws(NodeError) -> AdminAccess {
+        let admin = node.settings.admin
+        guard admin.authMode == .oidc, node.roles.contains(.admin) else { return AdminAccess(token: admin.token) }
+        let rule: AdminRule
+        let writeRule: AdminRule?
+        do throws(AdminRule.Invalid) {
+            rule = try AdminRule(admin.rule ?? "false", setting: "admin.rule")
+            writeRule = try admin.writeRule.map { source throws(AdminRule.Invalid) in
+                try AdminRule(source, setting: "admin.writeRule")
+            }
+        } catch {
+            throw NodeError("\(error)")
+        }
+        let verifier: TokenVerifier
+        do throws(TokenSetupError) {
+            verifier = try await TokenVerifier(TokenPolicy(admin, node.settings.auth, downloads))
+        } catch {
+            throw NodeError("admin.auth: \(error)")
+        }
+        do throws(TokenSetupError) {
+            try await verifier.loadKeys(nowMs: node.clock.nowMs())
+        } catch {
+            // As for users of the service: an unreachable provider must not keep the node from starting.
+            guard admin.authJwksFile == nil else { throw NodeError("admin.auth: \(error)") }
+            node.logger.warning(
+                "keys for the admin port could not be fetched yet",
+                metadata: ["issuer": "\(admin.authIssuer ?? "")", "error": "\(error)"])
+        }
+        return AdminAccess(
+            token: admin.token, users: AdminAccess.Users(verifier: verifier, rule: rule, writeRule: writeRule))
     }
 
     private static func openIssuers(
@@ -84,6 +124,23 @@ struct NodeAccess: Sendable {
                 else { continue }
                 logger.warning(
                     "the revocations could not be read; the previous ones stay in force",
+                    metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
+            }
+        }
+    }
+
+    /// Polls the invalidations and tells sessions, until the task is cancelled.
+    func followInvalidations(_ list: InvalidationList, _ sessions: SessionRegistry) async {
+        var failure = RepeatedFailure()
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(node.settings.gateway.invalidationsPollMs))
+            do throws(BrokerError) {
+                if try await list.refresh() { sessions.invalidate(list.current) }
+            } catch {
+                guard error.code != .closed, let leftOut = failure.failed("\(error)", nowMs: node.clock.nowMs())
+                else { continue }
+                node.logger.warning(
+                    "the invalidations could not be read; clients learn them later",
                     metadata: ["error": "\(error)", "notLogged": "\(leftOut)"])
             }
         }

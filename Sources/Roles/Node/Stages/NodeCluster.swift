@@ -5,7 +5,8 @@ import LiveModel
 import Settings
 import Streams
 
-/// The stage of a start that reads the cluster's overrides and revocations. The node joins later, when it can serve.
+/// The stage of a start that reads the cluster's overrides, revocations and invalidations. The node joins later, when
+/// it can serve.
 enum NodeCluster {
     static func open(
         _ node: NodeContext, _ broker: any Broker, _ gate: StartupGate, _ parts: ClosingStack
@@ -16,10 +17,13 @@ enum NodeCluster {
         let revocations = RevocationList(
             broker: broker, countMax: node.revocationSettings.countMax, nowMs: { clock.nowMs() },
             makeMark: { RandomIdentity.uuid() }, logger: node.logger)
+        let invalidations = InvalidationList(
+            broker: broker, countMax: settings.gateway.invalidationsMax, makeMark: { RandomIdentity.uuid() })
         _ = try await gate.until("Redis") { withinMs in
             await NodeStorage.attempt(broker, withinMs: withinMs) { () async throws(BrokerError) in
                 try await overrideList.refresh()
                 try await revocations.refresh()
+                try await invalidations.refresh()
             }
         }
         let membership = Membership(
@@ -27,6 +31,7 @@ enum NodeCluster {
             logger: node.logger)
         parts.push("cluster entry") { _ in await membership.close() }
         return ClusterMember(
-            broker: broker, overrideList: overrideList, revocations: revocations, membership: membership)
+            broker: broker, overrideList: overrideList, revocations: revocations, invalidations: invalidations,
+            membership: membership)
     }
 }

@@ -18,14 +18,15 @@ struct NodeListeners: Sendable {
 
     /// - Parameter gate: answers on the ports until this stage opens them.
     static func open(
-        _ node: NodeContext, _ administered: AdministeredNode, _ roles: NodeRoles, _ readiness: NodeReadiness,
-        _ network: NodeNetwork, _ gate: StartupGate, _ parts: ClosingStack
+        _ node: NodeContext, _ access: NodeAccess, _ administered: AdministeredNode, _ roles: NodeRoles,
+        _ readiness: NodeReadiness, _ network: NodeNetwork, _ gate: StartupGate, _ parts: ClosingStack
     ) async throws(NodeError) -> NodeListeners {
         let certificate = try CertificateFiles.open(node)
         let rates = node.addressRates
         let services = adminServices(node, administered, roles, network)
         let operations = AdministratorOperations(executor: roles.executor)
-        let console = node.isDevelopment ? endpoint(node, services, operations, token: nil, hosts: .local) : nil
+        let console =
+            node.isDevelopment ? endpoint(node, services, operations, AdminAccess(token: nil, hosts: .local)) : nil
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
             sessions: roles.sessions, addressRates: rates, console: console, logger: node.logger,
@@ -37,7 +38,8 @@ struct NodeListeners: Sendable {
             http2: grpc.setup, tls: certificate?.tls.handlers, addressRates: rates,
             addresses: node.addressSubjects)
         await gate.end()
-        let adminPort = try await openAdmin(node, services, operations, network, parts)
+        let adminPort = try await openAdmin(
+            node, endpoint(node, services, operations, access.admin), network, parts)
         let port = try await open(server, "\(node.settings.http.host):\(node.settings.http.port)")
         parts.push("public port") { await server.shutdown(graceMs: $0.workMs) }
         return NodeListeners(
@@ -62,18 +64,16 @@ struct NodeListeners: Sendable {
     }
 
     private static func endpoint(
-        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, token: String?,
-        hosts: CrossSiteCheck.Hosts
+        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, _ access: AdminAccess
     ) -> AdminEndpoint {
         AdminEndpoint(
-            services: services, operations: operations, token: token, hosts: hosts,
+            services: services, operations: operations, access: access,
             nowMs: { [clock = node.clock] in clock.nowMs() }, logger: node.logger)
     }
 
     /// - Returns: nil without the role `admin`.
     private static func openAdmin(
-        _ node: NodeContext, _ services: AdminServices, _ operations: AdministratorOperations, _ network: NodeNetwork,
-        _ parts: ClosingStack
+        _ node: NodeContext, _ endpoint: AdminEndpoint, _ network: NodeNetwork, _ parts: ClosingStack
     ) async throws(NodeError) -> Int? {
         guard node.settings.cluster.roles.contains(.admin) else { return nil }
         let admin = node.settings.admin
@@ -82,7 +82,6 @@ struct NodeListeners: Sendable {
         configuration.port = admin.port
         configuration.connectionsMax = 64
         configuration.compression = node.httpConfiguration.compression
-        let endpoint = endpoint(node, services, operations, token: admin.token, hosts: .loopback)
         let server = HTTPServer(
             configuration: configuration, handler: endpoint, logger: node.logger, group: network.group)
         let port = try await open(server, "\(admin.host):\(admin.port) (admin)")

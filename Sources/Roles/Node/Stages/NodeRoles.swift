@@ -5,6 +5,7 @@ import Deployments
 import Execution
 import FanoutWorker
 import Gateway
+import Inspection
 import LiveModel
 import NIOPosix
 import Postgres
@@ -12,6 +13,7 @@ import PublicAPI
 import Recording
 import Sessions
 import Settings
+import TraceExport
 
 /// The stage of a start that creates the services of the node's roles; they do not run yet.
 struct NodeRoles: Sendable {
@@ -32,7 +34,16 @@ struct NodeRoles: Sendable {
         _ network: NodeNetwork, _ authenticator: NodeAuthenticator, _ parts: ClosingStack
     ) -> NodeRoles {
         let settings = node.settings
-        let recorder = NodeRecorder(node: node.id, settings: node.recorderSettings)
+        let exporter = node.traceExportSettings.map {
+            OTLPExporter($0, node: node.id, sender: network.sender, logger: node.logger)
+        }
+        var export: (@Sendable ([Span]) -> Void)?
+        if let exporter {
+            parts.push("export of traces") { await exporter.flush(withinMs: $0.workMs) }
+            network.tasks.add { await exporter.run() }
+            export = { exporter.noted($0) }
+        }
+        let recorder = NodeRecorder(node: node.id, settings: node.recorderSettings, export: export)
         let publisher = EventPublisher(
             broker: cluster.broker, pool: storage.pool, catalogs: execution.catalogs,
             overrideList: cluster.overrideList,
@@ -118,6 +129,7 @@ struct NodeRoles: Sendable {
                 queries: execution.queries, mutations: mutations, isAPI: settings.cluster.roles.contains(.api),
                 disclosesConstraints: node.isDevelopment,
                 recorder: recorder, limits: node.variableLimits, resultBytesMax: settings.gateway.resultBytesMax,
-                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax), meter: node.meter))
+                quotas: QuotaGate(node.quotaLimits, requestsMax: settings.api.requestsInFlightMax), meter: node.meter,
+                invalidations: { [list = cluster.invalidations] in list.current }))
     }
 }

@@ -33,7 +33,8 @@ extension PublicRouter: GRPCHandler {
             return .refuse(GRPCStatus(SQLConnectFailure(RequestError.runsNoOperations)))
         }
         return .unary { [self] message, call in
-            let traceID = TraceID(continuing: head.metadata.first(name: "traceparent")).description
+            let parent = head.metadata.first(name: TraceParent.headerName).flatMap { TraceParent($0) }
+            let traceID = (parent?.traceID ?? TraceID()).description
             executor.withRequest(
                 Self.credentials(head), from: address(head), traceID: traceID, on: call.taskExecutor
             ) { [self] identity throws(RequestError) in
@@ -44,7 +45,10 @@ extension PublicRouter: GRPCHandler {
                     return call.eventLoop.execute { call.finish(GRPCStatus(error)) }
                 }
                 try request.take(idempotencyKeyHeader: head.metadata.first(name: IdempotencyKey.headerName))
-                let answer = try await sqlConnectAnswer(request, method, identity, traceID: traceID)
+                let answer = try await sqlConnectAnswer(request, method, identity, traceID: traceID) {
+                    $0.isTraced = parent?.isSampled == true && self.executor.mayTrace()
+                    $0.parentSpan = parent?.spanID
+                }
                 call.eventLoop.execute { call.respond(StreamProtobuf.unaryResponse(answer)) }
             } failed: { error in
                 call.eventLoop.execute { call.finish(GRPCStatus(SQLConnectFailure(error))) }

@@ -40,7 +40,10 @@ package final class AdministratorOperations: Sendable {
         }
         Task {
             do throws(RequestError) {
-                let answer = try await self.run(call, try AdministratorRequest(try request.jsonBody(), call.method))
+                var wanted = try AdministratorRequest(try request.jsonBody(), call.method)
+                wanted.idempotencyKey = try IdempotencyKey.chosen(
+                    header: request.header(IdempotencyKey.headerName), body: wanted.idempotencyKey)
+                let answer = try await self.run(call, wanted)
                 exchange.respond(json: answer.sqlConnectObject, headers: headers)
             } catch {
                 fail(error)
@@ -64,6 +67,8 @@ package final class AdministratorOperations: Sendable {
             return OperationAnswer(failed: [error])
         }
         resolved.isForAdministrator = true
+        resolved.idempotencyKey = request.idempotencyKey
+        if call.method.isAdHoc { resolved.adHocText = request.query }
         switch (call.method, resolved.operation.kind) {
         case (.executeGraphqlRead, .mutation), (.impersonateQuery, .mutation):
             throw RequestError(.badRequest, "\"\(resolved.operation.reference.operation)\" is a mutation")

@@ -80,7 +80,7 @@ extension PublicRouter {
         var resolved: ResolvedOperation
         do throws(RequestError) {
             resolved = try executor.resolve(request, for: identity, call.allowedKinds)
-            resolved.isTraced = call.isTraced
+            call.trace(&resolved)
         } catch {
             guard error.code == .methodNotAllowed else { throw error }
             return call.methodNotAllowed("POST")

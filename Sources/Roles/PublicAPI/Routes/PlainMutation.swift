@@ -23,7 +23,7 @@ extension PublicRouter {
             try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
             var resolved = try self.executor.resolve(
                 request, for: identity, .only(.mutation, hint: ": GET it from …/queries/\(operation)"))
-            resolved.isTraced = call.isTraced
+            call.trace(&resolved)
             let outcome = try await self.executor.mutate(resolved, traceID: call.traceID)
             var headers = call.headers
             guard !outcome.errors.isEmpty else {

@@ -27,7 +27,7 @@ extension PublicRouter {
             var request = try OperationRequest(sqlConnect: try call.request.jsonBody(), of: wanted.name.connector)
             try request.take(idempotencyKeyHeader: call.request.header(IdempotencyKey.headerName))
             let answer = try await self.sqlConnectAnswer(
-                request, wanted.method, identity, traceID: call.traceID, isTraced: call.isTraced)
+                request, wanted.method, identity, traceID: call.traceID, trace: call.trace)
             call.exchange.respond(json: answer.sqlConnectObject, headers: call.headers, as: .result)
         }
     }
@@ -36,12 +36,12 @@ extension PublicRouter {
     /// - Throws: failures of the request.
     func sqlConnectAnswer(
         _ request: OperationRequest, _ method: ConnectorCall.Method, _ identity: Identity, traceID: String,
-        isTraced: Bool = false
+        trace: (inout ResolvedOperation) -> Void = { _ in }
     ) async throws(RequestError) -> OperationAnswer {
         var resolved: ResolvedOperation
         do throws(RequestError) {
             resolved = try executor.resolve(request, for: identity, method.allowedKinds)
-            resolved.isTraced = isTraced
+            trace(&resolved)
         } catch {
             guard error.code == .invalidVariable else { throw error }
             return OperationAnswer(failed: [error])

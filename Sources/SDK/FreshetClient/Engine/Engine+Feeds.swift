@@ -109,7 +109,7 @@ extension Engine {
         for key in feeds.keys.sorted() { unconfirm(key, error) }
     }
 
-    private func unconfirm(_ key: ResultKey, _ error: FreshetError) {
+    private func unconfirm(_ key: ResultKey, _ error: FreshetError?) {
         guard var snapshot = feeds[key]?.snapshot else { return }
         if snapshot.isConfirmed { snapshot.staleSinceMs = time.wallMs }
         snapshot.isConfirmed = false
@@ -151,6 +151,17 @@ extension Engine {
         if let scope { file?.remove([key], scope: scope) }
         feeds[key]?.snapshot.document = nil
         perform(link.discard(feed.id, nowMs: time.nowMs))
+    }
+
+    /// The server says what is to be dropped. What is followed stays on the screen, unconfirmed, and is fetched again.
+    func invalidated(_ invalidation: Invalidation) {
+        let selection = StoreSelection(invalidation, of: identity.connector)
+        file?.invalidate(selection, position: invalidation.position)
+        for key in store.invalidate(selection) {
+            guard let feed = feeds[key] else { continue }
+            unconfirm(key, nil)
+            perform(link.discard(feed.id, nowMs: time.nowMs))
+        }
     }
 
     // MARK: Observing rows
@@ -195,6 +206,25 @@ extension Engine {
     }
 
     private func endStatus(_ number: Int) { statuses[number] = nil }
+}
+
+extension StoreSelection {
+    fileprivate init(_ invalidation: Invalidation, of connector: String) {
+        self.init()
+        guard let subjects = invalidation.subjects else {
+            isEverything = true
+            return
+        }
+        for subject in subjects {
+            switch subject {
+            case .entity(let id): entities.insert(EntityID(id))
+            case .operation(let name) where name.hasPrefix(connector + "/"):
+                operations.insert(String(name.dropFirst(connector.count + 1)))
+            case .operation: break
+            case .connector(let name): if name == connector { isEverything = true }
+            }
+        }
+    }
 }
 
 package enum ObservedEvent: Sendable {

@@ -55,6 +55,7 @@ extension Engine {
             throw FreshetError(.storage, "the cache's folder cannot be made: \(error)")
         }
         file = try FileStore(path: folder + "/" + fileName, bytesMax: cache.maxBytes)
+        link.resumeInvalidations(at: file?.invalidationPosition())
     }
 
     /// Connectors, and servers of one connector, have files of their own.

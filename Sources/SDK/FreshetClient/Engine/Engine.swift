@@ -162,6 +162,7 @@ package actor Engine {
             case .result(let id, let data, let errors, let tag): received(id, data, errors, tag)
             case .failed(let id, let error): refreshFailed(id, error)
             case .ended(let id, let error): feedEnded(id, error)
+            case .invalidated(let invalidation): invalidated(invalidation)
             case .lost(let error): lost(error)
             case .status(let status): changed(to: status)
             }

@@ -24,27 +24,16 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
         guard high != 0 || low != 0 else { return nil }
     }
 
-    /// Reads the header `traceparent`: `version-traceid-parentid-flags`, lower-case hexadecimal. Nil if it is invalid,
-    /// in which case the standard requires a new trace. Fields that versions after 00 append are ignored.
+    /// Reads the trace of the header `traceparent`; nil if it is invalid.
     package init?(traceparent: some StringProtocol) {
-        let fields = traceparent.utf8.prefix(Self.traceparentBytesMax + 1).split(
-            separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard traceparent.utf8.count <= Self.traceparentBytesMax, fields.count >= 4,
-            let version = Self.bytes(fields[0]), version.count == 1, version[0] != 0xFF,
-            version[0] != 0 || fields.count == 4,
-            let parent = Self.bytes(fields[2]), parent.count == 8, parent.contains(where: { $0 != 0 }),
-            let flags = Self.bytes(fields[3]), flags.count == 1
-        else { return nil }
-        self.init(hex: String(decoding: Array(fields[1]), as: UTF8.self))
+        guard let parent = TraceParent(traceparent) else { return nil }
+        self = parent.traceID
     }
 
     /// Continues the caller's trace if its header is valid, else starts a new one.
     package init(continuing traceparent: String?) {
         self = traceparent.flatMap { TraceID(traceparent: $0) } ?? TraceID()
     }
-
-    /// Version 00 has 55 bytes; later versions may be longer, up to this.
-    private static let traceparentBytesMax = 512
 
     package var hex: String {
         String(unsafeUninitializedCapacity: 32) { text in
@@ -60,7 +49,7 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { hex }
 
     /// Nil for an odd count or anything but `0-9a-f`.
-    private static func bytes(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    static func bytes(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?
         for character in text {

@@ -117,6 +117,12 @@ package struct GatewaySection: SettingSection {
     package let summaryMs = Setting.duration(
         "gateway.summaryMs", Parts.interest.summaryMs, in: 100...10 * minute,
         "Interval at which all interest is summarised.")
+    package let invalidationsMax = Setting.int(
+        "gateway.invalidationsMax", 1_000, in: 1...100_000,
+        "Invalidations of clients' caches that the cluster keeps; clients that were away for longer drop everything.")
+    package let invalidationsPollMs = Setting.duration(
+        "gateway.invalidationsPollMs", 500, in: 20...minute,
+        "Interval at which a gateway checks Redis for new invalidations.")
 }
 
 package struct APISection: SettingSection {

@@ -20,7 +20,7 @@ package struct InspectSection: SettingSection {
         "inspect.spansMax", Parts.recorder.spansMax, in: 0...1_000_000, "Steps of traced mutations that a node keeps.")
     package let tracesPerSecond = Setting.int(
         "inspect.tracesPerSecond", Parts.recorder.tracesPerSecond, in: 0...10_000,
-        "Mutations per second that clients may have traced by the header x-freshet-trace; 0: none.")
+        "Mutations per second that clients may have traced by x-freshet-trace or a sampled traceparent.")
     package let tailsMax = Setting.int(
         "inspect.tailsMax", Parts.recorder.tailsMax, in: 0...1_000, "Tails that may be open on a node at a time.")
     package let redacted = Setting.list(

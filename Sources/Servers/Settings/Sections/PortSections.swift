@@ -85,24 +85,6 @@ extension SectionSettings where Section == HTTPSection {
     package var scheme: String { self.tlsCertificateFile == nil ? "http" : "https" }
 }
 
-package struct AdminSection: SettingSection {
-    package static let doc = "Health, metrics, reports and cluster overrides."
-    package static let declared = AdminSection()
-
-    package let host = Setting.string("admin.host", "127.0.0.1", "Address of the admin port.")
-    package let port = Setting.int("admin.port", 9398, in: 0...65_535, "Admin port; 0: the system chooses.")
-    package let token = Setting.optional(
-        "admin.token", secret: true,
-        "Bearer token of the admin port; required unless host is loopback. Nodes use it among each other.")
-    package let peerTimeoutMs = Setting.duration(
-        "admin.peerTimeoutMs", 2_000, in: 100...minute,
-        "Time in which another node must answer for its part of a report about the cluster.")
-    package let peerBytesMax = Setting.bytes(
-        "admin.peerBytesMax", 16 * mib, in: mib...256 * mib, "Size of another node's part of a report.")
-    package let peersMax = Setting.int(
-        "admin.peersMax", 256, in: 1...4_096, "Nodes that one report asks for their parts.")
-}
-
 package struct LogSection: SettingSection {
     package static let doc = "Log lines on standard error."
     package static let declared = LogSection()

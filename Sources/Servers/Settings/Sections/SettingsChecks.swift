@@ -7,8 +7,8 @@ import Streams
 extension Settings {
     /// One line per contradiction.
     package func contradictions() -> [SettingsError.Problem] {
-        (clusterContradictions() + portContradictions() + authContradictions() + flowContradictions()
-            + redisContradictions() + embeddingContradictions())
+        (clusterContradictions() + portContradictions() + adminContradictions() + authContradictions()
+            + flowContradictions() + redisContradictions() + embeddingContradictions() + traceContradictions())
             .map { SettingsError.Problem(origin: "", message: $0) }
     }
 
@@ -46,6 +46,37 @@ extension Settings {
             found.append("admin.token must be set when admin.host is not a loopback address")
         }
         return found
+    }
+
+    private func adminContradictions() -> [String] {
+        let admin = self.admin
+        guard admin.authMode == .oidc else {
+            let unused = [
+                ("admin.auth.issuer", admin.authIssuer), ("admin.auth.audience", admin.authAudience),
+                ("admin.auth.jwksFile", admin.authJwksFile), ("admin.auth.jwksUrl", admin.authJwksUrl),
+                ("admin.rule", admin.rule), ("admin.writeRule", admin.writeRule),
+            ]
+            // Who sets a rule believes that it is in force.
+            return unused.filter { $0.1 != nil }.map { "\($0.0) needs admin.auth.mode oidc" }
+        }
+        var found: [String] = []
+        // An audience too: else tokens that the provider issues to its other apps would be accepted.
+        for (name, value) in [
+            ("admin.auth.issuer", admin.authIssuer), ("admin.auth.audience", admin.authAudience),
+            ("admin.rule", admin.rule), ("admin.token, by which nodes ask each other", admin.token),
+        ] where value == nil {
+            found.append("admin.auth.mode oidc needs \(name)")
+        }
+        let fetched = admin.authJwksFile == nil ? admin.authJwksUrl ?? admin.authIssuer : nil
+        if let fetched, profile != .dev, !fetched.hasPrefix("https://"), !Self.isOnLoopback(fetched) {
+            let name = admin.authJwksUrl == nil ? "admin.auth.issuer" : "admin.auth.jwksUrl"
+            found.append("\(name) must begin with https://")
+        }
+        return found
+    }
+
+    private static func isOnLoopback(_ url: String) -> Bool {
+        URL(string: url, encodingInvalidCharacters: false)?.host().map(isLoopback) ?? false
     }
 
     private static func isLoopback(_ host: String) -> Bool {
@@ -132,6 +163,23 @@ extension Settings {
             return false
         }
         return url.user() == nil && url.query() == nil && url.fragment() == nil
+    }
+
+    private func traceContradictions() -> [String] {
+        var found: [String] = []
+        if let url = self.trace.otlpUrl, !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+            found.append("trace.otlp.url must begin with http:// or https://")
+        }
+        for header in self.trace.otlpHeaders {
+            let name = header.prefix { $0 != "=" }
+            // RFC 9110 §5.1 and §5.5: what else would fail every request.
+            let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
+            guard isName, header.contains("="), header.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+                found.append("trace.otlp.headers must have entries NAME=VALUE in printable ASCII")
+                break
+            }
+        }
+        return found
     }
 
     private func flowContradictions() -> [String] {

@@ -10,8 +10,8 @@ struct AdminCommand: AsyncParsableCommand {
         subcommands: [
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
             Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self,
-            Revoke.self,
-            Unrevoke.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self, Tail.self,
+            Revoke.self, Unrevoke.self, Invalidate.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self,
+            Tail.self,
         ])
 
     struct Connection: ParsableArguments {
@@ -21,7 +21,9 @@ struct AdminCommand: AsyncParsableCommand {
         @Option(help: "Query this node instead, at the admin address that the node at --url reports for it.")
         var node: String?
 
-        @Option(help: "Admin token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE.")
+        @Option(
+            help: "Admin token or ID token. Also read from FRESHET_ADMIN_TOKEN and the file FRESHET_ADMIN_TOKEN_FILE."
+        )
         var token: String?
 
         @OptionGroup var tls: TLSOptions

@@ -29,6 +29,8 @@ package enum BenchmarkLimits {
     package static let mutationsOverPgbenchMin = 0.8
     /// Compiling a project of 500 operations.
     package static let compileSecondsMax = 1.0
+    /// A thousand rows from the file of the Swift SDK's cache to typed values.
+    package static let cachedRowsMsMax = 20.0
     /// Lookups by key per second against pgbench with the same prepared statement and the same number of clients.
     package static let lookupsOverPgbenchMin = 0.6
     /// CPU of the server for one delivery over the fastest WebSocket protocol, against each of the others.

@@ -32,6 +32,41 @@ import Testing
         return Int(first.split(separator: " ")[1])
     }
 
+    // MARK: Invalidations
+
+    private static func history(_ entries: [(String, UInt64)], generation: UInt64) -> Invalidations {
+        var fields: [String: (version: UInt64, value: String)] = ["mark": (1, "m")]
+        for (subject, version) in entries { fields[subject] = (version, "1") }
+        return Invalidations(fields: fields, generation: generation)
+    }
+
+    @Test func invalidationsGoToClientsThatAskForThem() {
+        let history = Self.history([("entity e", 3), ("operation c/Q", 5)], generation: 5)
+        var plain = ready()
+        #expect(plain.invalidated(history).isEmpty, "an unmodified client")
+        var machine = machine()
+        _ = receive(&machine, #"{"type":"connection_init","payload":{"freshet":{"invalidations":"3-m"}}}"#)
+        #expect(machine.invalidated(history).isEmpty, "not before the acknowledgement")
+        _ = machine.authenticated()
+        func told(_ position: String, _ drop: String) -> [String] {
+            [#"{"type":"ping","payload":{"freshet":{"invalidations":{"position":"\#(position)","drop":\#(drop)}}}}"#]
+        }
+        #expect(actionTexts(machine.invalidated(history)) == told("5-m", #"[{"operation":"c/Q"}]"#))
+        #expect(machine.invalidated(history).isEmpty, "once")
+        let later = Self.history([("entity e", 7), ("operation c/Q", 5)], generation: 7)
+        #expect(actionTexts(machine.invalidated(later)) == told("7-m", #"[{"entity":"e"}]"#))
+        #expect(machine.invalidated(Invalidations()).isEmpty, "nothing is known")
+        _ = machine.close(1001, "")
+        #expect(machine.invalidated(history).isEmpty)
+        for (position, drop) in [("", "[]"), ("3-other", #""everything""#)] {
+            var machine = self.machine()
+            let payload = "{\"freshet\":{\"invalidations\":\"\(position)\"}}"
+            _ = receive(&machine, "{\"type\":\"connection_init\",\"payload\":\(payload)}")
+            _ = machine.authenticated()
+            #expect(actionTexts(machine.invalidated(history)) == told("5-m", drop), "\(position)")
+        }
+    }
+
     // MARK: Initialisation
 
     @Test func anAcceptedInitIsAcknowledgedWithoutPayload() {

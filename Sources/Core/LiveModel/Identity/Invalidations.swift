@@ -1,0 +1,131 @@
+package import JSON
+
+/// What clients are told to drop from their caches.
+package enum InvalidationSubject: Hashable, Sendable, CustomStringConvertible {
+    /// A row, by the id that clients know it by: 32 hexadecimal digits (docs/reference/sql-connect.md §4).
+    case entity(id: String)
+    /// The results of a query with any variables.
+    case operation(OperationReference)
+    /// All results of a connector.
+    case connector(String)
+
+    /// The form in Redis and in the audit log.
+    package var description: String {
+        switch self {
+        case .entity(let id): "entity \(id)"
+        case .operation(let operation): "operation \(operation)"
+        case .connector(let connector): "connector \(connector)"
+        }
+    }
+
+    /// Returns nil for anything but a description.
+    package init?(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return nil }
+        switch parts[0] {
+        case "entity": self = .entity(id: parts[1])
+        case "operation":
+            let names = parts[1].split(separator: "/", maxSplits: 1).map(String.init)
+            guard names.count == 2 else { return nil }
+            self = .operation(OperationReference(connector: names[0], operation: names[1]))
+        case "connector": self = .connector(parts[1])
+        default: return nil
+        }
+    }
+
+    /// The form for clients.
+    package var json: JSONValue {
+        switch self {
+        case .entity(let id): ["entity": .string(id)]
+        case .operation(let operation): ["operation": .string(operation.description)]
+        case .connector(let connector): ["connector": .string(connector)]
+        }
+    }
+}
+
+/// Up to where a client knows the history of invalidations: `GENERATION-MARK`.
+package struct InvalidationPosition: Hashable, Sendable, CustomStringConvertible {
+    package let generation: UInt64
+    /// The mark of the history; another data set in Redis has another one.
+    package let mark: String
+
+    package init(generation: UInt64, mark: String) {
+        self.generation = generation
+        self.mark = mark
+    }
+
+    package init?(_ text: String) {
+        let parts = text.split(separator: "-", maxSplits: 1)
+        guard parts.count == 2, let generation = UInt64(parts[0]) else { return nil }
+        self.init(generation: generation, mark: String(parts[1]))
+    }
+
+    package var description: String { "\(generation)-\(mark)" }
+}
+
+/// The history of invalidations in Redis: what was invalidated, and when last. Bounded; a client that was away for
+/// longer than the history reaches back, or knows another history, drops everything.
+package struct Invalidations: Sendable, Hashable {
+    private static let markField = "mark"
+    private static let floorField = "floor"
+
+    /// Nil before a node has begun the history.
+    package private(set) var mark: String?
+    package private(set) var generation: UInt64 = 0
+    /// The generation up to which entries were removed.
+    package private(set) var floor: UInt64 = 0
+    /// The generations of the last invalidations.
+    package private(set) var entries: [InvalidationSubject: UInt64] = [:]
+
+    package init() {}
+
+    /// - Parameter fields: the fields of the hash with the generations that set them; unreadable ones are ignored.
+    package init(fields: [String: (version: UInt64, value: String)], generation: UInt64) {
+        self.generation = generation
+        for (field, stored) in fields {
+            switch field {
+            case Self.markField: mark = stored.value
+            case Self.floorField: floor = UInt64(stored.value) ?? stored.version
+            default: if let subject = InvalidationSubject(field) { entries[subject] = stored.version }
+            }
+        }
+    }
+
+    /// The present end of the history; nil if there is none.
+    package var position: InvalidationPosition? {
+        mark.map { InvalidationPosition(generation: generation, mark: $0) }
+    }
+
+    package enum Answer: Sendable, Hashable {
+        /// In the order of their invalidation; empty if there are none.
+        case drop([InvalidationSubject])
+        case dropEverything
+    }
+
+    /// Returns what a client has to drop that knows the history up to a position.
+    /// - Parameter position: nil for a client that knows none, and so has nothing to drop.
+    package func since(_ position: InvalidationPosition?) -> Answer {
+        guard let position else { return .drop([]) }
+        guard position.mark == mark, position.generation >= floor else { return .dropEverything }
+        let later = entries.filter { $0.value > position.generation }
+        return .drop(
+            later.sorted { ($0.value, $0.key.description) < ($1.value, $1.key.description) }.map(\.key))
+    }
+
+    // MARK: Changes
+
+    /// Returns the changes that begin the history.
+    package static func beginning(mark: String) -> [(field: String, value: String?)] { [(markField, mark)] }
+
+    /// Returns the changes that add an invalidation, and remove the oldest beyond the bound.
+    package func adding(_ subject: InvalidationSubject, countMax: Int) -> [(field: String, value: String?)] {
+        var changes: [(field: String, value: String?)] = [(subject.description, "1")]
+        let others = entries.filter { $0.key != subject }
+            .sorted { ($0.value, $0.key.description) < ($1.value, $1.key.description) }
+        let removed = others.prefix(max(0, others.count + 1 - countMax))
+        guard let last = removed.last else { return changes }
+        changes += removed.map { ($0.key.description, nil) }
+        changes.append((Self.floorField, String(max(floor, last.value))))
+        return changes
+    }
+}
