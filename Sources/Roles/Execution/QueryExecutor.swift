@@ -54,9 +54,9 @@ package final class QueryExecutor: Sendable {
 
     let pool: PostgresPool
     private let replicas: PostgresReplicas?
-    private let clock: ServiceClock
+    let clock: ServiceClock
     private let resolvers: (any ResolverTransport)?
-    private let embeddings: (any EmbeddingTransport)?
+    let embeddings: (any EmbeddingTransport)?
     private let statements = StatementCache()
     /// Rotates the live query with which a batch starts to call custom resolvers.
     private let remoteStart = Atomic<Int>(0)

@@ -19,6 +19,14 @@ package struct Recorder: Sendable {
         package var tracesPerSecond = 10
         /// Tails that may be open at a time.
         package var tailsMax = 8
+        /// Events, and runs, that are recorded for trials of rules.
+        package var eventsMax = 10_000
+        /// Bytes of both.
+        package var eventsBytesMax = 8 << 20
+        /// Users with a flight recorder at a time; another one replaces the one that would end first.
+        package var flightsMax = 16
+        /// Entries that are kept of each.
+        package var flightEntriesMax = 2_000
         package var redaction = Redaction()
 
         package init() {}
@@ -51,15 +59,21 @@ package struct Recorder: Sendable {
     private var armedUntilMs: Int64 = 0
     private var traceSecond: (ms: Int64, count: Int) = (0, 0)
     package private(set) var dropped: UInt64 = 0
+    private var capture: EventCapture?
+    private var flights: FlightRecorders
 
     package init(_ settings: Settings = Settings()) {
         self.settings = settings
+        flights = FlightRecorders(
+            usersMax: settings.flightsMax, entriesMax: settings.flightEntriesMax, keptMs: settings.armedMs)
     }
 
     // MARK: Arming
 
     /// Whether anything is recorded beyond traces that clients ask for.
-    package var isOn: Bool { !queries.isEmpty || !tails.isEmpty || sampling.rate > 0 }
+    package var isOn: Bool {
+        !queries.isEmpty || !tails.isEmpty || sampling.rate > 0 || capture != nil || flights.isOn
+    }
     package var isTracing: Bool { !traced.isEmpty }
     package var bytes: Int { queries.values.reduce(0) { $0 + $1.bytes } }
     package var queryCount: Int { queries.count }
@@ -72,6 +86,7 @@ package struct Recorder: Sendable {
         var scope = ObservationScope()
         scope.queries = Set(queries.keys)
         scope.everything = !tails.isEmpty
+        scope.events = capture?.isOn ?? false
         scope.redaction = settings.redaction
         return scope
     }
@@ -101,16 +116,21 @@ package struct Recorder: Sendable {
         queries = [:]
         sampling = (0, 0)
         armedUntilMs = 0
+        capture = nil
+        flights.disarm()
     }
 
     /// Ends what has had its time.
     package mutating func expire(nowMs: Int64) {
         for (key, record) in queries where record.untilMs <= nowMs { queries[key] = nil }
         if sampling.untilMs <= nowMs { sampling = (0, 0) }
+        if capture?.expire(nowMs: nowMs) == true { capture = nil }
+        flights.expire(nowMs: nowMs)
     }
 
     package func untilMs(nowMs: Int64) -> Int64? {
-        let untilMs = max(sampling.untilMs, queries.values.map(\.untilMs).max() ?? 0)
+        let untilMs = max(
+            sampling.untilMs, queries.values.map(\.untilMs).max() ?? 0, capture?.untilMs ?? 0, flights.untilMs ?? 0)
         return untilMs > nowMs ? untilMs : nil
     }
 
@@ -124,10 +144,15 @@ package struct Recorder: Sendable {
         switch observation {
         case .event(let seen):
             for (key, verdict) in seen.verdicts { keep(verdict, of: key) }
+            if capture?.isOn == true { capture?.add(RecordedEvent(seen, on: node, settings.redaction)) }
             if seen.event.isTraced { for span in Span.matched(seen, on: node, nowUs: nowUs) { add(span) } }
             return tails.isEmpty ? [] : [.event(seen, on: node, nowMs: nowUs / 1_000)]
         case .run(let key, let operation, let shard, let run):
             keep(run, of: key)
+            if capture?.isOn == true {
+                capture?.add(
+                    RecordedRun(node: node.name, key: key, startedAtMs: run.startedAtMs, outcome: run.outcome))
+            }
             if run.isTraced { add(.ran(run, key, operation, shard, on: node, nowUs: nowUs)) }
             return tails.isEmpty ? [] : [.run(run, key, operation, on: node, nowMs: nowUs / 1_000)]
         }
@@ -169,6 +194,56 @@ package struct Recorder: Sendable {
             queries[largest]?.runs = []
             queries[largest]?.bytes = 0
         }
+    }
+
+    // MARK: Events for trials of rules
+
+    /// Records all events and runs of the worker for a time.
+    package mutating func recordEvents(forMs: Int64, nowMs: Int64) {
+        if capture == nil {
+            capture = EventCapture(
+                untilMs: nowMs + forMs, keptMs: settings.armedMs, countMax: settings.eventsMax,
+                bytesMax: settings.eventsBytesMax)
+        } else {
+            capture?.extend(untilMs: nowMs + forMs)
+        }
+    }
+
+    /// Ends the recording of events; what was recorded stays for a time.
+    package mutating func stopEvents(nowMs: Int64) { capture?.stop(nowMs: nowMs) }
+
+    /// What was recorded for trials, without live queries and rules.
+    package var recordedEvents: EventRecording {
+        var recording = EventRecording()
+        recording.redacted = settings.redaction.hiddenNames
+        recording.events = capture?.recordedEvents ?? []
+        recording.runs = capture?.recordedRuns ?? []
+        recording.leftOut = capture?.leftOut ?? 0
+        return recording
+    }
+
+    /// Until when events are recorded; nil if none are.
+    package var eventsUntilMs: Int64? { capture.flatMap { $0.isOn ? $0.untilMs : nil } }
+    package var eventCount: Int { capture?.eventCount ?? 0 }
+    package var eventBytes: Int { capture?.bytes ?? 0 }
+
+    // MARK: Flight recorders
+
+    package mutating func armFlight(of uid: String, forMs: Int64, nowMs: Int64) {
+        flights.arm(uid, forMs: forMs, nowMs: nowMs)
+    }
+
+    package mutating func disarmFlight(of uid: String) { flights.disarm(uid) }
+    package var hasFlights: Bool { flights.isOn }
+    package func hasFlight(of uid: String) -> Bool { flights.flight(of: uid) != nil }
+
+    package mutating func add(_ entry: FlightEntry, of uid: String) { flights.add(entry, of: uid) }
+
+    /// - Returns: nil if this user has no flight recorder.
+    package func flight(
+        of uid: String
+    ) -> (sinceMs: Int64, untilMs: Int64, dropped: Int, entries: [FlightEntry])? {
+        flights.flight(of: uid).map { ($0.sinceMs, $0.untilMs, $0.dropped, $0.all) }
     }
 
     // MARK: Traces

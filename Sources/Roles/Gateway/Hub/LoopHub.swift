@@ -26,6 +26,9 @@ package final class LoopHub: @unchecked Sendable {
         self.service = service
     }
 
+    /// What this node records while operators look.
+    var recorder: NodeRecorder? { service.recorder }
+
     /// Starts a subscription.
     /// - Parameters:
     ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.

@@ -89,6 +89,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     package func closed(code: UInt16?) {
         guard !isClosed else { return }
         isClosed = true
+        noteEnd(code: code)
         timers.cancel()
         connection.wake(self, atMs: .max)
         operations.stopAll()
@@ -163,7 +164,9 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         case .close:
             leaving = "client_stalled"
             perform(machine.close(1013, "The client reads too slowly, try again later"))
-        case .fail(let error): perform(machine.refreshFailed(id: id, [error]))
+        case .fail(let error):
+            note(failed: error, of: operation)
+            perform(machine.refreshFailed(id: id, [error]))
         case .end(let refusal):
             leaving = "auth_refused"
             stop(id)
@@ -233,6 +236,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 try startOnce(id, resolved)
             }
         } catch {
+            note(refused: error, operation: request.operationName ?? "")
             perform(machine.failed(id: id, [error]))
         }
     }
