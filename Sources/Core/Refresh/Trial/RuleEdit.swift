@@ -30,7 +30,7 @@ package struct RuleEdit: Sendable {
         guard let known = recording.operations.last(where: { $0.operation == operation }) else {
             let names = Set(recording.operations.map(\.operation)).sorted().map(\.description)
             throw Problem(
-                "no live query of \(operation) is in the recording"
+                "the recording has no rules of \(operation)"
                     + (names.isEmpty ? "" : "; there are \(names.joined(separator: ", "))"))
         }
         if let mutation {

@@ -41,7 +41,11 @@ extension NodeInspection {
         var recording = parts.components.recorder.read { $0.recordedEvents }
         let redaction = parts.components.recorder.redaction
         var bytes = 0
-        var versions: Set<RuleVersion> = []
+        // Rules can be tried on queries that nobody follows now, too.
+        var versions = Set(
+            parts.catalogs.set.current.catalog.connectors.values.flatMap(\.operations.values)
+                .filter { $0.kind == .query && !$0.refresh.triggers.isEmpty }
+                .map { RuleVersion(operation: $0.reference, version: $0.version) })
         for (query, sinceMs) in await parts.components.worker?.registered(limit: Self.queriesMax + 1) ?? [] {
             let recorded = RecordedQuery(
                 key: query.key, operation: query.operation, version: query.version,

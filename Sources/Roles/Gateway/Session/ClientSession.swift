@@ -34,6 +34,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private var inputHasEnded = false
     /// Why live queries are left, for the recorder; nil: the client leaves them.
     var leaving: String?
+    /// How this side closed the connection, for the recorder.
+    private(set) var closing: (code: UInt16, reason: String)?
     let permit: SessionPermit
 
     package init(
@@ -202,6 +204,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
             case .close(let code, let reason):
                 sendRefusals()
+                closing = (code, reason)
                 connection.close(code: code, reason: reason)
             case .authenticate(let credentials): authenticate(credentials)
             case .start(let id, let request, let mode):

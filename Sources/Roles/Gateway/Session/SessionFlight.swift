@@ -67,11 +67,12 @@ extension ClientSession {
     }
 
     /// Notes the end of the connection.
-    /// - Parameter code: of the WebSocket's close frame; nil if the connection broke.
+    /// - Parameter code: of the client's close frame; nil without one.
     func noteEnd(code: UInt16?) {
         var details = JSONObject()
-        details["code"] = code.map { .string("\($0)") }
-        details["reason"] = .string(leaving ?? (code == nil ? "the connection broke" : "the client left"))
+        details["code"] = (closing?.code ?? code).map { .string("\($0)") }
+        let ownReason = leaving ?? closing.map { "the server closed it: \($0.reason)" }
+        details["reason"] = .string(ownReason ?? (code == nil ? "the connection broke" : "the client left"))
         note(.ended, details)
     }
 }
