@@ -255,7 +255,8 @@ struct ConsoleTests {
         _ = try await window.value(when: button)
         try await window.evaluate("\(button).focus(); \(button).click()")
         #expect(
-            try await window.value(when: "document.querySelector('dialog.confirm')?.open && document.activeElement.value")
+            try await window.value(
+                when: "document.querySelector('dialog.confirm')?.open && document.activeElement.value")
                 == "no")
         #expect(try await window.evaluate(Self.faults) == [])
         try await window.evaluate("document.activeElement.click()")

@@ -45,8 +45,9 @@ struct RecordedTests {
 
         let narrower = "mutation.variables.category == request.variables.category"
         let answer = try await admin.post(
-            "v1/rules/try?operation=movies/Shelf&condition=" + (narrower.addingPercentEncoding(
-                withAllowedCharacters: .alphanumerics) ?? ""))
+            "v1/rules/try?operation=movies/Shelf&condition="
+                + (narrower.addingPercentEncoding(
+                    withAllowedCharacters: .alphanumerics) ?? ""))
         let row = try #require(answer.body["operations"]?[0], "\(answer)")
         #expect(row["refreshed"] == 1 && row["spared"] == 1 && row["missed"] == 0, "\(answer.body)")
         #expect(
@@ -167,7 +168,9 @@ struct RecordedTests {
         let sentence = plan["sentences"]?[0]?.stringValue ?? ""
         #expect(sentence.hasPrefix("movie is read whole: about 50"), "\(plan)")
         let measured = try await admin.post("v1/plan/analyze?operation=movies/Shelf&variables=\(variables)")
-        #expect(measured.body["isMeasured"] == true && measured.body["scans"]?[0]?["rowsKept"]?.doubleValue == 1, "\(measured)")
+        #expect(
+            measured.body["isMeasured"] == true && measured.body["scans"]?[0]?["rowsKept"]?.doubleValue == 1,
+            "\(measured)")
         #expect((measured.body["executionMs"]?.doubleValue ?? -1) >= 0)
         #expect(try await admin.post("v1/plan/analyze?operation=movies/Add&variables=\(variables)").status == 400)
         let byKey = try await admin.get("v1/plan?operation=movies/Mine&uid=m7")

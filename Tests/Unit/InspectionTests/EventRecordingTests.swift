@@ -62,6 +62,12 @@ import Testing
         for number in 1...5 { Self.observe(&recorder, Self.seen(number)) }
         #expect(recorder.recordedEvents.events.map(\.id) == ["e3", "e4", "e5"])
         #expect(recorder.recordedEvents.leftOut == 2)
+        // Of another shard.
+        Self.observe(&recorder, Self.seen(4, others: [Self.key(7)]))
+        #expect(recorder.recordedEvents.events.map(\.id) == ["e3", "e4", "e5"])
+        #expect(recorder.recordedEvents.events[1].others == [Self.key(7)])
+        Self.observe(&recorder, Self.seen(6))
+        #expect(recorder.recordedEvents.events.map(\.id) == ["e4", "e5", "e6"])
         settings.eventsMax = 1_000
         settings.eventsBytesMax = 2_000
         var small = Recorder(settings)
@@ -177,7 +183,9 @@ import Testing
         recorder.add(FlightEntry(atMs: 1, .began, session: "n/1"), of: "ann")
         #expect(recorder.flight(of: "ann") == nil && !recorder.isOn)
         recorder.armFlight(of: "ann", forMs: 5_000, nowMs: 0)
-        for number in 1...5 { recorder.add(FlightEntry(atMs: Int64(number), .began, session: "n/\(number)"), of: "ann") }
+        for number in 1...5 {
+            recorder.add(FlightEntry(atMs: Int64(number), .began, session: "n/\(number)"), of: "ann")
+        }
         recorder.add(FlightEntry(atMs: 6, .began, session: "n/9"), of: "bob")
         #expect(recorder.flight(of: "ann")?.entries.map(\.session) == ["n/3", "n/4", "n/5"])
         #expect(recorder.flight(of: "ann")?.dropped == 2 && recorder.flight(of: "bob") == nil)

@@ -10,6 +10,10 @@ struct EventCapture: Sendable {
     private(set) var leftOut = 0
     private var events = Deque<RecordedEvent>()
     private var runs = Deque<RecordedRun>()
+    /// The numbers of the events by id: several shards apply an event.
+    private var numbers: [String: Int] = [:]
+    /// The number of the first event.
+    private var firstNumber = 0
     private let keptMs: Int64
     private let countMax: Int
     private let bytesMax: Int
@@ -45,8 +49,16 @@ struct EventCapture: Sendable {
     }
 
     mutating func add(_ event: RecordedEvent) {
-        events.append(event)
-        bytes += event.byteCount
+        if let number = numbers[event.id] {
+            let place = number - firstNumber
+            bytes -= events[place].byteCount
+            events[place].merge(event)
+            bytes += events[place].byteCount
+        } else {
+            numbers[event.id] = firstNumber + events.count
+            events.append(event)
+            bytes += event.byteCount
+        }
         trim()
     }
 
@@ -58,6 +70,8 @@ struct EventCapture: Sendable {
 
     private mutating func trim() {
         while events.count > countMax || bytes > bytesMax, let oldest = events.popFirst() {
+            numbers[oldest.id] = nil
+            firstNumber += 1
             bytes -= oldest.byteCount
             leftOut += 1
         }

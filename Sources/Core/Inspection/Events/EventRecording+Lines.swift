@@ -28,7 +28,8 @@ extension EventRecording {
     /// - Throws: `LineError` for the first bad one.
     package init(text: [UInt8]) throws(LineError) {
         var values: [(line: Int, value: JSONValue)] = []
-        for (number, bytes) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+        for (number, bytes) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
+        {
             let isBlank = bytes.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }
             if isBlank { continue }
             do {

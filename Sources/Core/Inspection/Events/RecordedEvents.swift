@@ -176,7 +176,9 @@ package struct EventRecording: Sendable {
             for query in part.queries where (queries[query.key]?.sinceMs ?? .min) < query.sinceMs {
                 queries[query.key] = query
             }
-            for operation in part.operations { operations[operation.operation, default: [:]][operation.version] = operation }
+            for operation in part.operations {
+                operations[operation.operation, default: [:]][operation.version] = operation
+            }
         }
         self.events = events.values.sorted { ($0.committedAtMs, $0.id) < ($1.committedAtMs, $1.id) }
         self.queries = queries.values.sorted { ($0.operation, $0.key.description) < ($1.operation, $1.key.description) }

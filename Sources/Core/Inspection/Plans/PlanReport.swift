@@ -63,11 +63,17 @@ package struct PlanReport: Sendable {
             let read = measured.map { ($0 + removed) * loops } ?? (kind == "Seq Scan" ? tableRows[table] : nil)
             scans.append(
                 Scan(
-                    table: table, node: kind, index: node["Index Name"]?.stringValue,
+                    table: table, node: kind, index: Self.index(node),
                     filter: node["Filter"]?.stringValue ?? node["Index Cond"]?.stringValue
                         ?? node["Recheck Cond"]?.stringValue, rowsKept: kept, rowsRead: read))
         }
         for child in node["Plans"]?.arrayValue ?? [] { visit(child, tableRows) }
+    }
+
+    /// A bitmap scan has its index in a node below.
+    private static func index(_ node: JSONValue) -> String? {
+        let own = node["Index Name"]?.stringValue
+        return own ?? (node["Node Type"] == "Bitmap Heap Scan" ? node["Plans"]?[0]?["Index Name"]?.stringValue : nil)
     }
 
     /// One sentence for each scan that reads far more than it keeps; else one that says there is none.

@@ -26,7 +26,9 @@ struct Observed: Sendable {
     /// Returns the run in flight if it is to be noticed.
     func run(_ query: LiveQueryState) -> RunRecord? {
         guard isOn || query.isTraced else { return nil }
-        guard query.isTraced || scope.everything || scope.events || scope.queries.contains(query.query.key) else { return nil }
+        guard query.isTraced || scope.everything || scope.events || scope.queries.contains(query.query.key) else {
+            return nil
+        }
         return query.runInFlight
     }
 }

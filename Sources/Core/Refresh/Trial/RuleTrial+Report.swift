@@ -11,7 +11,9 @@ extension RuleTrial {
         let (missed, spared, added) = (total(.missed), total(.spared), total(.added))
         var parts: [String] = []
         if missed > 0 { parts.append("\(Self.count(missed, "needed refresh", "needed refreshes")) would be missed") }
-        if spared > 0 { parts.append("\(Self.count(spared, "needless refresh", "needless refreshes")) would be spared") }
+        if spared > 0 {
+            parts.append("\(Self.count(spared, "needless refresh", "needless refreshes")) would be spared")
+        }
         if added > 0 { parts.append("\(Self.count(added, "refresh", "refreshes")) would be added") }
         if total(.unproven) > 0 {
             parts.append(
@@ -22,7 +24,8 @@ extension RuleTrial {
             parts.append("\(Self.count(total(.unjudged), "pair", "pairs")) cannot be judged, as values are hidden")
         }
         if parts.isEmpty { parts.append("the edited rules refresh the same live queries") }
-        let scope = " (\(Self.count(eventCount, "event", "events")), "
+        let scope =
+            " (\(Self.count(eventCount, "event", "events")), "
             + "\(Self.count(queryCount, "live query", "live queries"))"
             + (isCutShort ? "; ended early" : "") + ")."
         return parts.joined(separator: ", ").capitalizedFirst + scope

@@ -61,7 +61,8 @@ struct TrialComparison {
         requests = queries.map { query in
             .map(
                 MapValue([
-                    ("variables", Value(jsonObject: query.variables)), ("auth", query.auth.map(Value.init(json:)) ?? .null),
+                    ("variables", Value(jsonObject: query.variables)),
+                    ("auth", query.auth.map(Value.init(json:)) ?? .null),
                 ]))
         }
         self.present = Side(present, operation, requests, redaction)

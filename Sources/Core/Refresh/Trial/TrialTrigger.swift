@@ -95,9 +95,10 @@ struct TrialTrigger {
     ) -> String? {
         guard attribute.root == side else { return nil }
         if let path = ConditionActivation.authPath(attribute, of: side) {
-            let isSignedOut = Self.read(AttributePath(root: side, fields: ["auth"]), activation).map {
-                if case .null = $0 { true } else { false }
-            } ?? false
+            let isSignedOut =
+                Self.read(AttributePath(root: side, fields: ["auth"]), activation).map {
+                    if case .null = $0 { true } else { false }
+                } ?? false
             if let known, !(isSignedOut && known.presence), !known.includes(path: path) {
                 return "\(attribute) was not recorded"
             }

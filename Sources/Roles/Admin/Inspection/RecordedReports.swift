@@ -33,7 +33,8 @@ enum RecordedReports {
     static func states(_ parts: [ReportPart]) -> JSONObject { ["recording": .array(parts.map(state))] }
 
     private static func state(_ part: ReportPart) -> JSONValue {
-        .object(JSONObject((part.json.objectValue?.entries ?? []).filter { $0.key != "lines" }.map { ($0.key, $0.value) }))
+        .object(
+            JSONObject((part.json.objectValue?.entries ?? []).filter { $0.key != "lines" }.map { ($0.key, $0.value) }))
     }
 
     /// The entries of a user on all nodes, by time.

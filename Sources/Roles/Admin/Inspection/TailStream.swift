@@ -10,7 +10,7 @@ import Synchronization
 /// A tail as server-sent events (HTML Living Standard §9.2) on the admin port. What a slow reader cannot take is
 /// counted by node, and the stream has the number.
 ///
-/// `@unchecked Sendable`: `number`, `lastID` and `dropped` are touched on the exchange's event loop only.
+/// `@unchecked Sendable`: `lastID` and `dropped` are touched on the exchange's event loop only.
 final class TailStream: @unchecked Sendable {
     /// Bytes that wait for the reader; with more, entries are dropped.
     private static let bytesMax = 256 << 10
@@ -31,7 +31,6 @@ final class TailStream: @unchecked Sendable {
     }
 
     private let exchange: HTTPExchange
-    private var number: UInt64?
     private var lastID = 0
     /// Entries that were left out since the stream last said so, by node.
     private var dropped: [NodeID: Int] = [:]
@@ -59,7 +58,6 @@ final class TailStream: @unchecked Sendable {
                 .limitExceeded, "\(recorder.settings.tailsMax) tails are open on this node (inspect.tailsMax)")
         }
         exchange.eventLoop.execute {
-            stream.number = number
             exchange.startStream(
                 .ok,
                 headers: [

@@ -76,7 +76,8 @@ extension AdminRoutes {
                         RequestError(.badRequest, "kind must name event, run, delivery and session only"))
                 }
                 do throws(RequestError) {
-                    try services.openTail(filter, arguments, isOfPeer: request.header(PeerReports.header) != nil, exchange)
+                    try services.openTail(
+                        filter, arguments, isOfPeer: request.header(PeerReports.header) != nil, exchange)
                 } catch {
                     exchange.fail(error)
                 }

@@ -33,9 +33,9 @@ export async function openRules(place, {signal, values, context}) {
       {name: "changed", label: "Useful runs", isNumber: true, order: row => sum(row, "Changed"),
         show: row => number(sum(row, "Changed"))},
       {name: "unnoticed", label: "Unnoticed", isNumber: true, show: row => number(row.unnoticed)},
-      {name: "rules", label: "Rules", show: row => row.rules.join("; ")},
       {name: "try", label: "Action", show: row => h("button", {type: "button", class: "small",
         "aria-label": `Try a rule of ${row.operation}`, onclick: () => attempt(row.operation)}, "Try")},
+      {name: "rules", label: "Rules", show: row => row.rules.join("; ")},
     ],
   });
   const gaps = h("div");

@@ -32,7 +32,8 @@ package struct InspectSection: SettingSection {
         "inspect.flightsMax", Parts.recorder.flightsMax, in: 1...10_000,
         "Users that a node has a flight recorder of at a time; another one replaces the one that would end first.")
     package let flightEntriesMax = Setting.int(
-        "inspect.flightEntriesMax", Parts.recorder.flightEntriesMax, in: 10...1_000_000, "Entries kept of each of them.")
+        "inspect.flightEntriesMax", Parts.recorder.flightEntriesMax, in: 10...1_000_000, "Entries kept of each of them."
+    )
     package let redacted = Setting.list(
         "inspect.redacted", standard: ["password", "secret", "token"],
         "Names of variables, fields and claims whose values are shown nowhere. auth.token never is.")

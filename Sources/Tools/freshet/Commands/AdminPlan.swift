@@ -32,7 +32,8 @@ extension AdminCommand {
             ])
             let answer =
                 analyze
-                ? await connection.post("/admin/v1/plan/analyze" + query) : await connection.get("/admin/v1/plan" + query)
+                ? await connection.post("/admin/v1/plan/analyze" + query)
+                : await connection.get("/admin/v1/plan" + query)
             if connection.json { return Terminal.out(answer.description) }
             for sentence in answer["sentences"]?.arrayValue ?? [] { Terminal.out(sentence.stringValue ?? "") }
             let scans = answer["scans"]?.arrayValue ?? []

@@ -68,7 +68,9 @@ extension AdminCommand {
             if answer["events"] != nil { Terminal.out(Self.sentence(answer)) }
             Terminal.out(
                 TextTable(
-                    columns: ["node", .init("recording until", "untilMs", .time), "events", .init("size", "bytes", .bytes)],
+                    columns: [
+                        "node", .init("recording until", "untilMs", .time), "events", .init("size", "bytes", .bytes),
+                    ],
                     rows: answer["recording"]?.arrayValue ?? []
                 ).text)
             connection.tellOfUnreachable(answer)

@@ -197,7 +197,8 @@ import Testing
                 return "\(error)"
             }
         }
-        #expect(problem(Self.shelf, nil).contains("has 2 rules; give the number of one: 1. onMutationExecuted c/Add; 2."))
+        #expect(
+            problem(Self.shelf, nil).contains("has 2 rules; give the number of one: 1. onMutationExecuted c/Add; 2."))
         #expect(problem(Self.shelf, 3).contains("has no rule 3"))
         #expect(problem(Self.add, nil).contains("the recording has no rules of c/Add; there are c/Shelf"))
         #expect(problem(Self.shelf, 2).isEmpty)
