@@ -5,7 +5,7 @@ import ProtocolClients
 import TestSupport
 import Testing
 
-/// What operators record of a real cluster of two nodes: events for trials of rules, the tail of all nodes, the flight
+/// Records of a real cluster of two nodes, for operators: events for trials of rules, the tail of all nodes, the flight
 /// recorder of a user; and plans.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct RecordedTests {
@@ -200,7 +200,7 @@ struct RecordedTests {
         let run = try await waitFor("a run in the tail") { lines.data(of: "run") }
         let delivery = try await waitFor("a delivery in the tail") { lines.data(of: "delivery") }
         #expect(run["node"]?.stringValue == other.node && delivery["node"]?.stringValue == admin.node)
-        // Of one node alone.
+        // The tail of one node alone.
         let own = LineLog()
         let restricted = Task {
             try await HTTPLines.follow(

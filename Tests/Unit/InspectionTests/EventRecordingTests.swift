@@ -62,7 +62,7 @@ import Testing
         for number in 1...5 { Self.observe(&recorder, Self.seen(number)) }
         #expect(recorder.recordedEvents.events.map(\.id) == ["e3", "e4", "e5"])
         #expect(recorder.recordedEvents.leftOut == 2)
-        // Of another shard.
+        // Another shard applies the same event.
         Self.observe(&recorder, Self.seen(4, others: [Self.key(7)]))
         #expect(recorder.recordedEvents.events.map(\.id) == ["e3", "e4", "e5"])
         #expect(recorder.recordedEvents.events[1].others == [Self.key(7)])

@@ -6,7 +6,7 @@
 
 /// Durations in buckets of which each is about 19 % wider than the one before: enough for percentiles.
 package struct TimeHistogram: Sendable, Hashable {
-    /// From 1 microsecond to about 4 minutes; longer ones are in the last bucket.
+    /// The buckets, from 1 microsecond to about 4 minutes; longer ones are in the last bucket.
     package static let buckets = 112
     private static let perDoubling = 4.0
 

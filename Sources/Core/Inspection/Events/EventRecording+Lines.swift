@@ -17,7 +17,7 @@ extension EventRecording {
 
     /// A line that is not of this format.
     package struct LineError: Error, CustomStringConvertible {
-        /// From 1.
+        /// The number of the line, from 1.
         package let line: Int
         package let problem: String
 

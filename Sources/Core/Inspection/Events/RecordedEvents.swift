@@ -131,7 +131,7 @@ package struct RecordedOperation: Sendable, Hashable {
 
     package var operation: OperationReference
     package var version: Digest
-    /// In source order.
+    /// The rules in source order.
     package var rules: [Rule]
     /// The parts of `request.auth` that its live queries keep.
     package var authReads: AuthReads
@@ -144,16 +144,16 @@ package struct RecordedOperation: Sendable, Hashable {
     }
 }
 
-/// What nodes recorded for trials of rules: events, runs, and the live queries and rules that were there when it was
+/// A recording of nodes for trials of rules: events, runs, and the live queries and rules that were there when it was
 /// read.
 package struct EventRecording: Sendable {
     /// The names of variables, fields and claims whose values are hidden.
     package var redacted: Set<String> = []
     package var operations: [RecordedOperation] = []
     package var queries: [RecordedQuery] = []
-    /// By commit time.
+    /// The events by commit time.
     package var events: [RecordedEvent] = []
-    /// By start.
+    /// The runs by their starts.
     package var runs: [RecordedRun] = []
     /// Events and runs that newer ones replaced, and live queries that are too many to list.
     package var leftOut = 0

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What a plan of Postgres (`EXPLAIN (FORMAT JSON)`) says about the rows that a statement reads, in plain words.
+/// A plan of Postgres (`EXPLAIN (FORMAT JSON)`): the rows that a statement reads, in plain words.
 package struct PlanReport: Sendable {
     /// The scans of one table with the same filter.
     package struct Scan: Sendable, Hashable {

@@ -59,8 +59,8 @@ package struct Recorder: Sendable {
     private var armedUntilMs: Int64 = 0
     private var traceSecond: (ms: Int64, count: Int) = (0, 0)
     package private(set) var dropped: UInt64 = 0
-    private var capture: EventCapture?
-    private var flights: FlightRecorders
+    var capture: EventCapture?
+    var flights: FlightRecorders
 
     package init(_ settings: Settings = Settings()) {
         self.settings = settings
@@ -194,56 +194,6 @@ package struct Recorder: Sendable {
             queries[largest]?.runs = []
             queries[largest]?.bytes = 0
         }
-    }
-
-    // MARK: Events for trials of rules
-
-    /// Records all events and runs of the worker for a time.
-    package mutating func recordEvents(forMs: Int64, nowMs: Int64) {
-        if capture == nil {
-            capture = EventCapture(
-                untilMs: nowMs + forMs, keptMs: settings.armedMs, countMax: settings.eventsMax,
-                bytesMax: settings.eventsBytesMax)
-        } else {
-            capture?.extend(untilMs: nowMs + forMs)
-        }
-    }
-
-    /// Ends the recording of events; what was recorded stays for a time.
-    package mutating func stopEvents(nowMs: Int64) { capture?.stop(nowMs: nowMs) }
-
-    /// What was recorded for trials, without live queries and rules.
-    package var recordedEvents: EventRecording {
-        var recording = EventRecording()
-        recording.redacted = settings.redaction.hiddenNames
-        recording.events = capture?.recordedEvents ?? []
-        recording.runs = capture?.recordedRuns ?? []
-        recording.leftOut = capture?.leftOut ?? 0
-        return recording
-    }
-
-    /// Until when events are recorded; nil if none are.
-    package var eventsUntilMs: Int64? { capture.flatMap { $0.isOn ? $0.untilMs : nil } }
-    package var eventCount: Int { capture?.eventCount ?? 0 }
-    package var eventBytes: Int { capture?.bytes ?? 0 }
-
-    // MARK: Flight recorders
-
-    package mutating func armFlight(of uid: String, forMs: Int64, nowMs: Int64) {
-        flights.arm(uid, forMs: forMs, nowMs: nowMs)
-    }
-
-    package mutating func disarmFlight(of uid: String) { flights.disarm(uid) }
-    package var hasFlights: Bool { flights.isOn }
-    package func hasFlight(of uid: String) -> Bool { flights.flight(of: uid) != nil }
-
-    package mutating func add(_ entry: FlightEntry, of uid: String) { flights.add(entry, of: uid) }
-
-    /// - Returns: nil if this user has no flight recorder.
-    package func flight(
-        of uid: String
-    ) -> (sinceMs: Int64, untilMs: Int64, dropped: Int, entries: [FlightEntry])? {
-        flights.flight(of: uid).map { ($0.sinceMs, $0.untilMs, $0.dropped, $0.all) }
     }
 
     // MARK: Traces

@@ -14,7 +14,7 @@ package struct Redaction: Sendable, Hashable {
         self.names = Set(names.map { $0.lowercased() })
     }
 
-    /// In lower case.
+    /// The hidden names in lower case.
     package var hiddenNames: Set<String> { names }
 
     package func hides(_ name: String) -> Bool { !names.isEmpty && names.contains(name.lowercased()) }

@@ -4,7 +4,7 @@ import LiveModel
 
 /// A trial as JSON and as text.
 extension RuleTrial {
-    /// What the trial says in one sentence.
+    /// The outcome in one sentence.
     package var sentence: String {
         if eventCount == 0 { return "No event is recorded: nothing can be said." }
         if rows.isEmpty { return "The rules are the same: nothing would change." }

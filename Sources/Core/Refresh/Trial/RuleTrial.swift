@@ -10,7 +10,7 @@ package import LiveModel
 /// leave out was needless if its run found the same result (spared), and needed if it found another one (missed).
 /// Values that the recording hides make no verdict: such pairs are counted apart, with the reason.
 package struct RuleTrial: Sendable {
-    /// What a change of rules means for one event and one live query.
+    /// The effect of a change of rules for one event and one live query.
     package enum Effect: String, Sendable, CaseIterable {
         /// Refreshed by both.
         case refreshed

@@ -42,7 +42,7 @@ enum MergedCosts {
         return ["isIdle": .bool(isIdle), "operations": .array(rows)]
     }
 
-    /// Of the statements that run live queries; null without any.
+    /// Returns the percentiles of the statements that run live queries; null without any.
     private static func percentiles(_ times: TimeHistogram) -> JSONValue {
         .object(
             JSONObject(

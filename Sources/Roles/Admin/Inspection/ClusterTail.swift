@@ -10,7 +10,7 @@ import NIOCore
 struct ClusterTail: Sendable {
     /// The time between two looks at the list of nodes, and before a node is asked again.
     private static let lookMs: Int64 = 2_000
-    /// Without a byte for this long a node is silent: it sends something every 15 seconds.
+    /// The time without a byte after which a node is silent: it sends something every 15 seconds.
     private static let silentMs: Int64 = 35_000
 
     let peers: PeerReports

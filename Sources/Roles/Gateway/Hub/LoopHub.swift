@@ -26,7 +26,7 @@ package final class LoopHub: @unchecked Sendable {
         self.service = service
     }
 
-    /// What this node records while operators look.
+    /// The node's recorder for operators; nil where nothing can be recorded.
     var recorder: NodeRecorder? { service.recorder }
 
     /// Starts a subscription.

@@ -6,7 +6,7 @@ import LiveModel
 import Recording
 import Sessions
 
-/// What sessions note in the flight recorders of their users: one branch each unless something is recorded.
+/// Notes of sessions in the flight recorders of their users: one branch each unless something is recorded.
 extension ClientSession {
     func note(
         _ kind: FlightEntry.Kind, of identity: Identity? = nil, operation: String = "",

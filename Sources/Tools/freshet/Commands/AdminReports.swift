@@ -195,9 +195,8 @@ extension AdminCommand {
             abstract: "Shows what each operation costs, the most time first: live in a terminal, once in a pipe.",
             discussion: """
                 Per minute, over the last minute; with --total since the nodes' starts. share: of the time of all \
-                operations. databaseMs: the time of statements that run live queries; p50, p95, p99: of one such statement, \
-                since the nodes' starts. deliveries, bytesOut: results \
-                that sessions got, before compression.
+                operations. databaseMs: the time of statements that run live queries; p50, p95, p99: of one such \
+                statement, since the nodes' starts. deliveries, bytesOut: results that sessions got, before compression.
                 """)
         @OptionGroup var connection: Connection
 

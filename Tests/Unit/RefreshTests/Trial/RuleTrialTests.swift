@@ -118,7 +118,7 @@ import Testing
         #expect(Self.counts(try Self.trial(recording, "false")) == ["refreshed": 1])
     }
 
-    @Test func whatWasRegisteredLaterIsNotAsked() throws {
+    @Test func laterRegistrationsAreNotAsked() throws {
         let recording = Self.recording(
             nil, [Self.query(1, ["category": "Sci-Fi"], sinceMs: 101)], [Self.event(1, ["category": "Drama"])])
         #expect(Self.counts(try Self.trial(recording, "false")).isEmpty)
