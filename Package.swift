@@ -167,7 +167,7 @@ let package = Package(
         module(.core, "Pacing"),
         module(.core, "Failover"),
         module(.core, "ChangeCapture", ["JSON", "LiveModel", "SchemaModel"]),
-        module(.core, "Inspection", ["JSON", "LiveModel"]),
+        module(.core, "Inspection", ["JSON", "LiveModel", deque]),
         module(.core, "Refresh", ["CEL", "Inspection", "JSON", "LiveModel", "Pacing", deque, heap]),
         module(.core, "Embeddings", ["Operations", "JSON", "LiveModel", deque]),
         module(
@@ -203,11 +203,11 @@ let package = Package(
         module(
             .roles, "Execution",
             [
-                "Catalog", "Clocks", "DeploymentPlan", "Operations", "QuerySQL", "GraphQLLanguage", "JSON", "LiveModel",
-                "Pacing", "Postgres", logging,
+                "Catalog", "Clocks", "DeploymentPlan", "Inspection", "Operations", "QuerySQL", "GraphQLLanguage",
+                "JSON", "LiveModel", "Pacing", "Postgres", logging,
             ]),
         // What a node records while operators look
-        module(.roles, "Recording", ["Clocks", "Inspection", "LiveModel"]),
+        module(.roles, "Recording", ["Clocks", "Inspection", "JSON", "LiveModel"]),
         // Brings a database to a project's schema
         module(
             .roles, "Migrations",
@@ -362,8 +362,9 @@ let package = Package(
         program(
             .tools, "freshet",
             [
-                "Broker", "Streams", "Catalog", "CodeGeneration", "Operations", "SchemaMigration", "SchemaModel",
-                "SchemaSDL", "Clocks", "DeploymentPlan", "Deployments", "DevEnvironment", "Execution", "Explanation",
+                "Broker", "Streams", "Catalog", "CodeGeneration", "Inspection", "Operations", "Refresh",
+                "SchemaMigration", "SchemaModel", "SchemaSDL", "Clocks", "DeploymentPlan", "Deployments",
+                "DevEnvironment", "Execution", "Explanation",
                 "ProtocolClients", "JSON", "LiveModel", "LoadDriver", "LocalServers", "Migrations", "Node",
                 "Observability", "Postgres", "ProjectFolder", "Settings", arguments, logging, metrics, nioHTTP,
             ]),
@@ -380,8 +381,9 @@ let package = Package(
                 "QuerySQL",
                 "SchemaMigration", "SchemaModel", "Cluster", "Execution",
                 "ProtocolClients", "Migrations",
-                "HTTPServer", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Threads", "Postgres",
-                "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings", "Sharding", nio, nioPosix,
+                "HTTPServer", "Inspection", "JSON", "LiveModel", "LocalServers", "Node", "Observability", "Recording",
+                "Threads", "Postgres", "ProjectFolder", "Refresh", "RoleMachines", "SeededRandom", "Settings",
+                "Sharding", nio, nioPosix,
                 nioHTTP, logging,
                 metrics,
             ]),

@@ -110,7 +110,10 @@ package final class AdminEndpoint: HTTPHandler {
             if request.http.header(PeerReports.header) != nil || match.isFormer {
                 return answer(exchange) { try await report.part(services, arguments) }
             }
-            answer(exchange) { try await report.gathered(services, arguments, path: match.route.path) }
+            let isPost = match.route.method == .POST
+            answer(exchange) {
+                try await report.gathered(services, arguments, path: match.route.path, isPost: isPost)
+            }
         case .action(let make):
             do throws(RequestError) {
                 act(try make(arguments), arguments, request, exchange)

@@ -61,8 +61,10 @@ package enum ConsoleFiles {
         let scripts = [
             "api": PackageResources.api_js,
             "auction": PackageResources.auction_js,
+            "confirm": PackageResources.confirm_js,
             "costs": PackageResources.costs_js,
             "dom": PackageResources.dom_js,
+            "flight": PackageResources.flight_js,
             "follower": PackageResources.follower_js,
             "home": PackageResources.home_js,
             "main": PackageResources.main_js,
@@ -71,6 +73,7 @@ package enum ConsoleFiles {
             "table": PackageResources.table_js,
             "tail": PackageResources.tail_js,
             "trace": PackageResources.trace_js,
+            "trial": PackageResources.trial_js,
             "why": PackageResources.why_js,
         ]
         var files = [

@@ -63,9 +63,9 @@ package final class QueryExecutor: Sendable {
 
     let pool: PostgresPool
     private let replicas: PostgresReplicas?
-    private let clock: ServiceClock
+    let clock: ServiceClock
     let resolvers: (any ResolverTransport)?
-    private let embeddings: (any EmbeddingTransport)?
+    let embeddings: (any EmbeddingTransport)?
     private let statements: StatementCache
     private let calls: CallBatcher
     /// Rotates the live query with which a batch starts to call custom resolvers.

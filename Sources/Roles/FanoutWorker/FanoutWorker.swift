@@ -114,7 +114,6 @@ package actor FanoutWorker {
             perform(machine.ticked(changes, nowMs: clock.nowMs()))
             metrics.record(
                 machine.refresh, unfollowed: machine.unfollowedShardCount, replicas: queries.replicaCounts)
-            recorder?.expire(nowMs: clock.nowMs())
             try? await Task.sleep(for: .milliseconds(settings.tickMs))
         }
     }
@@ -239,6 +238,11 @@ package actor FanoutWorker {
         _ key: LiveQueryKey, events count: Int, _ redaction: Redaction
     ) -> (query: LiveQuery, owner: OwnerReport, events: [EventVerdict])? {
         machine.refresh.inspect(key, events: count, redaction, nowMs: clock.nowMs())
+    }
+
+    /// Returns live queries and when each was registered, in no order.
+    package func registered(limit: Int) -> [(query: LiveQuery, sinceMs: Int64)] {
+        machine.refresh.registered(limit: limit)
     }
 
     // MARK: Reports

@@ -13,6 +13,10 @@ extension NodeContext {
         recorder.spansMax = inspect.spansMax
         recorder.tracesPerSecond = inspect.tracesPerSecond
         recorder.tailsMax = inspect.tailsMax
+        recorder.eventsMax = inspect.eventsMax
+        recorder.eventsBytesMax = inspect.eventsBytesMax
+        recorder.flightsMax = inspect.flightsMax
+        recorder.flightEntriesMax = inspect.flightEntriesMax
         recorder.redaction = Redaction(names: inspect.redacted)
         return recorder
     }

@@ -12,6 +12,7 @@ import HTTPServer
 import LiveModel
 import Logging
 import Observability
+import Recording
 import RoleMachines
 import Settings
 
@@ -135,6 +136,12 @@ struct NodeRun {
                 guard let membership, let probe else { return false }
                 return NodeReadiness(phase: phase, membership: membership, probe: probe).isReady
             })
+        tasks.add { [recorder = roles.recorder, clock = node.clock] in
+            while !Task.isCancelled {
+                recorder.expire(nowMs: clock.nowMs())
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
         guard roles.worker != nil else { return }
         tasks.add { [inspector, node] in
             await NodeMetrics.sample(

@@ -1,5 +1,6 @@
 import Clocks
 package import Inspection
+package import JSON
 package import LiveModel
 import Synchronization
 
@@ -61,7 +62,7 @@ package final class NodeRecorder: Sendable {
             isRecording.store(recorder.isOn, ordering: .relaxed)
             isPublicationAwaited.store(recorder.isTracing, ordering: .relaxed)
             let after = recorder.scope
-            return (value, before.queries != after.queries || before.everything != after.everything)
+            return (value, !before.isSame(as: after))
         }
         if isChanged { onScope.withLock { $0 }?() }
         exportSpans()
@@ -83,6 +84,17 @@ package final class NodeRecorder: Sendable {
     package func sample(rate: Double, forMs: Int64, nowMs: Int64) {
         change { $0.sample(rate: rate, forMs: forMs, nowMs: nowMs) }
     }
+
+    /// Records the worker's events and runs for a time.
+    package func recordEvents(forMs: Int64, nowMs: Int64) { change { $0.recordEvents(forMs: forMs, nowMs: nowMs) } }
+
+    package func stopEvents(nowMs: Int64) { change { $0.stopEvents(nowMs: nowMs) } }
+
+    package func armFlight(of uid: String, forMs: Int64, nowMs: Int64) {
+        change { $0.armFlight(of: uid, forMs: forMs, nowMs: nowMs) }
+    }
+
+    package func disarmFlight(of uid: String) { change { $0.disarmFlight(of: uid) } }
 
     package func disarm() { change { $0.disarm() } }
 
@@ -170,6 +182,16 @@ package final class NodeRecorder: Sendable {
                     held: receivers.count { $0.isBehind }, on: node, nowUs: nowUs))
         }
         guard isOn else { return }
+        recorder.withLock { recorder in
+            guard recorder.hasFlights else { return }
+            for receiver in receivers where recorder.hasFlight(of: receiver.uid) {
+                recorder.add(
+                    FlightEntry(
+                        atMs: nowUs / 1_000, .delivered, session: name(receiver.session),
+                        operation: operation?.description ?? "", count: 1, bytes: result.answer.byteCount),
+                    of: receiver.uid)
+            }
+        }
         for receiver in receivers {
             tell(
                 .delivery(
@@ -187,7 +209,25 @@ package final class NodeRecorder: Sendable {
             let end = EndRecord(session: name(session), uid: uid, reason: reason, atMs: nowMs)
             recorder.withLock { $0.ended(end, of: key) }
         }
+        flight(
+            of: uid, reason == nil ? .followed : .left, session, operation: operation?.description ?? "",
+            reason.map { ["reason": .string($0)] } ?? [:])
         tell(.session(name(session), uid: uid, key, operation, leaves: reason, on: node, nowMs: nowMs))
+    }
+
+    /// Notes what happened to a session, if its user has a flight recorder.
+    package func flight(
+        of uid: String, _ kind: FlightEntry.Kind, _ session: UInt64, operation: String = "",
+        _ details: @autoclosure () -> JSONObject = [:]
+    ) {
+        guard isOn else { return }
+        let nowMs = Self.nowUs() / 1_000
+        recorder.withLock { recorder in
+            guard recorder.hasFlight(of: uid) else { return }
+            recorder.add(
+                FlightEntry(
+                    atMs: nowMs, kind, session: name(session), operation: operation, details: details()), of: uid)
+        }
     }
 
     /// `NODE/ID`

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import Glibc
-import NIOCore
+package import NIOCore
 import NIOHTTP1
 package import NIOPosix
 import NIOSSL
@@ -105,6 +105,32 @@ package final class HTTPSender: Sendable {
         }
     }
 
+    /// Follows a response without end.
+    /// - Parameters:
+    ///   - request: `timeoutMs` is the limit until the response begins.
+    ///   - onPart: called with each part of the body as it comes; the server waits meanwhile.
+    /// - Returns: when the response ends, or the task is cancelled: the status if it is not 200, with the beginning of
+    ///   the body; nil after a response that ended.
+    package func follow(
+        _ request: Request, _ onPart: (ByteBuffer) async throws -> Void
+    ) async -> Result<Response?, Failure> {
+        guard let client = client() else { return .failure(.stopped) }
+        var message = HTTPClientRequest(url: request.url)
+        for header in request.headers { message.headers.add(name: header.name, value: header.value) }
+        do {
+            let response = try await client.execute(
+                message, deadline: .now() + .milliseconds(Int64(request.timeoutMs)))
+            guard response.status == .ok else {
+                let body = try await response.body.collect(upTo: request.responseBytesMax)
+                return .success(Response(status: Int(response.status.code), body: Array(body.readableBytesView)))
+            }
+            for try await part in response.body { try await onPart(part) }
+            return .success(nil)
+        } catch {
+            return .failure(Self.failure(error))
+        }
+    }
+
     private static func perform(_ request: Request, _ client: HTTPClient) async -> Result<Response, Failure> {
         var message = HTTPClientRequest(url: request.url)
         for header in request.headers { message.headers.add(name: header.name, value: header.value) }
@@ -118,18 +144,20 @@ package final class HTTPSender: Sendable {
             let response = try await client.execute(message, deadline: deadline)
             let body = try await response.body.collect(upTo: request.responseBytesMax)
             return .success(Response(status: Int(response.status.code), body: Array(body.readableBytesView)))
-        } catch let error as HTTPClientError where isTimeout(error) {
-            return .failure(.timedOut)
-        } catch is NIOTooManyBytesError {
-            return .failure(.responseTooLarge)
-        } catch let error as HTTPClientError {
-            // Not its description: for an invalid header value that contains the value, which may be a token.
-            let cause = error.shortDescription
-            return .failure(isUnsent(error) ? .unreachable(cause: cause) : .broken(cause: cause))
-        } catch let error where isUnsent(error) {
-            return .failure(.unreachable(cause: cause(of: error)))
         } catch {
-            return .failure(.broken(cause: cause(of: error)))
+            return .failure(failure(error))
+        }
+    }
+
+    private static func failure(_ error: any Error) -> Failure {
+        switch error {
+        case let error as HTTPClientError where isTimeout(error): .timedOut
+        case is NIOTooManyBytesError: .responseTooLarge
+        case let error as HTTPClientError:
+            // Not its description: for an invalid header value that contains the value, which may be a token.
+            isUnsent(error) ? .unreachable(cause: error.shortDescription) : .broken(cause: error.shortDescription)
+        case let error where isUnsent(error): .unreachable(cause: cause(of: error))
+        default: .broken(cause: cause(of: error))
         }
     }
 

@@ -9,7 +9,7 @@ struct Freshet: AsyncParsableCommand {
         version: ClusterFormat.release,
         subcommands: [
             Init.self, Dev.self, ClusterCommand.self, Serve.self, Check.self, SchemaCommand.self,
-            Generate.self, Explain.self,
+            Generate.self, Explain.self, Rules.self,
             Migrate.self,
             Deploy.self, Execute.self,
             Subscribe.self,

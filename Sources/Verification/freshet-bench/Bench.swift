@@ -12,7 +12,8 @@ struct Bench: AsyncParsableCommand {
             + "peers is measured only if named; it requires nginx with nchan, and nats-server.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, protocols, idle, rules, compile, sdk, reruns, lookups, latency, log, mutations, neighbours, peers
+        case fanout, protocols, idle, rules, compile, sdk, reruns, lookups, latency, log, mutations, neighbours, recording,
+            peers
 
         /// The parts that need only Postgres and Redis.
         static let withoutPeers = allCases.filter { $0 != .peers }
@@ -126,6 +127,7 @@ struct Bench: AsyncParsableCommand {
         case .latency: try await LatencyBenchmark.run(project: project, isQuick: quick)
         case .log: try await LogBenchmark.run(project: project, isQuick: quick)
         case .neighbours: try await NeighboursBenchmark.run(project: project, isQuick: quick)
+        case .recording: try await RecordingBenchmark.run(clients, project: project, isQuick: quick)
         case .mutations: try await MutationsBenchmark.run(project: project, isQuick: quick)
         case .peers:
             if let peerClients {

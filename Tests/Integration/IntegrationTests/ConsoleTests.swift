@@ -63,8 +63,13 @@ struct ConsoleTests {
         ("tail", "document.querySelector('[role=status].hint')?.textContent.includes('audit log')"),
         ("operations", "document.querySelector('variable-form') && document.querySelectorAll('.list a').length > 5"),
         ("sessions", "/of \\d+ session/.test(document.querySelector('[role=status].hint')?.textContent)"),
+        ("flight", "document.querySelector('#flight-state')?.textContent.startsWith('Name a user')"),
         ("live-queries", "document.querySelector('live-table tbody a')"),
-        ("rules", "document.querySelector('live-table tbody td')"),
+        (
+            "rules",
+            "document.querySelector('live-table tbody td') && "
+                + "document.querySelector('#recording')?.textContent.includes('recorded')"
+        ),
         ("top", "document.querySelector('live-table tbody a')"),
         ("capacity", "document.querySelectorAll('.card li').length > 3"),
         ("deployments", "document.querySelector('live-table tbody code')"),
@@ -106,6 +111,9 @@ struct ConsoleTests {
             try await same(window, admin)
             try await run(window)
             try await longList(window)
+            try await trial(window)
+            try await flightAndPlan(window)
+            try await end(window)
 
             // A restart on the same ports: the page says so and goes on.
             try await window.evaluate("location.hash = '#/home'")
@@ -198,6 +206,67 @@ struct ConsoleTests {
         try await window.evaluate("document.querySelector('#screen-operations form').requestSubmit()")
         _ = try await window.value(when: "\(state).startsWith('Answered after')")
         #expect(try await window.evaluate(Self.faults) == [])
+    }
+
+    /// Records events, tries a rule, and shows where a mistake in a condition is.
+    private func trial(_ window: Browser.Window) async throws {
+        try await window.evaluate("location.hash = '#/rules?operation=auctions/LotBids'")
+        _ = try await window.value(when: "document.querySelector('#trial-form [name=condition]')")
+        try await window.evaluate("document.querySelector('#record').click()")
+        _ = try await window.value(when: "document.querySelector('#recording').textContent.includes('Recording until')")
+        try await window.evaluate(
+            """
+            document.querySelector('#trial-form [name=condition]').value = 'false';
+            document.querySelector('#trial-form').requestSubmit();
+            """)
+        let verdict = try await window.value(when: "document.querySelector('#trial-verdict')?.textContent")
+        #expect(verdict == "No event is recorded: nothing can be said.")
+        #expect(try await window.evaluate(Self.faults) == [])
+        try await window.evaluate(
+            """
+            document.querySelector('#trial-form [name=condition]').value = 'true && mutaton.variables.x';
+            document.querySelector('#trial-form').requestSubmit();
+            """)
+        let problem = try await window.value(when: "document.querySelector('#trial .bad')?.textContent")
+        #expect(problem.stringValue?.hasPrefix("1:9 of the condition") == true, "\(problem)")
+        #expect(try await window.evaluate("document.activeElement.selectionStart") == 8)
+    }
+
+    private func flightAndPlan(_ window: Browser.Window) async throws {
+        try await window.evaluate("location.hash = '#/flight?uid=ann'")
+        _ = try await window.value(when: "document.querySelector('#flight-start')")
+        try await window.evaluate("document.querySelector('#flight-start').click()")
+        let state = "document.querySelector('#flight-state').textContent"
+        _ = try await window.value(when: "\(state).startsWith('Recording until')")
+        #expect(try await window.evaluate(Self.faults) == [])
+        try await window.evaluate("location.hash = '#/operations?operation=auctions/ListLots'")
+        _ = try await window.value(when: "document.querySelector('#explain')")
+        try await window.evaluate(
+            "document.querySelector('[name=category]').value = 'Books'; document.querySelector('#explain').click()")
+        let plan = try await window.value(when: "document.querySelector('#plan-verdict')?.textContent")
+        #expect(plan.stringValue?.contains("rows") == true, "\(plan)")
+        #expect(try await window.evaluate(Self.faults) == [])
+    }
+
+    /// Ends the only session by keyboard: the question can be left by Escape.
+    private func end(_ window: Browser.Window) async throws {
+        try await window.evaluate("location.hash = '#/sessions'")
+        let button = "document.querySelector('#screen-sessions button[aria-label^=\"End session\"]')"
+        _ = try await window.value(when: button)
+        try await window.evaluate("\(button).focus(); \(button).click()")
+        #expect(
+            try await window.value(
+                when: "document.querySelector('dialog.confirm')?.open && document.activeElement.value")
+                == "no")
+        #expect(try await window.evaluate(Self.faults) == [])
+        try await window.evaluate("document.activeElement.click()")
+        #expect(try await window.value(when: "!document.querySelector('dialog.confirm')") == true)
+        #expect(try await window.evaluate("document.querySelector('#session-result').textContent") == "")
+        try await window.evaluate("\(button).click()")
+        _ = try await window.value(when: "document.querySelector('dialog.confirm')?.open")
+        try await window.evaluate("document.querySelector('dialog.confirm [value=yes]').click()")
+        let result = try await window.value(when: "document.querySelector('#session-result').textContent")
+        #expect(result.stringValue?.hasSuffix("was asked to reconnect.") == true, "\(result)")
     }
 
     /// Ten thousand rows: few are in the page, and a jump shows those of its place.

@@ -385,23 +385,6 @@ extension AdminClient {
     }
 }
 
-/// Lines of an event stream.
-private final class LineLog: @unchecked Sendable {
-    private let lock = NSLock()
-    private var lines: [String] = []
-
-    func append(_ line: String) { lock.withLock { lines.append(line) } }
-
-    /// The data of the first entry of a kind.
-    func data(of kind: String) -> JSONValue? {
-        let lines = lock.withLock { self.lines }
-        guard let start = lines.firstIndex(of: "event: \(kind)"),
-            let data = lines[start...].first(where: { $0.hasPrefix("data: ") })
-        else { return nil }
-        return try? JSONParser.parse(Array(data.dropFirst(6).utf8))
-    }
-}
-
 /// A server that takes requests and answers none.
 private struct SilentServer {
     let channel: any Channel

@@ -34,11 +34,17 @@ package struct EventObservation: Sendable {
     package let matches: [Match]
     /// The verdicts for the live queries that are recorded.
     package let verdicts: [(key: LiveQueryKey, verdict: EventVerdict)]
+    /// When the shard applied it, in milliseconds since 1970.
+    package let appliedAtMs: Int64
+    /// The live queries that it concerns for another reason than a rule on mutations; empty unless events are recorded.
+    package let others: [LiveQueryKey]
 
     package init(
         shard: ShardID, id: StreamID, event: MutationEvent, considered: Int, matched: Int, matches: [Match],
-        verdicts: [(key: LiveQueryKey, verdict: EventVerdict)]
+        verdicts: [(key: LiveQueryKey, verdict: EventVerdict)], appliedAtMs: Int64 = 0, others: [LiveQueryKey] = []
     ) {
+        self.appliedAtMs = appliedAtMs
+        self.others = others
         self.shard = shard
         self.id = id
         self.event = event
@@ -55,11 +61,18 @@ package struct ObservationScope: Sendable {
     package var queries: Set<LiveQueryKey> = []
     /// Whether all events and runs are noticed, for a tail.
     package var everything = false
+    /// Whether all events and runs are noticed for trials of rules.
+    package var events = false
     package var redaction = Redaction()
 
     package static let nothing = ObservationScope()
 
     package init() {}
 
-    package var isEmpty: Bool { queries.isEmpty && !everything }
+    /// Whether the same is noticed.
+    package func isSame(as other: ObservationScope) -> Bool {
+        queries == other.queries && everything == other.everything && events == other.events
+    }
+
+    package var isEmpty: Bool { queries.isEmpty && !everything && !events }
 }

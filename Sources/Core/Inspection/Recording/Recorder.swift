@@ -19,6 +19,14 @@ package struct Recorder: Sendable {
         package var tracesPerSecond = 10
         /// Tails that may be open at a time.
         package var tailsMax = 8
+        /// Events, and runs, that are recorded for trials of rules.
+        package var eventsMax = 10_000
+        /// Bytes of both.
+        package var eventsBytesMax = 8 << 20
+        /// Users with a flight recorder at a time; another one replaces the one that would end first.
+        package var flightsMax = 16
+        /// Entries that are kept of each.
+        package var flightEntriesMax = 2_000
         package var redaction = Redaction()
         /// Whether spans are also handed to an exporter.
         package var exportsSpans = false
@@ -56,15 +64,21 @@ package struct Recorder: Sendable {
     private var armedUntilMs: Int64 = 0
     private var traceSecond: (ms: Int64, count: Int) = (0, 0)
     package private(set) var dropped: UInt64 = 0
+    var capture: EventCapture?
+    var flights: FlightRecorders
 
     package init(_ settings: Settings = Settings()) {
         self.settings = settings
+        flights = FlightRecorders(
+            usersMax: settings.flightsMax, entriesMax: settings.flightEntriesMax, keptMs: settings.armedMs)
     }
 
     // MARK: Arming
 
     /// Whether anything is recorded beyond traces that clients ask for.
-    package var isOn: Bool { !queries.isEmpty || !tails.isEmpty || sampling.rate > 0 }
+    package var isOn: Bool {
+        !queries.isEmpty || !tails.isEmpty || sampling.rate > 0 || capture != nil || flights.isOn
+    }
     package var isTracing: Bool { !traced.isEmpty }
     package var bytes: Int { queries.values.reduce(0) { $0 + $1.bytes } }
     package var queryCount: Int { queries.count }
@@ -77,6 +91,7 @@ package struct Recorder: Sendable {
         var scope = ObservationScope()
         scope.queries = Set(queries.keys)
         scope.everything = !tails.isEmpty
+        scope.events = capture?.isOn ?? false
         scope.redaction = settings.redaction
         return scope
     }
@@ -106,16 +121,21 @@ package struct Recorder: Sendable {
         queries = [:]
         sampling = (0, 0)
         armedUntilMs = 0
+        capture = nil
+        flights.disarm()
     }
 
     /// Ends what has had its time.
     package mutating func expire(nowMs: Int64) {
         for (key, record) in queries where record.untilMs <= nowMs { queries[key] = nil }
         if sampling.untilMs <= nowMs { sampling = (0, 0) }
+        if capture?.expire(nowMs: nowMs) == true { capture = nil }
+        flights.expire(nowMs: nowMs)
     }
 
     package func untilMs(nowMs: Int64) -> Int64? {
-        let untilMs = max(sampling.untilMs, queries.values.map(\.untilMs).max() ?? 0)
+        let untilMs = max(
+            sampling.untilMs, queries.values.map(\.untilMs).max() ?? 0, capture?.untilMs ?? 0, flights.untilMs ?? 0)
         return untilMs > nowMs ? untilMs : nil
     }
 
@@ -129,10 +149,15 @@ package struct Recorder: Sendable {
         switch observation {
         case .event(let seen):
             for (key, verdict) in seen.verdicts { keep(verdict, of: key) }
+            if capture?.isOn == true { capture?.add(RecordedEvent(seen, on: node, settings.redaction)) }
             if seen.event.isTraced { for span in Span.matched(seen, on: node, nowUs: nowUs) { add(span) } }
             return tails.isEmpty ? [] : [.event(seen, on: node, nowMs: nowUs / 1_000)]
         case .run(let key, let operation, let shard, let run):
             keep(run, of: key)
+            if capture?.isOn == true {
+                capture?.add(
+                    RecordedRun(node: node.name, key: key, startedAtMs: run.startedAtMs, outcome: run.outcome))
+            }
             if run.isTraced { add(.ran(run, key, operation, shard, on: node, nowUs: nowUs)) }
             return tails.isEmpty ? [] : [.run(run, key, operation, on: node, nowMs: nowUs / 1_000)]
         }

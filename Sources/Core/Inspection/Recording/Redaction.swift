@@ -14,6 +14,9 @@ package struct Redaction: Sendable, Hashable {
         self.names = Set(names.map { $0.lowercased() })
     }
 
+    /// The hidden names in lower case.
+    package var hiddenNames: Set<String> { names }
+
     package func hides(_ name: String) -> Bool { !names.isEmpty && names.contains(name.lowercased()) }
 
     /// Whether the value at this path is hidden: `["mutation", "auth", "token", "org"]`.

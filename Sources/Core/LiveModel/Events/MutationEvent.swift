@@ -142,7 +142,7 @@ extension MutationEvent {
 extension AuthReads {
     fileprivate static let claimPrefix = "token."
 
-    fileprivate var names: JSONValue {
+    package var names: JSONValue {
         var names: [JSONValue] = []
         if uid { names.append("uid") }
         if wholeToken { names.append("token") } else { names += claims.map { .string(Self.claimPrefix + $0) } }
@@ -151,7 +151,7 @@ extension AuthReads {
     }
 
     /// A name that is not known counts as `auth`: a later version may have more.
-    fileprivate init(names: JSONValue) throws(MessageError) {
+    package init(names: JSONValue) throws(MessageError) {
         guard case .array(let names) = names else { throw MessageError(field: "authParts") }
         self.init()
         for name in names {

@@ -26,7 +26,9 @@ struct Observed: Sendable {
     /// Returns the run in flight if it is to be noticed.
     func run(_ query: LiveQueryState) -> RunRecord? {
         guard isOn || query.isTraced else { return nil }
-        guard query.isTraced || scope.everything || scope.queries.contains(query.query.key) else { return nil }
+        guard query.isTraced || scope.everything || scope.events || scope.queries.contains(query.query.key) else {
+            return nil
+        }
         return query.runInFlight
     }
 }
@@ -34,7 +36,7 @@ struct Observed: Sendable {
 /// Noticing what operators look at.
 extension ShardQueries {
     func observe(
-        _ id: StreamID, _ event: MutationEvent, _ found: RuleIndex.Matches, _ observed: inout Observed
+        _ id: StreamID, _ event: MutationEvent, _ found: RuleIndex.Matches, _ observed: inout Observed, nowMs: Int64
     ) {
         let refreshed = found.live.filter { $0.causes != .observed }
         var verdicts: [(key: LiveQueryKey, verdict: EventVerdict)] = []
@@ -43,7 +45,8 @@ extension ShardQueries {
             verdicts.append(
                 (key, verdict(on: event, id, slot, isRecorded: true, observed.scope.redaction)))
         }
-        guard observed.scope.everything || event.isTraced || !verdicts.isEmpty else { return }
+        let (isRecorded, isTailed) = (observed.scope.events, observed.scope.everything)
+        guard isTailed || isRecorded || event.isTraced || !verdicts.isEmpty else { return }
         let matches = refreshed.prefix(EventObservation.matchesMax).map { slot, causes in
             let query = queries.table[slot].query
             return EventObservation.Match(key: query.key, operation: query.operation, rules: causes.ofRun.names)
@@ -52,7 +55,14 @@ extension ShardQueries {
             .event(
                 EventObservation(
                     shard: shard, id: id, event: event, considered: queries.table.count, matched: refreshed.count,
-                    matches: matches, verdicts: verdicts)))
+                    matches: matches, verdicts: verdicts, appliedAtMs: nowMs,
+                    others: isRecorded ? concernedOtherwise(refreshed) : [])))
+    }
+
+    /// Returns the live queries that no rule on mutations would have to find.
+    private func concernedOtherwise(_ found: [(slot: Int32, causes: RuleIndex.Causes)]) -> [LiveQueryKey] {
+        found.lazy.filter { !$0.causes.subtracting([.trigger, .observed]).isEmpty }
+            .map { queries.table[$0.slot].query.key }
     }
 
     /// - Parameter isRecorded: false if the rules are asked afterwards.
@@ -123,6 +133,18 @@ extension RefreshMachine {
             return (shard.queries.table[slot].query, shard.ownerReport(slot, nowMs: nowMs), events)
         }
         return nil
+    }
+}
+
+extension RefreshMachine {
+    /// Returns live queries and when each was registered, in no order.
+    /// - Parameter limit: the most to return.
+    package func registered(limit: Int) -> [(query: LiveQuery, sinceMs: Int64)] {
+        var found: [(query: LiveQuery, sinceMs: Int64)] = []
+        for shard in shards.values where found.count < limit {
+            found += shard.queries.table.states.prefix(limit - found.count).map { ($0.query, $0.sinceMs) }
+        }
+        return found
     }
 }
 

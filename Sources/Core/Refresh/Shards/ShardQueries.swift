@@ -57,7 +57,7 @@ struct ShardQueries: Sendable {
         for (trigger, count) in found.conditionErrors {
             report.conditionErrors[trigger, default: 0] += UInt64(count)
         }
-        if event.isTraced || report.observed.isOn { observe(entry.id, event, found, &report.observed) }
+        if event.isTraced || report.observed.isOn { observe(entry.id, event, found, &report.observed, nowMs: nowMs) }
         let cause = LiveQueryState.Cause(
             traceID: event.traceID, committedAtMs: event.committedAtMs, isTraced: event.isTraced)
         for (slot, causes) in found.live {

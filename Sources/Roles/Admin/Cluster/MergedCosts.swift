@@ -1,3 +1,4 @@
+import Inspection
 import JSON
 import LiveModel
 
@@ -11,6 +12,7 @@ enum MergedCosts {
     /// part of all operations' time over the last minute; if none ran, since the starts.
     static func top(_ parts: [ReportPart], _ arguments: AdminArguments) -> JSONObject {
         var sums: [String: (window: [Double], total: [Double])] = [:]
+        var times: [String: TimeHistogram] = [:]
         for part in parts {
             let perMinute = 60_000 / max(1, part.json["windowMs"]?.doubleValue ?? 60_000)
             for row in part.json["operations"]?.arrayValue ?? [] {
@@ -21,6 +23,8 @@ enum MergedCosts {
                     sum.total[index] += row["total"]?[number]?.doubleValue ?? 0
                 }
                 sums[name] = sum
+                let counts = (row["statements"]?.arrayValue ?? []).map { UInt64(clamping: $0.intValue ?? 0) }
+                times[name, default: TimeHistogram()] += TimeHistogram(counts: counts)
             }
         }
         func time(_ values: [Double]) -> Double { values[1] + values[4] }
@@ -32,9 +36,19 @@ enum MergedCosts {
             [
                 "operation": .string(name), "share": .double(whole > 0 ? rounded(basis(sum) / whole) : 0),
                 "perMinute": row(sum.window), "total": row(sum.total),
+                "statementMs": percentiles(times[name] ?? TimeHistogram()),
             ] as JSONValue
         }
         return ["isIdle": .bool(isIdle), "operations": .array(rows)]
+    }
+
+    /// Returns the percentiles of the statements that run live queries; null without any.
+    private static func percentiles(_ times: TimeHistogram) -> JSONValue {
+        .object(
+            JSONObject(
+                [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)].map { name, share in
+                    (name, times.percentileMs(share).map { .double(rounded($0)) } ?? .null)
+                }))
     }
 
     private static func row(_ values: [Double]) -> JSONValue {

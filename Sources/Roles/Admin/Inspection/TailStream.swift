@@ -8,37 +8,56 @@ import Recording
 import Synchronization
 
 /// A tail as server-sent events (HTML Living Standard §9.2) on the admin port. What a slow reader cannot take is
-/// counted, and the stream has the number.
+/// counted by node, and the stream has the number.
 ///
-/// `@unchecked Sendable`: `number`, `lastID` and `dropped` are touched on the exchange's event loop only.
+/// `@unchecked Sendable`: `lastID` and `dropped` are touched on the exchange's event loop only.
 final class TailStream: @unchecked Sendable {
     /// Bytes that wait for the reader; with more, entries are dropped.
     private static let bytesMax = 256 << 10
-    /// Entries on their way to the event loop; with more, entries are dropped.
-    private static let queuedMax = 1_000
     private static let keepAliveMs: Int64 = 15_000
 
+    /// A node whose entries come into the stream. Each has a bound of its own, so that none crowds out another.
+    final class Source: Sendable {
+        /// Entries on their way to the event loop; with more, entries are dropped.
+        fileprivate static let queuedMax = 1_000
+
+        let node: NodeID
+        fileprivate let queued = Atomic<Int>(0)
+        fileprivate let unqueued = Atomic<Int>(0)
+
+        init(_ node: NodeID) {
+            self.node = node
+        }
+    }
+
     private let exchange: HTTPExchange
-    private let queued = Atomic<Int>(0)
-    private let unqueued = Atomic<Int>(0)
-    private var number: UInt64?
     private var lastID = 0
-    private var dropped = 0
+    /// Entries that were left out since the stream last said so, by node.
+    private var dropped: [NodeID: Int] = [:]
 
     private init(_ exchange: HTTPExchange) {
         self.exchange = exchange
     }
 
     /// Opens a tail, which ends with the connection.
+    /// - Parameters:
+    ///   - recorder: of this node; nil if its entries are not wanted.
+    ///   - others: adds the entries of other nodes until its task is cancelled; nil: none.
     /// - Throws: `.limitExceeded` if as many tails are open as may be.
-    static func open(_ filter: TailFilter, _ recorder: NodeRecorder, _ exchange: HTTPExchange) throws(RequestError) {
+    static func open(
+        _ filter: TailFilter, _ recorder: NodeRecorder, isOwnWanted: Bool = true, _ exchange: HTTPExchange,
+        others: (@Sendable (TailStream) async -> Void)? = nil
+    ) throws(RequestError) {
         let stream = TailStream(exchange)
-        guard let number = recorder.openTail(filter, { stream.offer($0) }) else {
+        let own = Source(recorder.node)
+        // A tail of other nodes counts here, too: it has connections to them.
+        guard
+            let number = recorder.openTail(filter, { if isOwnWanted { stream.offer($0.kind.rawValue, $0.json, own) } })
+        else {
             throw RequestError(
                 .limitExceeded, "\(recorder.settings.tailsMax) tails are open on this node (inspect.tailsMax)")
         }
         exchange.eventLoop.execute {
-            stream.number = number
             exchange.startStream(
                 .ok,
                 headers: [
@@ -48,34 +67,40 @@ final class TailStream: @unchecked Sendable {
             exchange.keepAlive(everyMs: keepAliveMs) {
                 if exchange.pendingBytes == 0 { exchange.write(ByteBuffer(string: ":\n\n")) }
             }
-            exchange.onClose { recorder.closeTail(number) }
+            let task = others.map { others in Task { await others(stream) } }
+            exchange.onClose {
+                task?.cancel()
+                recorder.closeTail(number)
+            }
         }
     }
 
-    private func offer(_ entry: TailEntry) {
-        guard queued.wrappingAdd(1, ordering: .relaxed).newValue <= Self.queuedMax else {
-            queued.wrappingSubtract(1, ordering: .relaxed)
-            unqueued.wrappingAdd(1, ordering: .relaxed)
+    /// Adds an entry, unless too many of the node wait.
+    func offer(_ name: String, _ json: JSONObject, _ source: Source) {
+        guard source.queued.wrappingAdd(1, ordering: .relaxed).newValue <= Source.queuedMax else {
+            source.queued.wrappingSubtract(1, ordering: .relaxed)
+            source.unqueued.wrappingAdd(1, ordering: .relaxed)
             return
         }
         exchange.eventLoop.execute {
-            self.queued.wrappingSubtract(1, ordering: .relaxed)
-            self.write(entry)
+            source.queued.wrappingSubtract(1, ordering: .relaxed)
+            self.take(name, json, source)
         }
     }
 
-    private func write(_ entry: TailEntry) {
-        dropped += unqueued.exchange(0, ordering: .relaxed)
+    private func take(_ name: String, _ json: JSONObject, _ source: Source) {
+        let unqueued = source.unqueued.exchange(0, ordering: .relaxed)
+        if unqueued > 0 { dropped[source.node, default: 0] += unqueued }
         guard !exchange.isClosed else { return }
         guard exchange.pendingBytes < Self.bytesMax else {
-            dropped += 1
+            dropped[source.node, default: 0] += 1
             return
         }
-        if dropped > 0 {
-            write("dropped", ["count": .int(Int64(dropped))])
-            dropped = 0
+        for (node, count) in dropped.sorted(by: { $0.key < $1.key }) {
+            write("dropped", ["node": .string(node.name), "count": .int(Int64(count))])
         }
-        write(entry.kind.rawValue, entry.json)
+        dropped = [:]
+        write(name, json)
     }
 
     private func write(_ name: String, _ json: JSONObject) {

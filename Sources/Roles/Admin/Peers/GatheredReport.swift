@@ -19,9 +19,12 @@ package struct GatheredReport: Sendable {
 
     /// Gathers the parts of all nodes, or of the one that `node` names, and puts them together.
     /// - Throws: `.notFound` for a node that is not in the list; `.unavailable` without the list of nodes.
-    func gathered(_ services: AdminServices, _ arguments: AdminArguments, path: String) async throws -> JSONValue {
+    /// - Parameter isPost: whether the parts are answers to an action.
+    func gathered(
+        _ services: AdminServices, _ arguments: AdminArguments, path: String, isPost: Bool = false
+    ) async throws -> JSONValue {
         let gathered = try await services.peers.gather(
-            path, query: arguments.query, only: arguments["node"].map { NodeID($0) }, roles: roles
+            path, query: arguments.query, only: arguments["node"].map { NodeID($0) }, roles: roles, isPost: isPost
         ) { try await part(services, arguments) }
         return json(gathered, askedOf: services.inspector.nodeID, arguments)
     }

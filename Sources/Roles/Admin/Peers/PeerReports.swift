@@ -1,6 +1,7 @@
 import Cluster
 package import JSON
 package import LiveModel
+import NIOCore
 package import OutboundHTTP
 
 /// Asks the admin ports of the cluster's nodes for their parts of a report, several at a time, and forwards actions to
@@ -51,11 +52,12 @@ package struct PeerReports: Sendable {
     ///   - path: the report's path at other nodes.
     ///   - query: the query at other nodes.
     ///   - only: the node whose part is wanted; nil: every node's.
+    ///   - isPost: whether the part is the answer to an action.
     ///   - own: makes this node's part.
     /// - Throws: `.notFound` for a node that is not in the list; `.unavailable` if the list cannot be read; what `own`
     ///   throws.
     package func gather(
-        _ path: String, query: [(name: String, value: String)], only: NodeID?, roles: Set<Role>,
+        _ path: String, query: [(name: String, value: String)], only: NodeID?, roles: Set<Role>, isPost: Bool = false,
         own part: @Sendable () async throws -> JSONValue
     ) async throws -> GatheredParts {
         let plan = try await plan(only: only, roles: roles)
@@ -65,7 +67,7 @@ package struct PeerReports: Sendable {
             var waiting = plan.peers[...]
             func ask() {
                 guard let peer = waiting.popFirst() else { return }
-                group.addTask { await self.part(of: peer, target) }
+                group.addTask { await self.part(of: peer, target, isPost: isPost) }
             }
             for _ in 0..<Self.atOnce { ask() }
             var bytes = 0
@@ -126,6 +128,25 @@ package struct PeerReports: Sendable {
         let node: UnreachableNode
     }
 
+    /// Returns the nodes whose streams make one of the cluster.
+    func streams(only: NodeID?) async throws(RequestError) -> PeerPlan { try await plan(only: only, roles: []) }
+
+    /// Follows a stream of another node, until it ends or the task is cancelled.
+    /// - Returns: why it ended.
+    func follow(
+        _ peer: PeerPlan.Peer, _ path: String, query: [(name: String, value: String)],
+        _ onPart: (ByteBuffer) async throws -> Void
+    ) async -> String {
+        let request = request(peer, path + Self.query(query.filter { $0.name != "node" }))
+        switch await sender.follow(request, onPart) {
+        case .success(nil): return "its stream ended"
+        case .success(let response?):
+            let message = (try? JSONValue(parsing: response.body))?["errors"]?[0]?["message"]?.stringValue
+            return "it answered status \(response.status)" + (message.map { ": \($0)" } ?? "")
+        case .failure(let failure): return reason(failure, peer)
+        }
+    }
+
     private func plan(only: NodeID?, roles: Set<Role>) async throws(RequestError) -> PeerPlan {
         let listed: [NodeRecordPayload]
         do {
@@ -146,11 +167,13 @@ package struct PeerReports: Sendable {
             responseBytesMax: settings.answerBytesMax)
     }
 
-    private func part(of peer: PeerPlan.Peer, _ target: String) async -> Answer {
+    private func part(of peer: PeerPlan.Peer, _ target: String, isPost: Bool) async -> Answer {
         func unreachable(_ reason: String) -> Answer {
             .failure(UnreachableError(node: UnreachableNode(node: peer.node, reason: reason)))
         }
-        switch await sender.send(request(peer, target)) {
+        var request = request(peer, target)
+        if isPost { request.body = Array("{}".utf8) }
+        switch await sender.send(request) {
         case .failure(let failure): return unreachable(reason(failure, peer))
         case .success(let response):
             let answer = try? JSONValue(parsing: response.body)

@@ -2,6 +2,7 @@ import Clocks
 import Execution
 import Foundation
 import Gateway
+import Inspection
 package import JSON
 import LiveModel
 import RoleMachines
@@ -12,6 +13,7 @@ extension NodeInspector {
     package func costs() -> JSONValue {
         let nowMs = parts.clock.nowMs()
         let sinceMs = max(1, nowMs - parts.startedAtMs)
+        let times = parts.meter.statementTimes()
         return [
             "node": .string(parts.id.name), "windowMs": .int(min(Self.windowMs, sinceMs)), "upMs": .int(sinceMs),
             "roles": .array(parts.roles.names.map(JSONValue.string)),
@@ -24,6 +26,8 @@ extension NodeInspector {
                     [
                         "operation": .string(operation.description), "window": .object(Self.row(window)),
                         "total": .object(Self.row(total)),
+                        "statements": .array(
+                            (times[operation]?.counts ?? []).map { .int(Int64(clamping: $0)) }),
                     ]
                 }),
         ]

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The table of the admin API's routes.
 package enum AdminRoutes {
-    package static let all: [AdminRoute] = probes + reports + inspection + console + actions
+    package static let all: [AdminRoute] = probes + reports + inspection + recorded + plans + console + actions
 
     /// A route that a request means.
     struct Match: Sendable {

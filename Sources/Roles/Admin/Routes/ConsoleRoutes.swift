@@ -66,7 +66,8 @@ extension AdminRoutes {
             example: """
                 {"isIdle": false, "operations": [{"operation": "auctions/GetLot", "share": 0.62, \
                 "perMinute": {"requests": 12.0, "requestMs": 9.1, "runs": 240.0, "changed": 60.0, "databaseMs": 84.2, \
-                "resultBytes": 31200.0, "deliveries": 600.0, "bytesOut": 312000.0}, "total": {"runs": 7210.0}}], \
+                "resultBytes": 31200.0, "deliveries": 600.0, "bytesOut": 312000.0}, "total": {"runs": 7210.0}, \
+                "statementMs": {"p50": 1.2, "p95": 4.8, "p99": 13.5}}], \
                 "unreachable": []}
                 """, GatheredReport(merge: MergedCosts.top) { services, _ in services.inspector.costs() }),
         .gathered(

@@ -1,7 +1,9 @@
+import HTTPServer
 import Inspection
 import JSON
 import LiveModel
 import NIOHTTP1
+import Recording
 
 /// Why, traces, tails, and what arms the recording.
 extension AdminRoutes {
@@ -60,9 +62,12 @@ extension AdminRoutes {
                     "kind", .text(bytesMax: 100),
                     "Only these kinds, separated by commas: event, run, delivery, session."),
                 .query("uid", .text(bytesMax: nameBytesMax), "Only mutations and sessions of this user."),
-            ], "the node's events, runs and deliveries as they come, as server-sent events",
+                node,
+            ],
+            "the events, runs and deliveries of all nodes as they come, as server-sent events; `node` events tell of "
+                + "nodes that join, are lost, or go away",
             mediaType: "text/event-stream", isLook: true,
-            .response { services, arguments, _, exchange in
+            .response { services, arguments, request, exchange in
                 guard
                     let filter = TailFilter(
                         operation: arguments["operation"], kinds: arguments["kind"], uid: arguments["uid"])
@@ -71,7 +76,8 @@ extension AdminRoutes {
                         RequestError(.badRequest, "kind must name event, run, delivery and session only"))
                 }
                 do throws(RequestError) {
-                    try TailStream.open(filter, services.why.node.parts.components.recorder, exchange)
+                    try services.openTail(
+                        filter, arguments, isOfPeer: request.header(PeerReports.header) != nil, exchange)
                 } catch {
                     exchange.fail(error)
                 }
@@ -137,5 +143,18 @@ extension AdminRoute {
         _ path: String, _ parameters: [AdminParameter], _ about: String, example: String, _ report: @escaping Report
     ) -> AdminRoute {
         AdminRoute(.GET, path, parameters, about, example: example, isLook: true, .report(report))
+    }
+}
+
+extension AdminServices {
+    /// - Parameter isOfPeer: whether another node asks, for its own tail of the cluster.
+    fileprivate func openTail(
+        _ filter: TailFilter, _ arguments: AdminArguments, isOfPeer: Bool, _ exchange: HTTPExchange
+    ) throws(RequestError) {
+        let recorder = why.node.parts.components.recorder
+        let only = arguments["node"].map { NodeID($0) }
+        if isOfPeer || only == recorder.node { return try TailStream.open(filter, recorder, exchange) }
+        let cluster = ClusterTail(peers: peers, query: arguments.query, only: only)
+        try TailStream.open(filter, recorder, isOwnWanted: only == nil, exchange) { await cluster.run(into: $0) }
     }
 }

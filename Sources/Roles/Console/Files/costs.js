@@ -1,9 +1,10 @@
 // Rules by wasted runs, operations by cost, and what more load would need.
 
 import {get, poll, query} from "./api.js";
-import {badge, bytes, card, duration, facts, field, h, link, note, number, percent, show} from "./dom.js";
+import {badge, bytes, card, duration, facts, field, h, link, note, number, percent, select, show} from "./dom.js";
 import {missing} from "./sessions.js";
 import {table} from "./table.js";
+import {edit, recorder} from "./trial.js";
 
 const operationLink = name => link(name, `#/operations?operation=${encodeURIComponent(name)}`);
 
@@ -20,7 +21,7 @@ async function reading(place, signal, work) {
   }
 }
 
-export async function openRules(place, {signal}) {
+export async function openRules(place, {signal, values, context}) {
   const sum = (row, ending) => row[`key${ending}`] + row[`rule${ending}`] + row[`row${ending}`];
   const wasted = row => row.wasted / (sum(row, "Changed") + row.wasted || 1);
   const list = table({
@@ -32,13 +33,22 @@ export async function openRules(place, {signal}) {
       {name: "changed", label: "Useful runs", isNumber: true, order: row => sum(row, "Changed"),
         show: row => number(sum(row, "Changed"))},
       {name: "unnoticed", label: "Unnoticed", isNumber: true, show: row => number(row.unnoticed)},
+      {name: "try", label: "Action", show: row => h("button", {type: "button", class: "small",
+        "aria-label": `Try a rule of ${row.operation}`, onclick: () => attempt(row.operation)}, "Try")},
       {name: "rules", label: "Rules", show: row => row.rules.join("; ")},
     ],
   });
   const gaps = h("div");
   const advice = h("div");
+  const trial = h("div");
+  const attempt = operation => reading(trial, signal, () => edit(trial, operation, signal));
+  const queries = select([["", "choose"], ...context.operations.filter(({rules}) =>
+    rules?.some(rule => rule.startsWith("onMutationExecuted"))).map(({operation}) => [operation, operation])],
+  {name: "trial-operation", onchange: event => event.target.value && attempt(event.target.value)});
   show(place, h("p", {class: "hint"}, "A run is wasted when its result is the same as before. Many wasted runs of ",
-    "a rule call for a narrower condition. Counted since the workers' starts."), gaps, list, advice);
+    "a rule call for a narrower condition. Counted since the workers' starts."), gaps, list, advice,
+    h("h2", {}, "Try a rule"), h("div", {class: "filters"}, field("Query", queries)), trial, recorder(signal));
+  if (values.operation) { queries.value = values.operation; attempt(values.operation); }
   await poll(4000, signal, () => reading(gaps, signal, async () => {
     const {operations, unreachable} = await get("/admin/v1/rules", {signal});
     show(gaps, missing(unreachable));
@@ -61,6 +71,8 @@ export async function openTop(place, {signal}) {
       {name: "operation", label: "Operation", show: row => operationLink(row.operation)},
       {name: "share", label: "Share of time", isNumber: true, show: row => bar(row.share)},
       column("runs", "Runs"), column("changed", "Changed"), column("databaseMs", "Database", duration),
+      ...["p50", "p95", "p99"].map(name => ({name, label: name, isNumber: true,
+        order: row => row.statementMs?.[name] ?? -1, show: row => duration(row.statementMs?.[name])})),
       column("requests", "Requests"), column("requestMs", "Request time", duration),
       column("deliveries", "Deliveries"), column("bytesOut", "Bytes out", bytes),
     ],
@@ -77,7 +89,8 @@ export async function openTop(place, {signal}) {
     const {operations, unreachable, isIdle} = await get("/admin/v1/top?limit=1000", {signal});
     show(gaps, missing(unreachable));
     about.textContent = isIdle ? "Nothing ran within the last minute; shares are of the time since the start."
-      : "Per minute, over the last minute. Database is the time of statements that run live queries.";
+      : "Per minute, over the last minute. Database is the time of statements that run live queries; " +
+        "p50, p95 and p99 are of one such statement, since the nodes' starts.";
     list.rows = operations;
   }));
 }

@@ -4,6 +4,7 @@ import {get, onConnection} from "./api.js";
 import {h, note, show} from "./dom.js";
 import * as auction from "./auction.js";
 import * as costs from "./costs.js";
+import * as flight from "./flight.js";
 import * as home from "./home.js";
 import * as operations from "./operations.js";
 import * as sessions from "./sessions.js";
@@ -19,6 +20,7 @@ const screens = [
   {path: "tail", name: "Tail", open: tail.open},
   {path: "operations", name: "Operations", open: operations.open},
   {path: "sessions", name: "Sessions", open: sessions.openSessions},
+  {path: "flight", name: "Flight recorder", open: flight.open},
   {path: "live-queries", name: "Live queries", open: sessions.openLiveQueries},
   {path: "rules", name: "Rules", open: costs.openRules},
   {path: "top", name: "Top costs", open: costs.openTop},

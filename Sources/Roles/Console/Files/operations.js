@@ -1,6 +1,7 @@
 // The project's operations: run and follow any of them as any user, with a form made from the types of the variables.
 
 import {get, post, query, request, stream} from "./api.js";
+import {table} from "./table.js";
 import {badge, card, clock, facts, field, h, link, note, number, plural, select, show} from "./dom.js";
 
 /** Values of UUIDs in results, with a text beside them: suggestions for forms. */
@@ -213,12 +214,45 @@ function openOperation(place, operation, {signal, context, values}) {
         uid: sender.query().uid});
     })}, "Why is it stale?");
   }
+  const plan = planCard(operation, () => ({variables: form.values(), sender: sender.query()}), signal);
   show(place, card(operation.operation,
     facts([["Kind", operation.kind], ["Access", operation.auth],
       ["Refreshed by", isQuery ? operation.rules.length ? h("ul", {}, operation.rules.map(rule => h("li", {}, rule)))
         : "nothing: followers get the first result only" : undefined]]),
-    whole, state, output), explanation(operation, signal));
+    whole, state, output), isQuery ? plan : "", explanation(operation, signal));
   signal.addEventListener("abort", stopFollowing, {once: true});
+}
+
+/** Postgres' plan for the variables and the user of the form, on demand. */
+function planCard(operation, chosen, signal) {
+  const output = h("div", {id: "plan", "aria-live": "polite"});
+  const ask = isMeasured => async () => {
+    show(output, note(isMeasured ? "Running it once." : "Asking Postgres."));
+    try {
+      const {variables, sender} = chosen();
+      const path = query({operation: operation.operation, variables: JSON.stringify(variables), uid: sender.uid});
+      const found = isMeasured ? await post("/admin/v1/plan/analyze" + path)
+        : await get("/admin/v1/plan" + path, {signal});
+      const scans = table({label: "Tables that the plan reads", empty: "It reads no table.", columns: [
+        {name: "table", label: "Table"}, {name: "node", label: "Scan"}, {name: "index", label: "Index"},
+        {name: "rowsRead", label: "Rows read", isNumber: true, show: row => number(row.rowsRead)},
+        {name: "rowsKept", label: "Rows kept", isNumber: true,
+          show: row => row.isWasteful ? badge(number(row.rowsKept), "warning") : number(row.rowsKept)},
+        {name: "filter", label: "Filter"},
+      ]});
+      const isWasteful = found.scans.some(scan => scan.isWasteful);
+      show(output, h("div", {class: `verdict ${isWasteful ? "warning" : "ok"}`, id: "plan-verdict"},
+        found.sentences.map(text => h("p", {}, text)),
+        found.executionMs === undefined ? "" : h("p", {}, `It took ${number(found.executionMs)} ms.`)), scans,
+       h("details", {}, h("summary", {}, "The whole plan"), h("pre", {tabindex: 0},
+        JSON.stringify(found.plan, null, 2))));
+      scans.rows = found.scans;
+    } catch (error) { show(output, note(error.message, "bad")); }
+  };
+  return card("Plan", h("p", {class: "hint"}, "For the variables and the user above. Measure runs the query once, ",
+    "read-only, for at most 5 seconds."), h("div", {class: "row"},
+    h("button", {type: "button", id: "explain", onclick: ask(false)}, "Explain"),
+    h("button", {type: "button", onclick: ask(true)}, "Measure")), output);
 }
 
 /** SQL, rules and relations, loaded when they are opened. */

@@ -2,6 +2,7 @@
 
 import {get, poll, post, query} from "./api.js";
 import {badge, duration, field, h, link, note, number, plural, select, short, show} from "./dom.js";
+import {confirmed} from "./confirm.js";
 import {table} from "./table.js";
 
 /** Nodes that did not answer, as a line of text. */
@@ -35,31 +36,43 @@ export async function openSessions(place, {signal, values, context}) {
     label: "Sessions", empty: "No session passes the filter.",
     columns: [
       {name: "session", label: "Session", show: row => link(row.session, `#/why?session=${row.session}`)},
-      {name: "user", label: "User", show: row => row.user ?? "signed out"},
+      {name: "user", label: "User", order: row => row.user ?? "",
+        show: row => row.user ? link(row.user, "#/flight" + query({uid: row.user})) : "signed out"},
       {name: "protocol", label: "Protocol"}, {name: "client", label: "Client", show: row => row.client || "–"},
       {name: "operations", label: "Follows", show: row => row.operations.join(", ") || "–",
         order: row => row.operations.join()},
       {name: "subscriptions", label: "Live queries", isNumber: true},
       {name: "sinceMs", label: "Since", isNumber: true, show: row => duration(row.sinceMs)},
       {name: "peer", label: "Address"},
-      {name: "end", label: "Action", show: row => h("button", {type: "button", class: "small",
-        "aria-label": `End session ${row.session}`, onclick: event => end(row, event.target)}, "End")},
+      {name: "end", label: "Action", show: row => h("span", {class: "actions"},
+        h("button", {type: "button", class: "small", "aria-label": `End session ${row.session}`,
+          onclick: event => end(row, event.target)}, "End"),
+        row.user ? h("button", {type: "button", class: "small", "aria-label": `Revoke ${row.user}, ${row.session}`,
+          onclick: event => revoke(row, event.target)}, "Revoke") : "")},
     ],
   });
-  show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), summary, gaps,
-    list);
+  const result = h("div", {role: "status", id: "session-result"});
+  show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), result, summary,
+    gaps, list);
 
-  async function end(row, button) {
+  /** Asks first, then acts, and says what was done. */
+  async function act(button, question, path) {
+    if (!await confirmed(...question)) return;
     button.disabled = true;
     try {
-      const {done} = await post(`/admin/v1/sessions/${row.id}/end${query({node: row.node})}`);
-      summary.textContent = `${row.node}: ${done}.`;
-      wake();
+      show(result, note(`${(await post(path)).done}.`));
     } catch (error) {
-      summary.textContent = error.message;
-      button.disabled = false;
+      show(result, note(error.message, "bad"));
     }
+    button.disabled = false;
+    wake();
   }
+  const end = (row, button) => act(button, [`End session ${row.session}?`,
+    `Its connection closes, and the client${row.user ? ` of ${row.user}` : ""} reconnects.`, "End session"],
+  `/admin/v1/sessions/${row.id}/end${query({node: row.node})}`);
+  const revoke = (row, button) => act(button, [`Revoke ${row.user}?`, "All sessions of the user end, and its tokens "
+    + "are refused on all nodes until the revocation is lifted.", "Revoke user"],
+  `/admin/v1/revocations${query({uid: row.user})}`);
 
   async function load() {
     try {

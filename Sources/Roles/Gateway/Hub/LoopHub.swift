@@ -26,6 +26,9 @@ package final class LoopHub: @unchecked Sendable {
         self.service = service
     }
 
+    /// The node's recorder for operators; nil where nothing can be recorded.
+    var recorder: NodeRecorder? { service.recorder }
+
     /// Starts a subscription.
     /// - Parameters:
     ///   - reportsTimerRuns: delivers every run of a timer, even if the result is unchanged.

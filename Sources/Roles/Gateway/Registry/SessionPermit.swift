@@ -61,6 +61,9 @@ package final class SessionPermit: Sendable {
         registry.insert(session, id: id, eventLoop: eventLoop, peer: peer, client: client, version: version)
     }
 
+    /// The session's client in its own words, and its address.
+    var registeredClient: (text: String, peer: String) { registry.client(of: id) }
+
     /// Records that the session uses an operation of a former version and so must reconnect when that version ends.
     package func uses(_ version: Digest) { registry.uses(version, by: id) }
 

@@ -171,6 +171,11 @@ package final class SessionRegistry: Sendable {
         }
     }
 
+    /// Returns what a session's client says about itself, and its address.
+    func client(of id: UInt64) -> (text: String, peer: String) {
+        entries.withLock { entries in (entries[id]?.client.text ?? "", entries[id]?.peer.map(Self.text) ?? "") }
+    }
+
     /// Returns the oldest sessions, at most `limit`. Those of an event loop report in one turn of it.
     package func reports(limit: Int) async -> [Report] {
         let chosen = entries.withLock { $0.sorted { $0.key < $1.key }.prefix(limit) }

@@ -1,6 +1,7 @@
 import Catalog
 import Execution
 import HTTPServer
+import Inspection
 import LiveModel
 import NIOCore
 import Sessions
@@ -22,14 +23,18 @@ extension ClientSession {
                 switch outcome {
                 case .success(let identity):
                     if let refusal = executor.refusal(of: identity) {
+                        session.note(refused: refusal, of: identity)
                         return session.perform(session.machine.rejected(refusal))
                     }
                     do throws(RequestError) {
                         try session.permit.change(to: identity)
                     } catch {
+                        session.note(refused: error, of: identity)
                         return session.perform(session.machine.rejected(error))
                     }
+                    let former = session.identity
                     session.identity = identity
+                    session.noteIdentity(after: former)
                     session.armExpiry()
                     session.recheckSubscriptions()
                     session.perform(session.machine.authenticated())
@@ -87,6 +92,7 @@ extension ClientSession {
     /// Handles the end of the token. A client that can send a new one has a grace period (`tokenGraceMs`), in which
     /// the operations that need a token are suspended and the others continue.
     private func tokenExpired() {
+        note(.expired)
         let followed = operations.followedIDs.compactMap { id in
             operations[id].map { operation in
                 (id, operation.resolved.map { executor.changeWithoutToken(of: $0, following: operation.handle.key) })

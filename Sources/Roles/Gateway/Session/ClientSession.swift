@@ -34,6 +34,8 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     private var inputHasEnded = false
     /// Why live queries are left, for the recorder; nil: the client leaves them.
     var leaving: String?
+    /// How this side closed the connection, for the recorder.
+    private(set) var closing: (code: UInt16, reason: String)?
     let permit: SessionPermit
 
     package init(
@@ -89,6 +91,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
     package func closed(code: UInt16?) {
         guard !isClosed else { return }
         isClosed = true
+        noteEnd(code: code)
         timers.cancel()
         connection.wake(self, atMs: .max)
         operations.stopAll()
@@ -167,7 +170,9 @@ package final class ClientSession: WebSocketHandler, LiveSession {
         case .close:
             leaving = "client_stalled"
             perform(machine.close(1013, "The client reads too slowly, try again later"))
-        case .fail(let error): perform(machine.refreshFailed(id: id, [error]))
+        case .fail(let error):
+            note(failed: error, of: operation)
+            perform(machine.refreshFailed(id: id, [error]))
         case .end(let refusal):
             leaving = "auth_refused"
             stop(id)
@@ -203,6 +208,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
             case .send(let bytes): connection.send(message: ByteBuffer(bytes: bytes))
             case .close(let code, let reason):
                 sendRefusals()
+                closing = (code, reason)
                 connection.close(code: code, reason: reason)
             case .authenticate(let credentials): authenticate(credentials)
             case .start(let id, let request, let mode):
@@ -237,6 +243,7 @@ package final class ClientSession: WebSocketHandler, LiveSession {
                 try startOnce(id, resolved)
             }
         } catch {
+            note(refused: error, operation: request.operationName ?? "")
             perform(machine.failed(id: id, [error]))
         }
     }

@@ -53,6 +53,7 @@ package final class HTTPSession {
     func register(_ session: any ManagedSession) -> RequestError? {
         permit.register(
             session, on: hub.eventLoop, peer: peer, client: client, version: resolved.projectVersion)
+        noteBegin(session.protocolName)
         return identityRefusal
     }
 }

@@ -23,6 +23,17 @@ package struct InspectSection: SettingSection {
         "Mutations per second that clients may have traced by x-freshet-trace or a sampled traceparent.")
     package let tailsMax = Setting.int(
         "inspect.tailsMax", Parts.recorder.tailsMax, in: 0...1_000, "Tails that may be open on a node at a time.")
+    package let eventsMax = Setting.int(
+        "inspect.eventsMax", Parts.recorder.eventsMax, in: 1...1_000_000,
+        "Events, and runs, that a node keeps for trials of rules; the newest replace the oldest.")
+    package let eventsBytesMax = Setting.bytes(
+        "inspect.eventsBytesMax", Parts.recorder.eventsBytesMax, in: 64 * kib...kib * mib, "Bytes of both.")
+    package let flightsMax = Setting.int(
+        "inspect.flightsMax", Parts.recorder.flightsMax, in: 1...10_000,
+        "Users that a node has a flight recorder of at a time; another one replaces the one that would end first.")
+    package let flightEntriesMax = Setting.int(
+        "inspect.flightEntriesMax", Parts.recorder.flightEntriesMax, in: 10...1_000_000, "Entries kept of each of them."
+    )
     package let redacted = Setting.list(
         "inspect.redacted", standard: ["password", "secret", "token"],
         "Names of variables, fields and claims whose values are shown nowhere. auth.token never is.")

@@ -11,7 +11,7 @@ struct AdminCommand: AsyncParsableCommand {
             Shards.self, Nodes.self, LiveQueries.self, Rules.self, Sessions.self, Overrides.self, Status.self,
             Splits.self, Move.self, ClearMove.self, Drain.self, Undrain.self, EndSession.self, Revocations.self,
             Revoke.self, Unrevoke.self, Invalidate.self, Slot.self, Top.self, Capacity.self, Why.self, Trace.self,
-            Tail.self,
+            Tail.self, Events.self, TryRule.self, Flight.self, Plan.self,
         ])
 
     struct Connection: ParsableArguments {
@@ -32,6 +32,8 @@ struct AdminCommand: AsyncParsableCommand {
         var json = false
 
         func get(_ path: String) async -> JSONValue { await call(.GET, path) }
+
+        func post(_ path: String) async -> JSONValue { await call(.POST, path) }
 
         /// Performs an action and prints its result.
         func act(_ path: String) async {

@@ -83,7 +83,7 @@ extension AdminCommand {
 
     struct Tail: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Follows a node's events, runs, deliveries and sessions as they come.")
+            abstract: "Follows the events, runs, deliveries and sessions of all nodes as they come; --node: of one.")
         @OptionGroup var connection: Connection
 
         @Option(help: "Only this operation.")
@@ -96,7 +96,9 @@ extension AdminCommand {
         var uid: String?
 
         func run() async {
-            let items = [("operation", operation), ("kind", kind), ("uid", uid)].compactMap { name, value in
+            let items = [
+                ("operation", operation), ("kind", kind), ("uid", uid), ("node", connection.node),
+            ].compactMap { name, value in
                 value.map { "\(name)=\(AdminPath.part($0))" }
             }
             let json = connection.json

@@ -195,8 +195,8 @@ extension AdminCommand {
             abstract: "Shows what each operation costs, the most time first: live in a terminal, once in a pipe.",
             discussion: """
                 Per minute, over the last minute; with --total since the nodes' starts. share: of the time of all \
-                operations. databaseMs: the time of statements that run live queries. deliveries, bytesOut: results \
-                that sessions got, before compression.
+                operations. databaseMs: the time of statements that run live queries; p50, p95, p99: of one such \
+                statement, since the nodes' starts. deliveries, bytesOut: results that sessions got, before compression.
                 """)
         @OptionGroup var connection: Connection
 
@@ -229,13 +229,19 @@ extension AdminCommand {
             let rows = (answer["operations"]?.arrayValue ?? []).map { row in
                 let costs = row[total ? "total" : "perMinute"]
                 var line: JSONObject = ["operation": row["operation"] ?? .null]
+                for name in ["p50", "p95", "p99"] {
+                    line[name] = row["statementMs"]?[name]?.doubleValue.map {
+                        .string($0 < 10 ? "\(($0 * 10).rounded() / 10)" : "\(Int($0.rounded()))")
+                    }
+                }
                 line["share"] = .string("\(Int(((row["share"]?.doubleValue ?? 0) * 100).rounded())) %")
                 for name in names { line[name] = .int(Int64((costs?[name]?.doubleValue ?? 0).rounded())) }
                 return JSONValue.object(line)
             }
             let head = total ? "since the nodes' starts" : "per minute, over the last minute"
             let columns: [TextTable.Column] = [
-                "operation", "share", "runs", "changed", "databaseMs", "requests", "requestMs", "deliveries",
+                "operation", "share", "runs", "changed", "databaseMs", .init("p50 ms", "p50"), .init("p95 ms", "p95"),
+                .init("p99 ms", "p99"), "requests", "requestMs", "deliveries",
                 .init("bytesOut", "bytesOut", .bytes),
             ]
             return head + "\n" + TextTable(columns: columns, rows: rows).text

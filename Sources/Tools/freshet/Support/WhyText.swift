@@ -155,7 +155,11 @@ struct WhyText {
     }
 
     static func tail(_ kind: String, _ entry: JSONValue) -> String {
-        if kind == "dropped" { return "… \(int(entry, "count")) entries dropped" }
+        if kind == "dropped" { return "… \(int(entry, "count")) entries of \(text(entry, "node")) dropped" }
+        if kind == "node" {
+            let reason = text(entry, "reason")
+            return "… node \(text(entry, "node")) \(text(entry, "state"))" + (reason.isEmpty ? "" : ": \(reason)")
+        }
         let shown = (entry.objectValue?.entries ?? []).filter { !["atMs", "node"].contains($0.key) }
             .map { "\($0.key)=\(short($0.value))" }.joined(separator: " ")
         let padded = kind.padding(toLength: 8, withPad: " ", startingAt: 0)

@@ -31,9 +31,10 @@ package enum ProtocolsBenchmark {
                 for _ in 0..<passes {
                     for kind in kinds {
                         let cost = try await naming(kind) {
-                            try await withNode(servers, pool) { port, lot, writer in
+                            try await withNode(servers, pool) { address, lot, writer in
                                 try await measure(
-                                    clients, kind.script(lot: lot), sessions: sessions, rounds: rounds, port, writer)
+                                    clients, kind.script(lot: lot), sessions: sessions, rounds: rounds,
+                                    address.publicPort, writer)
                             }
                         }
                         if cost.cpuSecondsPerMillion < (costs[kind] ?? Cost()).cpuSecondsPerMillion {
@@ -67,7 +68,7 @@ package enum ProtocolsBenchmark {
         return Cost(cpuSecondsPerMillion: Double(used) / deliveries, deliveriesPerSecond: deliveries / seconds)
     }
 
-    private static func round(_ clients: ClientGroup, _ writer: WriterNode, _ number: Int) async throws {
+    static func round(_ clients: ClientGroup, _ writer: WriterNode, _ number: Int) async throws {
         _ = try await writer.write(description(number))
         try clients.awaitResult()
     }
@@ -76,8 +77,9 @@ package enum ProtocolsBenchmark {
     private static func description(_ number: Int) -> String { "\(number) " + String(repeating: "7", count: 850) + "§" }
 
     /// Runs with a fresh node, so that nothing is left over from other sessions.
-    private static func withNode<T: Sendable>(
-        _ servers: PrivateServers, _ pool: PostgresPool, _ body: (Int, String, WriterNode) async throws -> T
+    static func withNode<T: Sendable>(
+        _ servers: PrivateServers, _ pool: PostgresPool,
+        _ body: (ServiceNode.Address, String, WriterNode) async throws -> T
     ) async throws -> T {
         let settings = Settings(profile: .dev)
         let broker = try RedisBroker(
@@ -100,7 +102,7 @@ package enum ProtocolsBenchmark {
                 ) { address in
                     // A result that differs from the first round's.
                     _ = try await writer.write(description(-1))
-                    return try await body(address.publicPort, lot, writer)
+                    return try await body(address, lot, writer)
                 })
         } catch {
             outcome = .failure(error)
@@ -142,8 +144,9 @@ package enum ProtocolsBenchmark {
                 var results: [BenchmarkResult] = []
                 for kind in kinds.isEmpty ? ClientKind.allCases : kinds {
                     let kib = try await naming(kind) {
-                        try await withNode(servers, pool) { port, lot, _ in
-                            try await idleKiB(clients, kind.script(lot: lot), sessions: sessions, port)
+                        try await withNode(servers, pool) { address, lot, _ in
+                            try await idleKiB(
+                                clients, kind.script(lot: lot), sessions: sessions, address.publicPort)
                         }
                     }
                     results.append(

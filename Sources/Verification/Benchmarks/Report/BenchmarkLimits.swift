@@ -46,6 +46,8 @@ package enum BenchmarkLimits {
     package static let nodeOverNchanRateMin = 1.3
     /// Deliveries per second of a thousand live queries that change as fast as they can, against nchan over Redis.
     package static let manyQueriesOverNchanRateMin = 1.5
+    /// The part of a delivery that asking whether anything is recorded takes, while nothing is.
+    package static let recordingOffMax = 0.01
     /// One commit that changes ten thousand live queries, until the last delivery.
     package static let wideCommitSecondsMax = 0.5
 }

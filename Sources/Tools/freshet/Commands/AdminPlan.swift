@@ -1,0 +1,54 @@
+import ArgumentParser
+import JSON
+
+extension AdminCommand {
+    struct Plan: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shows Postgres' plan of a query: the rows it reads against the rows it keeps.",
+            discussion: """
+                The query is planned for the given variables and user, and not run. --analyze runs it once, in a \
+                read-only transaction of at most 5 seconds, and shows rows and times as measured.
+                """)
+        @OptionGroup var connection: Connection
+
+        @Argument(help: "CONNECTOR/OPERATION, or OPERATION where that is unique.")
+        var operation: String
+
+        @Option(name: .customLong("vars"), help: ArgumentHelp("Variables, a JSON object.", valueName: "json"))
+        var variables: String?
+
+        @Option(help: "The user's id.")
+        var uid: String?
+
+        @Option(help: ArgumentHelp("Claims of the user's token, a JSON object.", valueName: "json"))
+        var claims: String?
+
+        @Flag(help: "Run the query once, and show what was measured.")
+        var analyze = false
+
+        func run() async {
+            let query = Connection.query([
+                ("operation", operation), ("variables", variables), ("uid", uid), ("claims", claims),
+            ])
+            let answer =
+                analyze
+                ? await connection.post("/admin/v1/plan/analyze" + query)
+                : await connection.get("/admin/v1/plan" + query)
+            if connection.json { return Terminal.out(answer.description) }
+            for sentence in answer["sentences"]?.arrayValue ?? [] { Terminal.out(sentence.stringValue ?? "") }
+            let scans = answer["scans"]?.arrayValue ?? []
+            if !scans.isEmpty {
+                Terminal.out("")
+                Terminal.out(
+                    TextTable(
+                        columns: [
+                            "table", .init("scan", "node"), "index", .init("rows read", "rowsRead"),
+                            .init("rows kept", "rowsKept"), "filter",
+                        ], rows: scans
+                    ).text)
+            }
+            if let ms = answer["executionMs"]?.doubleValue { Terminal.out("\nexecution \(ms) ms") }
+            Terminal.out("\n\(answer["plan"]?.description ?? "")")
+        }
+    }
+}

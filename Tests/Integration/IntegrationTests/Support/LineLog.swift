@@ -1,0 +1,23 @@
+import Foundation
+import JSON
+
+/// Lines of an event stream.
+final class LineLog: @unchecked Sendable {
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    func append(_ line: String) { lock.withLock { lines.append(line) } }
+
+    /// The data of the first entry of a kind.
+    /// - Parameter former: an entry after which it must come.
+    func data(of kind: String, after former: JSONValue? = nil) -> JSONValue? {
+        let lines = lock.withLock { self.lines }
+        var found: [JSONValue] = []
+        for (number, line) in lines.enumerated() where line == "event: \(kind)" {
+            guard let data = lines[number...].first(where: { $0.hasPrefix("data: ") }) else { continue }
+            if let entry = try? JSONParser.parse(Array(data.dropFirst(6).utf8)) { found.append(entry) }
+        }
+        guard let former else { return found.first }
+        return found.firstIndex(of: former).flatMap { $0 + 1 < found.count ? found[$0 + 1] : nil }
+    }
+}
