@@ -305,7 +305,7 @@ let package = Package(
                 "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Postgres", "Refresh",
                 "RoleMachines", "Sharding",
                 crypto, nio,
                 nioHTTP,

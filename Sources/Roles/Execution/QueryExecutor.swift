@@ -88,6 +88,8 @@ package final class QueryExecutor: Sendable {
         let counts = replicas?.counts
         return (counts?.answered ?? 0, counts?.missed ?? 0)
     }
+    /// Asks each replica whether a run would use it now; empty where there are none.
+    package func replicaReports() async -> [ReplicaReport] { await replicas?.reports() ?? [] }
 
     /// - Parameter caller: is charged for a slow statement.
     package func run(

@@ -21,11 +21,12 @@ extension AdminRoutes {
         ) { services, _ in await services.overview() },
         .get(
             "/admin/v1/console", [],
-            "the service, its connectors, and operations that are not served because of errors",
+            "the service, its connectors, operations not served because of errors, and why `freshet dev` did not reload",
             example: """
                 {"node": "dev", "service": "auctions", "location": "local", "project": "9a41…", \
                 "isDevelopment": true, "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], \
-                "errors": []}
+                "errors": [], "notReloaded": {"reason": null, "errors": [{"file": "schema/schema.gql", "line": 3, \
+                "column": 5, "message": "unknown type \\"Strin\\"", "text": "…"}]}}
                 """
         ) { services, _ in services.inspector.console() },
         .get(

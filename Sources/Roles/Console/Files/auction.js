@@ -37,8 +37,7 @@ export async function open(place, {signal, values}) {
   category.value = values.category ?? "";
   const state = h("span", {id: "state", class: "off", role: "status"}, "connecting");
   const rows = h("tbody", {id: "rows"});
-  const amount = h("input", {name: "amount", id: "amount", type: "number", min: 1, disabled: true,
-    "aria-label": "Your bid in euros"});
+  const amount = h("input", {name: "amount", id: "amount", type: "number", min: 1, disabled: true});
   const button = h("button", {class: "primary", disabled: true}, "Bid");
   const title = h("h2", {}, "Choose a lot");
   const text = h("p", {class: "hint"});
@@ -99,7 +98,7 @@ export async function open(place, {signal, values}) {
     const answer = await asUser(name.value, "PlaceBid", variables, {"x-freshet-trace": "1"});
     error.textContent = answer.reason ?? "";
     await inside.answered(answer);
-  }}, amount, button);
+  }}, field("Your bid, €", amount), button);
 
   let stopList;
   const chooseCategory = () => {

@@ -6,7 +6,7 @@ import JSON
 extension AdminCommand {
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shows the state of the cluster: one sentence, the problems, the nodes.",
+            abstract: "Shows the state of the cluster: one sentence, the problems, the nodes, the replicas.",
             discussion: "Exits with 1 if something is critical, so that scripts can ask.")
         @OptionGroup var connection: Connection
 
@@ -36,6 +36,22 @@ extension AdminCommand {
                         "node", "roles", "state", "sessions", "due", "running", "outbox", "project",
                         .init("up", "upMs", .duration),
                     ], rows: rows
+                ).text)
+            let replicas = statuses.flatMap { status in
+                (status["replicas"]?.arrayValue ?? []).compactMap { replica -> JSONValue? in
+                    guard var row = replica.objectValue else { return nil }
+                    row["worker"] = status["node"]
+                    return .object(row)
+                }
+            }
+            if replicas.isEmpty { return }
+            Terminal.out("")
+            Terminal.out(
+                TextTable(
+                    columns: [
+                        .init("replica", "address"), "worker", "state", .init("lag", "lagBytes", .bytes),
+                        .init("behind", "lagMs", .duration),
+                    ], rows: replicas
                 ).text)
         }
 
