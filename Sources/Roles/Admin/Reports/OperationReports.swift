@@ -9,13 +9,13 @@ import SchemaModel
 /// The project's operations as the node serves them.
 extension NodeInspector {
     /// Returns what the console needs to know about the node before anything else.
-    package func console() -> JSONValue {
+    package func console(isOnPublicPort: Bool) -> JSONValue {
         let catalog = parts.catalogs.set.current.catalog
         let folder = parts.folder.problem
         return [
             "node": .string(parts.id.name), "service": .string(catalog.serviceID),
             "location": .string(catalog.location), "project": .string(parts.catalogs.set.current.version.hex),
-            "isDevelopment": .bool(parts.isDevelopment),
+            "isDevelopment": .bool(parts.isDevelopment), "isOnPublicPort": .bool(isOnPublicPort),
             "servesLiveQueries": .bool(parts.components.gateway != nil),
             "connectors": .array(catalog.connectorIDs.sorted().map(JSONValue.string)),
             "notServed": .array(catalog.invalidOperations.map(JSONValue.string)),

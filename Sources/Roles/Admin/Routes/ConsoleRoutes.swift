@@ -24,11 +24,11 @@ extension AdminRoutes {
             "the service, its connectors, operations not served because of errors, and why `freshet dev` did not reload",
             example: """
                 {"node": "dev", "service": "auctions", "location": "local", "project": "9a41…", \
-                "isDevelopment": true, "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], \
+                "isDevelopment": true, "isOnPublicPort": true, "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], \
                 "errors": [], "notReloaded": {"reason": null, "errors": [{"file": "schema/schema.gql", "line": 3, \
                 "column": 5, "message": "unknown type \\"Strin\\"", "text": "…"}]}}
                 """
-        ) { services, _ in services.inspector.console() },
+        ) { services, _ in services.inspector.console(isOnPublicPort: services.isOnPublicPort) },
         .get(
             "/admin/v1/operations", [], "the stored operations that the node serves, with variables and rules",
             example: """

@@ -78,8 +78,9 @@ const sampleOperations = ["ListLots", "GetLot", "LotBids", "TopBidders", "PlaceB
 async function load() {
   const [console, listed] = await Promise.all([get("/admin/v1/console"), get("/admin/v1/operations")]);
   const names = new Set(listed.operations.map(({name}) => name));
-  const isSample = console.isDevelopment && sampleOperations.every(name => names.has(name));
-  const first = isSample ? "auction" : console.isDevelopment ? "operations" : "home";
+  // The auction is a client: it needs the public port.
+  const isSample = console.isOnPublicPort && sampleOperations.every(name => names.has(name));
+  const first = isSample ? "auction" : console.isOnPublicPort ? "operations" : "home";
   context = {...console, operations: listed.operations, isSample, first};
   document.getElementById("service").textContent =
     console.isDevelopment ? `${console.service} · freshet dev` : `${console.service} · node ${console.node}`;

@@ -25,7 +25,9 @@ struct NodeListeners: Sendable {
         let rates = node.addressRates
         let services = adminServices(node, administered, roles, network)
         let operations = AdministratorOperations(executor: roles.executor)
-        let console = node.isDevelopment ? endpoint(node, services, operations, token: nil, hosts: .local) : nil
+        var publicServices = services
+        publicServices.isOnPublicPort = true
+        let console = node.isDevelopment ? endpoint(node, publicServices, operations, token: nil, hosts: .local) : nil
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
             sessions: roles.sessions, addressRates: rates, console: console, logger: node.logger,

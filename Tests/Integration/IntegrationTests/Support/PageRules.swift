@@ -1,3 +1,6 @@
+import JSON
+import Testing
+
 /// What holds of every screen of the console, as expressions for a page. Each gives a list of what is wrong.
 ///
 /// Sources: WCAG 2.2, levels A and AA.
@@ -152,4 +155,28 @@ enum PageRules {
           return found;
         })()
         """
+}
+
+extension Browser.Window {
+    /// The rules of every screen, in both themes.
+    func keepsRules(_ place: String) async throws {
+        #expect(try await evaluate(PageRules.structure) == [], "\(place)")
+        for scheme in ["dark", "light"] {
+            try await prefer(colorScheme: scheme)
+            #expect(try await evaluate(PageRules.contrast) == [], "\(place), \(scheme)")
+        }
+    }
+
+    /// Tab reaches every control of the screen in the order of the page, and each shows that it has the focus.
+    func showsFocus(_ place: String) async throws {
+        // A page that counts as hidden does not poll, so its controls stay.
+        try await evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+        try await evaluate(PageRules.watchFocus)
+        let count = try await evaluate("\(PageRules.tabbable).length").intValue ?? 0
+        #expect(count > 12, "\(place)")
+        // One more: between the last and the first control the focus leaves the page.
+        for _ in 0...count { try await press("Tab") }
+        #expect(try await evaluate(PageRules.focusOrder) == [], "\(place)")
+        try await evaluate("delete document.hidden")
+    }
 }
