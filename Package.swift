@@ -533,8 +533,8 @@ let package = Package(
         tests(
             .unit, "AdminTests",
             [
-                "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
-                "TestSupport", logging, nio, nioHTTP, nioPosix,
+                "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "Postgres",
+                "RoleMachines", "TestSupport", logging, nio, nioHTTP, nioPosix,
             ]),
         tests(
             .contract, "NodeStartTests",

@@ -53,7 +53,7 @@ package final class QueryExecutor: Sendable {
     }
 
     let pool: PostgresPool
-    private let replicas: PostgresReplicas?
+    let replicas: PostgresReplicas?
     private let clock: ServiceClock
     private let resolvers: (any ResolverTransport)?
     private let embeddings: (any EmbeddingTransport)?
@@ -83,13 +83,6 @@ package final class QueryExecutor: Sendable {
     package var databaseChanges: Int { pool.timelineChanges }
     /// Identifies the database's current timeline; nil when the server does not report it.
     package var databaseTimeline: String? { pool.timeline }
-    /// Runs answered by a replica, and runs that fell back to the primary although there are replicas.
-    package var replicaCounts: (answered: Int, missed: Int) {
-        let counts = replicas?.counts
-        return (counts?.answered ?? 0, counts?.missed ?? 0)
-    }
-    /// Asks each replica whether a run would use it now; empty where there are none.
-    package func replicaReports() async -> [ReplicaReport] { await replicas?.reports() ?? [] }
 
     /// - Parameter caller: is charged for a slow statement.
     package func run(

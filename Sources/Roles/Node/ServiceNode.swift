@@ -51,7 +51,7 @@ package final class ServiceNode: Sendable {
 
     package var id: NodeID { context.id }
 
-    /// Has the console of a developer's node say why the last version of the folder was not loaded.
+    /// Tells the console of a developer's node why the last version of the folder was not loaded.
     package func notReloaded(_ errors: [Diagnostic], reason: String?) {
         folder.problem = .init(errors: errors, reason: reason)
     }

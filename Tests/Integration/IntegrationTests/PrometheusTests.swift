@@ -101,7 +101,8 @@ struct PrometheusTests {
         #expect(Set(active.compactMap { $0["labels"]?["instance"]?.stringValue }) == Set(targets))
         #expect(active.allSatisfy { $0["health"] == "up" }, "\(active)")
         let rules = try await Self.get(server, "rules?type=alert").rows("groups").flatMap { $0.rows("rules") }
-        let written = try Repository.text("deploy/prometheus/alerts.yaml").components(separatedBy: "- alert: ").count - 1
+        let alerts = try Repository.text("deploy/prometheus/alerts.yaml")
+        let written = alerts.components(separatedBy: "- alert: ").count - 1
         #expect(rules.count == written && written > 10)
         for rule in rules {
             #expect(rule["health"] == "ok" && rule["state"] != "firing", "\(rule)")

@@ -8,9 +8,9 @@ import ProtocolClients
 import TestSupport
 import Testing
 
-/// "Why is this screen stale?" about faults that a real cluster has: the report names the cause, and so does the console
-/// in a browser. One cluster for all faults of a test. A replica that is behind, which is no fault, has its test in
-/// `PostgresFailoverTests`.
+/// "Why is this screen stale?" about faults that a real cluster has: the report names the cause, and so does the
+/// console in a browser. One cluster for all faults of a test. A replica that is behind, which is no fault, has its
+/// test in `PostgresFailoverTests`.
 ///
 /// Long, because each fault has both of its checks beside each other.
 @Suite(.serialized, .timeLimit(.minutes(3)))

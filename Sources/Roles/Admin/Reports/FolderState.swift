@@ -1,7 +1,7 @@
 package import SchemaModel
 import Synchronization
 
-/// What keeps the folder of `freshet dev` from being served as it is now, for the console.
+/// The reason for which the folder of `freshet dev` is not served as it is now, for the console.
 package final class FolderState: Sendable {
     /// Why the last version of the folder was not loaded.
     package struct Problem: Sendable, Hashable {

@@ -50,6 +50,8 @@ export async function open(place, {signal, values}) {
 
   const showList = ({lots}) => {
     const now = new Map(lots.map(lot => [lot.id, JSON.stringify(lot)]));
+    // The focus stays on its lot.
+    const focused = rows.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.id : "";
     show(rows, lots.map(lot => {
       const isFresh = former.size > 0 && former.get(lot.id) !== now.get(lot.id);
       return h("tr", {"data-id": lot.id, class: isFresh ? "fresh" : null, "aria-current": String(lot.id === selected)},
@@ -58,6 +60,7 @@ export async function open(place, {signal, values}) {
         h("td", {class: "number"}, euros(lot.highestBid)),
         h("td", {class: "number", "data-closes": lot.closesAt}, left(lot.closesAt)));
     }));
+    if (focused) [...rows.rows].find(row => row.dataset.id === focused)?.querySelector("button").focus();
     former = now;
     if (!selected && lots.length) choose(lots[0].id);
   };

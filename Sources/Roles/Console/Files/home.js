@@ -143,8 +143,9 @@ export async function openDeployments(place, {signal}) {
     ],
   });
   const problems = h("div");
-  show(place, h("p", {class: "hint"}, h("code", {}, "freshet deploy"), " gives the cluster a new version. Sessions keep ",
-    "the version that they began with until they move to it."), problems, card("Versions", versions));
+  show(place, h("p", {class: "hint"}, h("code", {}, "freshet deploy"),
+    " gives the cluster a new version. Sessions keep the version that they began with until they move to it."),
+  problems, card("Versions", versions));
   await poll(5000, signal, async () => {
     const {nodes} = await get("/admin/v1/status", {signal}).catch(() => ({}));
     const listed = await get("/admin/v1/nodes", {signal}).catch(() => ({}));

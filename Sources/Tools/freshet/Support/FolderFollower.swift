@@ -55,7 +55,7 @@ struct FolderFollower: Sendable {
         await database.pool.stop()
     }
 
-    /// What one reload reports, for the console.
+    /// The reports of one reload, for the console.
     private final class Attempt: Sendable {
         private let state = Mutex((errors: [Diagnostic](), reason: String?.none, isRefused: false))
 
@@ -69,7 +69,7 @@ struct FolderFollower: Sendable {
             }
         }
 
-        /// Tells the node, and begins anew.
+        /// Tells the node the outcome, and forgets the reports.
         func end(_ node: ServiceNode) {
             let ended = state.withLock { state in
                 defer { state = ([], nil, false) }

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// What holds of every screen of the console, as expressions for a page. Each gives a list of what is wrong.
+/// The rules of every screen of the console, as expressions for a page. Each gives a list of what is wrong.
 ///
 /// Sources: WCAG 2.2, levels A and AA.
 enum PageRules {
@@ -61,6 +61,8 @@ enum PageRules {
     static let contrast = """
         (() => {
           const found = new Set();
+          // From one theme to the other, colours take a moment.
+          for (const change of document.getAnimations()) if (change instanceof CSSTransition) change.finish();
           const parsed = text => {
             const parts = text.match(/^rgba?\\((.*)\\)$/)?.[1].split(/[ ,/]+/).map(Number);
             if (!parts) { found.add("a colour of another form: " + text); return [0, 0, 0, 1]; }
@@ -160,11 +162,16 @@ enum PageRules {
 extension Browser.Window {
     /// The rules of every screen, in both themes.
     func keepsRules(_ place: String) async throws {
-        #expect(try await evaluate(PageRules.structure) == [], "\(place)")
+        try await expectNone(PageRules.structure, place)
         for scheme in ["dark", "light"] {
             try await prefer(colorScheme: scheme)
-            #expect(try await evaluate(PageRules.contrast) == [], "\(place), \(scheme)")
+            try await expectNone(PageRules.contrast, "\(place), \(scheme)")
         }
+    }
+
+    private func expectNone(_ rule: String, _ place: String) async throws {
+        let found = try await evaluate(rule)
+        #expect(found == [], "\(place): \(found)")
     }
 
     /// Tab reaches every control of the screen in the order of the page, and each shows that it has the focus.
@@ -176,7 +183,7 @@ extension Browser.Window {
         #expect(count > 12, "\(place)")
         // One more: between the last and the first control the focus leaves the page.
         for _ in 0...count { try await press("Tab") }
-        #expect(try await evaluate(PageRules.focusOrder) == [], "\(place)")
+        try await expectNone(PageRules.focusOrder, place)
         try await evaluate("delete document.hidden")
     }
 }

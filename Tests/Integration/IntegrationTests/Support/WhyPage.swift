@@ -41,14 +41,15 @@ struct WhyPage {
     /// Picks the only session, or live query, that a list has of an operation.
     func expect(_ code: String, from list: String, _ operation: String, says cause: String) async throws {
         try await visit(list)
-        let row = "[...document.querySelectorAll('#screen-\(list) tbody tr')]"
+        let row =
+            "[...document.querySelectorAll('#screen-\(list) tbody tr')]"
             + ".find(row => row.textContent.includes('\(operation)'))"
         _ = try await window.value(when: "\(row)?.querySelector('a')?.href")
         try await window.evaluate("\(row).querySelector('a').click()")
         try await read(code, says: cause)
     }
 
-    /// What the screen `home` says in the first place.
+    /// Expects a text on the first screen.
     func home(says text: String) async throws {
         try await visit("home")
         _ = try await window.value(
