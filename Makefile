@@ -29,7 +29,7 @@ cluster: ## Build and start `freshet cluster $(PROJECT)`: 2 api, 3 workers, 2 ga
 	@exec "$$(swift build --show-bin-path)/freshet" cluster $(PROJECT) $(CLUSTER_FLAGS)
 
 test: ## All tests, with a private Postgres and a private Redis
-	@deploy/setup.sh cluster nginx generate page clients
+	@deploy/setup.sh cluster nginx generate page clients prometheus
 	@Tests/Integration/Python/setup.sh
 	@deploy/test.sh $(SWIFT_BUILD_FLAGS)
 

@@ -313,7 +313,7 @@ let package = Package(
                 "Execution",
                 "FanoutWorker",
                 "Gateway",
-                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Refresh",
+                "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Postgres", "Refresh",
                 "RoleMachines", "Sharding", "Tokens",
                 crypto, nio,
                 nioHTTP,
@@ -549,8 +549,8 @@ let package = Package(
         tests(
             .unit, "AdminTests",
             [
-                "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "RoleMachines",
-                "TestSupport", logging, nio, nioHTTP, nioPosix,
+                "Admin", "ChangeTailer", "Console", "HTTPServer", "JSON", "LiveModel", "OutboundHTTP", "Postgres",
+                "RoleMachines", "TestSupport", logging, nio, nioHTTP, nioPosix,
             ]),
         tests(
             .contract, "NodeStartTests",

@@ -2,8 +2,8 @@
 # Installs the Debian packages that the build, `freshet dev` and the tests need. Does nothing when all are there.
 # Arguments add packages for other commands: `cluster` (freshet cluster, its test), `nginx` (the test of deploy/nginx),
 # `generate` (tsc, to which tests give generated TypeScript), `page` (the browser that tests the page), `clients`
-# (clients in Python that tests run), `check` (make deploy-check), `peers` (the servers that make bench
-# compares with Freshet).
+# (clients in Python that tests run), `prometheus` (the test of deploy/prometheus and deploy/grafana), `check` (make
+# deploy-check), `peers` (the servers that make bench compares with Freshet).
 set -euo pipefail
 
 packages=(libhiredis-dev libpq-dev libsqlite3-dev openssl pkg-config postgresql redis-server zlib1g-dev)
@@ -13,6 +13,7 @@ for part in "$@"; do
         nginx) packages+=(nginx-light) ;;
         generate) packages+=(node-typescript nodejs) ;;
         page) packages+=(chromium) ;;
+        prometheus) packages+=(prometheus) ;;
         clients) packages+=(python3 python3-venv) ;;
         peers) packages+=(nginx-light libnginx-mod-nchan nats-server) ;;
         check) packages+=(haproxy nginx-light prometheus python3 python3-venv systemd) ;;

@@ -74,7 +74,8 @@ def check_compose():
         made = run("secrets.sh", path, ["bash", f"{folder}/deploy/compose/secrets.sh"])
         text = run(
             "docker compose", path,
-            ["docker-compose", "-f", f"{folder}/deploy/compose/compose.yaml", "config", "--format", "json"])
+            ["docker-compose", "-f", f"{folder}/deploy/compose/compose.yaml", "--profile", "*", "config", "--format",
+             "json"])
         if text is None or made is None:
             return
         services = json.loads(text[text.index("{"):])["services"]
@@ -198,6 +199,60 @@ def check_dashboard():
         yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}, file)
         file.flush()
         run("promtool", path, ["promtool", "check", "rules", file.name])
+
+
+def check_provisioning():
+    """Grafana finds its data source, its dashboard, and the password where compose puts them."""
+    path = DEPLOY / "compose/compose.yaml"
+    services = compose_file()["services"]
+    grafana = services["grafana"]
+    mounts = dict(reversed(volume.split(":")[:2]) for volume in grafana["volumes"])
+
+    def file_of(target):
+        """The file of deploy/ that the container has at this path."""
+        for mount, source in mounts.items():
+            if target == mount or target.startswith(mount + "/"):
+                return path.parent / (source + target.removeprefix(mount))
+        return None
+
+    folder = DEPLOY / "grafana/provisioning"
+    for kind in ["datasources", "dashboards"]:
+        found = file_of(f"/etc/grafana/provisioning/{kind}")
+        if found is None or not list(found.glob("*.yaml")):
+            problem(path, f"grafana has no provisioning/{kind}")
+    sources = yaml.safe_load((folder / "datasources/prometheus.yaml").read_text())["datasources"]
+    if [source["type"] for source in sources if source.get("isDefault")] != ["prometheus"]:
+        problem(folder, "not exactly one data source is the default")
+    interval = yaml.safe_load((DEPLOY / "prometheus/prometheus.yaml").read_text())["global"]["scrape_interval"]
+    for source in sources:
+        host, port = re.fullmatch(r"http://(\w+):(\d+)", source["url"]).groups()
+        # The published port is the container's own.
+        if host not in services or not any(str(p).endswith(":" + port) for p in services[host]["ports"]):
+            problem(folder, f"{source['url']} is no service of compose.yaml")
+        if source["jsonData"]["timeInterval"] != interval:
+            problem(folder, f"timeInterval is not the scrape_interval, {interval}")
+    providers = yaml.safe_load((folder / "dashboards/freshet.yaml").read_text())["providers"]
+    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    for dashboard in [home] + [provider["options"]["path"] + "/freshet.json" for provider in providers]:
+        found = file_of(dashboard)
+        if found is None or found.resolve() != (DEPLOY / "grafana/freshet.json").resolve():
+            problem(path, f"grafana does not have the dashboard at {dashboard}")
+    secret = grafana["environment"]["GF_SECURITY_ADMIN_PASSWORD__FILE"].removeprefix("/run/secrets/")
+    if secret not in grafana["secrets"]:
+        problem(path, f"grafana has no secret {secret}")
+    # What the dashboard refers to must exist in it.
+    text = (DEPLOY / "grafana/freshet.json").read_text()
+    known = {variable["name"] for variable in json.loads(text)["templating"]["list"]} | {"__rate_interval", "__all"}
+    for name in set(re.findall(r"\$\{?(\w+)", text)) - known:
+        problem(DEPLOY / "grafana/freshet.json", f"uses ${name}, which is no variable of it")
+    prometheus = yaml.safe_load((DEPLOY / "prometheus/prometheus.yaml").read_text())
+    for name in prometheus["rule_files"]:
+        if not (DEPLOY / "prometheus" / name).is_file():
+            problem(DEPLOY / "prometheus/prometheus.yaml", f"loads {name}, which does not exist")
+    for job in prometheus["scrape_configs"]:
+        for host in job["dns_sd_configs"][0]["names"]:
+            if host not in services:
+                problem(DEPLOY / "prometheus/prometheus.yaml", f"scrapes {host}, which is no service of compose.yaml")
 
 
 # ---- Kubernetes

@@ -14,6 +14,7 @@ make_secret() {
 make_secret postgres_password "$(random)"
 make_secret redis_password "$(random)"
 make_secret admin_token "$(random)"
+make_secret grafana_password "$(random)"
 make_secret postgres_url "postgresql://freshet:$(cat secrets/postgres_password)@postgres:5432/freshet"
 make_secret redis_url "redis://:$(cat secrets/redis_password)@redis:6379"
 echo "secrets in $(pwd)/secrets"

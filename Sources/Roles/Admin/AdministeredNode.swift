@@ -60,12 +60,13 @@ package struct AdministeredNode: Sendable {
     package let meter: OperationMeter
     /// Whether this is a developer's own node.
     package let isDevelopment: Bool
+    package let folder: FolderState
     package let readiness: @Sendable () -> Readiness
 
     package init(
         id: NodeID, roles: Set<Role>, cluster: ClusterMember, catalogs: ServedCatalogs, components: Components,
         clock: ServiceClock, startedAtMs: Int64, metrics: PrometheusMetrics, meter: OperationMeter, isDevelopment: Bool,
-        readiness: @escaping @Sendable () -> Readiness
+        folder: FolderState, readiness: @escaping @Sendable () -> Readiness
     ) {
         self.id = id
         self.roles = roles
@@ -77,6 +78,7 @@ package struct AdministeredNode: Sendable {
         self.metrics = metrics
         self.meter = meter
         self.isDevelopment = isDevelopment
+        self.folder = folder
         self.readiness = readiness
     }
 }

@@ -62,7 +62,7 @@ package final class QueryExecutor: Sendable {
     }
 
     let pool: PostgresPool
-    private let replicas: PostgresReplicas?
+    let replicas: PostgresReplicas?
     let clock: ServiceClock
     let resolvers: (any ResolverTransport)?
     let embeddings: (any EmbeddingTransport)?
@@ -100,11 +100,6 @@ package final class QueryExecutor: Sendable {
     package var databaseTimeline: String? { pool.timeline }
     /// The statements that ran several calls together, and their calls, since the start.
     package var batchCounts: (batches: Int, calls: Int) { calls.counts }
-    /// Runs answered by a replica, and runs that fell back to the primary although there are replicas.
-    package var replicaCounts: (answered: Int, missed: Int) {
-        let counts = replicas?.counts
-        return (counts?.answered ?? 0, counts?.missed ?? 0)
-    }
 
     /// - Parameter caller: is charged for a slow statement.
     package func run(

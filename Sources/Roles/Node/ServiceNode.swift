@@ -12,6 +12,7 @@ package import Logging
 import NIOCore
 package import Observability
 import PublicAPI
+package import SchemaModel
 package import Settings
 import Synchronization
 
@@ -42,12 +43,20 @@ package final class ServiceNode: Sendable {
     }
 
     let context: NodeContext
+    private let folder = FolderState()
     private let parts = ClosingStack()
     private let lifecycle = Mutex(Lifecycle.new)
 
     private var node: NodeContext { context }
 
     package var id: NodeID { context.id }
+
+    /// Tells the console of a developer's node why the last version of the folder was not loaded.
+    package func notReloaded(_ errors: [Diagnostic], reason: String?) {
+        folder.problem = .init(errors: errors, reason: reason)
+    }
+
+    package func reloaded() { folder.problem = nil }
 
     /// - Parameters:
     ///   - folder: the source of `catalog`. The node serves it until something is deployed, and follows deployments
@@ -129,7 +138,7 @@ package final class ServiceNode: Sendable {
                 sweeper: roles.sweeper, sessions: roles.sessions, gateway: roles.gateway, worker: roles.worker,
                 tailer: roles.tailer, slot: roles.slot, recorder: roles.recorder, queries: execution.queries),
             clock: node.clock, startedAtMs: node.startedAtMs, metrics: node.metrics, meter: node.meter,
-            isDevelopment: node.isDevelopment,
+            isDevelopment: node.isDevelopment, folder: folder,
             readiness: { .init(isReady: readiness.isReady, problem: readiness.problem) })
         let listeners = try await NodeListeners.open(
             node, access, administered, roles, readiness, network, gate, parts)

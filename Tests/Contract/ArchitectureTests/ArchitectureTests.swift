@@ -52,6 +52,7 @@ import Testing
         "Servers/Postgres/Connection/ConnectMachine.swift": "the steps of connecting",
         "Servers/Postgres/Pool/ConnectionChoice.swift": "which connection gets a statement",
         "Servers/Postgres/Pool/ReplicaChoice.swift": "which replica gets a statement, and what its answers mean",
+        "Servers/Postgres/Pool/ReplicaReport.swift": "whether a re-run would use a replica",
         "Servers/Postgres/Connection/ConnectRefusal.swift": "what a failed attempt to connect means",
         "Servers/Postgres/Connection/PreparedStatements.swift": "which statements stay prepared",
         "Servers/Postgres/Pool/FairQueue.swift": "which caller is next",

@@ -91,15 +91,19 @@ import Testing
             _ = try await primary.transaction([("INSERT INTO r VALUES (1)", [])])
             #expect(try await hasty.query(count, []) == nil)
             #expect(hasty.counts.missed == 1)
+            let report = try #require(await hasty.reports().first)
+            #expect(report.state == .behind && report.lagBytes ?? 0 > 0 && report.lagMs != nil, "\(report)")
             let waiting = Task { try await patient.query(count, [])?.rows.first?.int(0) }
             _ = try await operatorPool.query("SELECT pg_wal_replay_resume()")
             #expect(try await waiting.value == 51)
+            #expect(await patient.reports().map(\.state) == [.used])
 
             // What a replica cannot do is the primary's business.
             #expect(try await patient.query("SELECT 1/0", []) == nil)
             // Promoted, it is no replica any more.
             try await pair.standby.promote()
             #expect(try await hasty.query(count, []) == nil)
+            #expect(await hasty.reports().map(\.state) == [.notStandby])
             for pool in [primary, operatorPool] { await pool.stop() }
             await patient.stop()
             await hasty.stop()

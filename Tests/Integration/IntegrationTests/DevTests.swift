@@ -54,8 +54,40 @@ struct DevTests {
             try sql.until("SELECT count(*) FROM pg_replication_slots WHERE active", is: "1")
             try sql.run("UPDATE task SET done = true")
             _ = try await subscriber.data { $0["tasks"]?[0]?["done"]?.boolValue == true }
+            try await errorsShow(node, address, project)
             node.signal(SIGINT)
             #expect(await node.waitForExit() == 0, "\(node.output)")
+        }
+    }
+
+    /// Errors in the project's files are on the page in the words of the terminal, and go once they are mended.
+    private func errorsShow(_ node: FreshetProcess, _ address: ServerAddress, _ project: String) async throws {
+        guard let path = Browser.path else { return }
+        try await Browser.with(path) { browser in
+            let window = try await browser.open("http://\(address.host):\(address.port)/")
+            _ = try await window.value(when: "document.querySelector('variable-form')")
+            #expect(try await window.evaluate("document.querySelector('#notice')") == .null)
+            // An operation that does not compile, and a schema that does not.
+            for (file, right, wrong, heading) in [
+                ("connector/queries.gql", "{ id title done }", "{ id titel done }", "Not served, because of errors"),
+                ("schema/schema.gql", "done: Boolean!", "done: Boolan!", "The last edit of the folder is not served"),
+            ] {
+                let text = try String(contentsOfFile: "\(project)/\(file)", encoding: .utf8)
+                let edited = text.replacingOccurrences(of: right, with: wrong)
+                try edited.write(toFile: "\(project)/\(file)", atomically: true, encoding: .utf8)
+                let line = try await node.line(containing: "\(file):")
+                let notice = "document.querySelector('#notice')?.textContent"
+                let shown = try await window.value(when: "\(notice)?.includes('\(heading)') && \(notice)")
+                // File, line, column and message, and the line of the file.
+                let words = String(line[try #require(line.range(of: file)).lowerBound...])
+                #expect(shown.stringValue?.contains(words) == true, "\(shown) \(words)")
+                #expect(line.contains(": error: ") && shown.stringValue?.contains("^~~") == true, "\(shown)")
+                #expect(try await window.evaluate(PageRules.structure) == [])
+                #expect(try await window.evaluate(PageRules.contrast) == [])
+                try text.write(toFile: "\(project)/\(file)", atomically: true, encoding: .utf8)
+                _ = try await window.value(when: "!document.querySelector('#notice')")
+            }
+            #expect(try await window.evaluate("faults") == [])
         }
     }
 

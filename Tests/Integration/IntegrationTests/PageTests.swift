@@ -20,7 +20,7 @@ struct PageTests {
         let url = String(line.split(separator: " ").last ?? "")
         try await Browser.with(try #require(Browser.path)) { browser in
             let bidder = try await browser.open("\(url)/#/auction?category=Books")
-            let viewer = try await browser.open("\(url)/#/auction?category=Books")
+            let viewer = try await browser.open("\(url)/#/auction?category=Books", width: 390, height: 800)
             for window in [bidder, viewer] {
                 let count = try await window.value(
                     when: """
@@ -31,7 +31,12 @@ struct PageTests {
             }
             // The first lot is chosen.
             let id = try await bidder.evaluate("document.querySelector('#rows tr').dataset.id").stringValue ?? ""
-            _ = try await bidder.value(when: "!document.querySelector('#amount').disabled")
+            for window in [bidder, viewer] {
+                _ = try await window.value(when: "!document.querySelector('#amount').disabled")
+            }
+            try await viewer.showsFocus("auction")
+            // The row that changes keeps the focus.
+            try await viewer.evaluate("document.querySelector('#rows button').focus()")
             try await bidder.evaluate(
                 """
                 document.querySelector('[name=name]').value = 'zoe';
@@ -72,9 +77,12 @@ struct PageTests {
             #expect(edited.status == 200)
             let text = "document.querySelector('.lot .hint').textContent"
             #expect(try await viewer.value(when: "\(text).startsWith('Sold') && \(text)") == "Sold <b>here</b>")
-            for window in [bidder, viewer] { #expect(try await window.evaluate("faults") == []) }
+            // Flashes have their colours from the start, and then fade.
+            for window in [bidder, viewer] { try await window.keepsRules("auction") }
+            let focused = "document.activeElement.closest('tr')?.dataset.id"
+            #expect(try await viewer.evaluate(focused) == .string(id))
             if let file = ProcessInfo.processInfo.environment["PAGE_SCREENSHOT"] {
-                try await viewer.screenshot().write(to: URL(fileURLWithPath: file))
+                try await bidder.screenshot().write(to: URL(fileURLWithPath: file))
             }
         }
         node.signal(SIGINT)

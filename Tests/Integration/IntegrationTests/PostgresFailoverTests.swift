@@ -3,11 +3,37 @@ import JSON
 import LocalServers
 import NIOHTTP1
 import ProtocolClients
+import TestSupport
 import Testing
 
 /// The whole service over a primary and a streaming replica of it.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct PostgresFailoverTests {
+    /// A replica that is behind makes no screen stale: the screen is fresh, and operators learn that it is not used.
+    private func seen(by admin: AdminClient, replica: LocalPostgres, lot: String) async throws {
+        let words = "The replica \(replica.socketDirectory):5432 is "
+        let overview = try await admin.wait("v1/overview") { overview in
+            overview.rows("problems").contains { $0["sentence"]?.stringValue?.hasPrefix(words) == true }
+        }
+        let worker = overview.rows("statuses").first { $0["node"]?.stringValue == admin.node }
+        let row = try #require(worker?.rows("replicas").first)
+        #expect(row["state"] == "behind" && row["isUsed"] == false, "\(row)")
+        #expect((row["lagBytes"]?.intValue ?? 0) > 0 && (row["lagMs"]?.intValue ?? 0) > 0, "\(row)")
+        let status = try await admin.command(["status"])
+        #expect(status.contains(words) && status.contains("behind"), "\(status)")
+
+        let why = "v1/why?operation=auctions/GetLot&variables=%7B%22id%22:%22\(lot)%22%7D"
+        let answer = try await admin.wait(why) { $0["verdict"]?["code"] == "fresh" }
+        #expect(answer.rows("warnings").contains { $0.stringValue?.hasPrefix(words) == true }, "\(answer)")
+        guard let path = Browser.path else { return }
+        try await Browser.with(path) { browser in
+            let page = try await WhyPage.open(browser, admin)
+            try await page?.home(says: "results stay fresh")
+            try await page?.home(says: "behind, not used")
+            try await page?.expect("fresh", "auctions/GetLot", #"{"id": "\#(lot)"}"#, says: "The screen is fresh")
+        }
+    }
+
     @Test func reRunsOnTheReplicaThenThePrimaryDies() async throws {
         try await Cluster.with { cluster in
             let primary = cluster.servers.postgres
@@ -67,6 +93,7 @@ struct PostgresFailoverTests {
                 try operators.run("SELECT pg_wal_replay_pause()")
                 #expect(try await update("while paused") == 200)
                 try await shown("while paused")
+                try await seen(by: AdminClient(worker.process), replica: standby, lot: id)
                 try operators.run("SELECT pg_wal_replay_resume()")
 
                 await primary.crash()

@@ -8,7 +8,11 @@ import ProtocolClients
 import TestSupport
 import Testing
 
-/// "Why is this screen stale?" about faults that a real cluster has. One cluster for all faults of a test.
+/// "Why is this screen stale?" about faults that a real cluster has: the report names the cause, and so does the
+/// console in a browser. One cluster for all faults of a test. A replica that is behind, which is no fault, has its
+/// test in `PostgresFailoverTests`.
+///
+/// Long, because each fault has both of its checks beside each other.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct WhyTests {
     static let secret = "0123456789abcdef0123456789abcdef"
@@ -18,19 +22,20 @@ struct WhyTests {
 
     /// Mistakes of clients and projects.
     @Test func namesWhatProjectsAndClientsDoWrong() async throws {
-        try await withCluster { cluster, _ in
+        try await withCluster { cluster, _, browser in
             // Verification would run what is stale again, and mend it.
             cluster.environment["FRESHET_WORKER_VERIFY_PER_SECOND"] = "0"
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin",
                 settings: Self.auth + ["gateway.sessionBytesMax=64MiB", "http.compression.on=false"])
             let admin = try await AdminClient(node.process)
-            try await wrongCondition(node.address, admin)
-            try await missingRule(node.address, admin)
-            try await refusedByAuth(node.address, admin)
-            try await expiredToken(node.address, admin)
-            try await revokedUser(node.address, admin)
-            try await stalledClient(node.address, admin)
+            let page = try await WhyPage.open(browser, admin)
+            try await wrongCondition(node.address, admin, page)
+            try await missingRule(node.address, admin, page)
+            try await refusedByAuth(node.address, admin, page)
+            try await expiredToken(node.address, admin, page)
+            try await revokedUser(node.address, admin, page)
+            try await stalledClient(node.address, admin, page)
             try await questions(admin)
             // Variables are users' data, and no line shows them.
             _ = try await node.process.line(containing: "admin look")
@@ -40,7 +45,9 @@ struct WhyTests {
         }
     }
 
-    private func wrongCondition(_ address: ServerAddress, _ admin: AdminClient) async throws {
+    private func wrongCondition(
+        _ address: ServerAddress, _ admin: AdminClient, _ page: WhyPage?
+    ) async throws {
         let subscriber = try await follow(address, "Shelf", ["category": "Sci-Fi"])
         let question = #"why?operation=movies/Shelf&variables={"category":"Sci-Fi"}"#
         try await admin.expect("fresh", question)
@@ -55,6 +62,9 @@ struct WhyTests {
         let command = try await admin.command([
             "why", "Shelf", "--vars", #"{"category":"Sci-Fi"}"#,
         ])
+        try await page?.expect(
+            "condition_false", "movies/Shelf", #"{"category": "Sci-Fi"}"#,
+            says: "mutation.variables.title: 'Drama' ≠ 'Sci-Fi'")
         #expect(command.contains("STALE  condition_false") && command.contains("'Drama' ≠ 'Sci-Fi'"), "\(command)")
         #expect(subscriber.pendingMessages == 0)
         // One that the condition lets through refreshes it.
@@ -71,23 +81,33 @@ struct WhyTests {
         subscriber.socket.close()
     }
 
-    private func missingRule(_ address: ServerAddress, _ admin: AdminClient) async throws {
+    private func missingRule(
+        _ address: ServerAddress, _ admin: AdminClient, _ page: WhyPage?
+    ) async throws {
         let subscriber = try await follow(address, "Everything", [:])
         _ = try await mutate(address, "Rename", ["id": "1", "title": "Renamed"])
         let answer = try await admin.expect("no_rule", "why?operation=movies/Everything")
         let missing = try #require(answer["staticRules"]?["missing"]?[0])
         #expect(missing["mutation"]?.stringValue == "movies/Rename", "\(missing)")
         #expect(missing["rule"]?.stringValue?.contains("operation: \"Rename\"") == true, "\(missing)")
+        try await page?.expect("no_rule", from: "live-queries", "movies/Everything", says: "movies/Rename")
         subscriber.socket.close()
     }
 
-    private func refusedByAuth(_ address: ServerAddress, _ admin: AdminClient) async throws {
+    private func refusedByAuth(
+        _ address: ServerAddress, _ admin: AdminClient, _ page: WhyPage?
+    ) async throws {
         try await admin.expect("auth_refused", "why?operation=movies/Mine")
         try await admin.expect("auth_refused", #"why?operation=movies/Staff&claims={"sub":"bob","role":"guest"}"#)
+        try await page?.expect(
+            "auth_refused", "movies/Staff", uid: "bob", claims: #"{"role": "guest"}"#,
+            says: "@auth refuses this user: ")
         try await admin.expect("not_followed", #"why?operation=movies/Staff&claims={"sub":"bob","role":"staff"}"#)
     }
 
-    private func expiredToken(_ address: ServerAddress, _ admin: AdminClient) async throws {
+    private func expiredToken(
+        _ address: ServerAddress, _ admin: AdminClient, _ page: WhyPage?
+    ) async throws {
         let expiresAt = Int64(Date().timeIntervalSince1970) + 2
         let token = TestTokens.signed(uid: "ann", secret: Self.secret, expiresAt: expiresAt)
         let subscriber = try await follow(address, "Mine", [:], token: token)
@@ -97,15 +117,21 @@ struct WhyTests {
         _ = await subscriber.closeCode()
         let answer = try await admin.expect("token_expired", question)
         #expect(answer["ended"]?[0]?["reason"]?.stringValue == "token_expired", "\(answer)")
+        try await page?.expect("token_expired", "movies/Mine", uid: "ann", says: "because its token had expired")
     }
 
-    private func revokedUser(_ address: ServerAddress, _ admin: AdminClient) async throws {
+    private func revokedUser(
+        _ address: ServerAddress, _ admin: AdminClient, _ page: WhyPage?
+    ) async throws {
         #expect(try await admin.post("revocations?uid=eve").status == 200)
         let answer = try await admin.expect("user_revoked", "why?operation=movies/Mine&uid=eve")
         #expect(answer["verdict"]?["sentence"]?.stringValue?.contains("eve is revoked") == true, "\(answer)")
+        try await page?.expect("user_revoked", "movies/Mine", uid: "eve", says: "The user eve is revoked")
     }
 
-    private func stalledClient(_ address: ServerAddress, _ admin: AdminClient) async throws {
+    private func stalledClient(
+        _ address: ServerAddress, _ admin: AdminClient, _ page: WhyPage?
+    ) async throws {
         let silent = try await SilentClient.follow(address, "/v1/connectors/movies/queries/Long")
         let question = "why?operation=movies/Long"
         try await admin.wait("v1/" + question) { $0["gateways"]?[0]?["sessions"]?[0]?["digest"] != nil }
@@ -115,6 +141,7 @@ struct WhyTests {
         let answer = try await admin.expect("client_stalled", question)
         let session = try #require(answer["gateways"]?[0]?["sessions"]?[0])
         #expect((session["pendingBytes"]?.intValue ?? 0) > 0 && session["isStalled"]?.boolValue == true)
+        try await page?.expect("client_stalled", from: "sessions", "movies/Long", says: "does not read: ")
         try await silent.close()
     }
 
@@ -133,12 +160,13 @@ struct WhyTests {
 
     /// Ends of nodes, seen from another one.
     @Test func namesWhatHappensToNodes() async throws {
-        try await withCluster { cluster, _ in
+        try await withCluster { cluster, _, browser in
             let front = try await cluster.start(roles: "api,gateway,admin", settings: Self.auth)
             let back = try await cluster.start(
                 roles: "worker,gateway,admin", settings: Self.auth + ["drain.sessionsMs=0"])
             let admin = try await AdminClient(front.process)
             let other = try await AdminClient(back.process)
+            let page = try await WhyPage.open(browser, admin)
             let subscriber = try await follow(front.address, "Everything", [:])
             let elsewhere = try await follow(back.address, "Everything", [:])
             let question = "why?operation=movies/Everything"
@@ -155,6 +183,7 @@ struct WhyTests {
             #expect(try await admin.post("nodes/\(other.node)/drain").status == 200)
             _ = await elsewhere.closeCode()
             try await admin.expect("node_drained", "why?session=\(name)")
+            try await page?.expect("node_drained", session: name, says: "node")
             #expect(try await admin.post("nodes/\(other.node)/undrain").status == 200)
             try await admin.wait("shards") { $0.rows("shards").allSatisfy { $0["verdict"]?.stringValue == "ok" } }
 
@@ -162,6 +191,7 @@ struct WhyTests {
             await back.process.crash()
             let lost = try await admin.expect("no_owner", question)
             #expect(lost["shard"]?["owner"] == nil, "\(lost)")
+            try await page?.expect("no_owner", "movies/Everything", says: "has no owner")
             subscriber.socket.close()
         }
     }
@@ -190,7 +220,7 @@ struct WhyTests {
             }
             query Watched @auth(level: PUBLIC) { movies(where: {category: {eq: "Watched"}}, limit: 10) { id title } }
             """
-        try await withCluster(files) { cluster, folder in
+        try await withCluster(files) { cluster, folder, browser in
             let sql = try PostgresOperator(cluster.servers.postgres)
             // A role that may not make a replication slot.
             try sql.run(Self.role)
@@ -201,11 +231,15 @@ struct WhyTests {
             let node = try await cluster.start(
                 roles: "api,worker,gateway,admin", settings: Self.auth + ["deploy.pollMs=100ms", "deploy.keepMs=10m"])
             let admin = try await AdminClient(node.process)
+            let page = try await WhyPage.open(browser, admin)
             // Only the log would tell what another program writes.
             let watched = try await follow(node.address, "Watched", [:])
             try await admin.expect("fresh", "why?operation=movies/Watched")
             try sql.run("INSERT INTO movie (id, category, title) VALUES ('w', 'Watched', 'By psql')")
-            try await admin.expect("slot_lost", "why?operation=movies/Watched")
+            let lost = try await admin.expect("slot_lost", "why?operation=movies/Watched")
+            // The database's own words for the obstacle.
+            let obstacle = try #require(lost["verdict"]?["sentence"]?.stringValue)
+            try await page?.expect("slot_lost", "movies/Watched", says: obstacle)
             watched.socket.close()
 
             // A server that never answers.
@@ -215,6 +249,8 @@ struct WhyTests {
             #expect(
                 hanging["verdict"]?["sentence"]?.stringValue?.contains("http://127.0.0.1:\(people.port)") == true,
                 "\(hanging)")
+            try await page?.expect(
+                "resolver_hangs", "movies/Profile", says: "the custom resolver http://127.0.0.1:\(people.port)")
             profile.socket.close()
 
             // A new version, while a session follows the former one.
@@ -229,6 +265,7 @@ struct WhyTests {
             #expect(deployed.code == 0, "\(deployed.output)")
             let answer = try await admin.expect("other_version", "why?operation=movies/Everything")
             #expect(answer["query"]?["isCurrentVersion"]?.boolValue == false, "\(answer)")
+            try await page?.expect("other_version", "movies/Everything", says: "a former version of the project")
             former.socket.close()
         }
         try await people.close()
@@ -335,12 +372,15 @@ struct WhyTests {
     ]
 
     private func withCluster(
-        _ files: [String: String] = files, _ body: (Cluster, TemporaryFolder) async throws -> Void
+        _ files: [String: String] = files, _ body: (Cluster, TemporaryFolder, Browser?) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try folder.write(files)
-        try await Cluster.with(project: folder.path) { try await body($0, folder) }
+        try await Cluster.with(project: folder.path) { cluster in
+            guard let path = Browser.path else { return try await body(cluster, folder, nil) }
+            try await Browser.with(path) { try await body(cluster, folder, $0) }
+        }
     }
 
     private func follow(

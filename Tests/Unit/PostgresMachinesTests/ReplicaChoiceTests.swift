@@ -60,4 +60,30 @@ import Testing
         ]
         for code in others { #expect(ReplicaAttempt().failed(PostgresError(code, "")) == .leaveToPrimary) }
     }
+
+    @Test(
+        arguments: [
+            (true, true, 0, .used, 0, nil), (true, true, -96, .used, 0, nil), (true, true, 4_096, .behind, 4_096, 70),
+            // Nothing is replayed yet.
+            (true, true, nil, .behind, nil, 70), (true, false, 4_096, .otherTimeline, nil, nil),
+            (false, true, 0, .notStandby, nil, nil), (nil, false, nil, .unknown, nil, nil),
+        ] as [(Bool?, Bool, Int64?, ReplicaReport.State, Int64?, Int64?)])
+    func anAnswerIsAReport(
+        _ isStandby: Bool?, _ isSameTimeline: Bool, _ bytes: Int64?, _ state: ReplicaReport.State,
+        _ lagBytes: Int64?, _ lagMs: Int64?
+    ) {
+        let report = ReplicaReport(
+            address: "a:5432", isStandby: isStandby, isSameTimeline: isSameTimeline, lagBytes: bytes, lagMs: 70)
+        #expect(report == ReplicaReport(address: "a:5432", state: state, lagBytes: lagBytes, lagMs: lagMs))
+    }
+
+    @Test(
+        arguments: [
+            ("host=db-2 port=5433 user=u password=secret", "db-2:5433"),
+            ("postgresql://u:secret@db-2/app", "db-2:5432"),
+            ("host=a,b port=1,2", "a,b:1,2"), ("hostaddr=10.0.0.9", "10.0.0.9:5432"), ("dbname=d", "localhost:5432"),
+        ])
+    func anAddressHasNoPassword(_ connectionString: String, _ address: String) {
+        #expect(ConnectionHosts.address(of: connectionString) == address)
+    }
 }

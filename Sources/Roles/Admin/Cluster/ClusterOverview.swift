@@ -52,6 +52,7 @@ struct ClusterOverview: Sendable, Hashable {
             add(.warning, "\(Self.text(node, "node")) does not report: \(Self.text(node, "reason")).", "home")
         }
         for status in statuses { add(of: status) }
+        addReplicas(statuses)
         for node in facts.nodes {
             let (name, problem) = (Self.text(node, "id"), Self.text(node, "deploymentProblem"))
             if !problem.isEmpty, problem != "it serves its folder only" {
@@ -89,6 +90,19 @@ struct ClusterOverview: Sendable, Hashable {
                 .warning,
                 "Rule \(error["rule"]?.intValue ?? 0) of \(operation) failed \(Self.count(count, "time")) on \(name); "
                     + "each failure refreshes.", "rules")
+        }
+    }
+
+    /// Each replica once, though each worker reports it.
+    private mutating func addReplicas(_ statuses: [JSONValue]) {
+        var addresses: Set<String> = []
+        for status in statuses {
+            for replica in (status["replicas"]?.arrayValue ?? []).map(ReplicaView.init(json:)) {
+                guard let problem = replica.problem(seenBy: Self.text(status, "node")),
+                    addresses.insert(replica.address).inserted
+                else { continue }
+                add(.warning, problem, "home")
+            }
         }
     }
 

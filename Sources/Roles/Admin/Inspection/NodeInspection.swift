@@ -112,6 +112,7 @@ package struct NodeInspection: Sendable {
         let startNs = MonotonicClock.nowNs()
         let outcome = await outcome(of: operation, item)
         answer["ms"] = .double((Double(MonotonicClock.nowNs() - startNs) / 100_000).rounded() / 10)
+        answer["replicas"] = await NodeInspector(parts).replicas()
         switch outcome {
         case .result(let result):
             answer["state"] = "answered"

@@ -38,6 +38,13 @@ extension WhyService {
             })
     }
 
+    /// Says which replicas runs of the query do not use. They are no cause: the primary runs their share.
+    func warnOfReplicas(_ answer: inout JSONObject) {
+        let problems = (answer["truth"]?.array("replicas") ?? []).compactMap { $0["problem"]?.stringValue }
+        if problems.isEmpty { return }
+        answer["warnings"] = .array((answer["warnings"]?.arrayValue ?? []) + problems.map(JSONValue.string))
+    }
+
     private func slotProblem() async -> String? {
         do {
             let report = try await parts.components.slot.report(tables: parts.catalogs.set.captured?.tableNames)

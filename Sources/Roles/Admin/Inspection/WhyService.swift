@@ -172,6 +172,7 @@ package struct WhyService: Sendable {
         let reference = answer["query"]?.string("operation") ?? facts.operation
         facts.operation = reference
         await staticRules(of: reference, &facts, &answer)
+        warnOfReplicas(&answer)
         let number = gathered.parts.lazy.compactMap { $0.json.optionalInt("shard") }.first.map { Int($0) }
         let routed = target.query.map {
             ShardRouting.route(

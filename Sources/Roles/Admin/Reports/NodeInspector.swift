@@ -66,6 +66,7 @@ package struct NodeInspector: Sendable {
                 ]
             } ?? .null,
             "worker": await workerStatus(),
+            "replicas": await replicas(),
             "tailer": tailerStatus,
             "redis": redisStatus,
             "outbox": [
@@ -86,6 +87,11 @@ package struct NodeInspector: Sendable {
                     "sessions": .int(Int64(counts[member.version] ?? 0)),
                 ]
             })
+    }
+
+    /// The read replicas, as the next re-run would find them; none except on workers.
+    func replicas() async -> JSONValue {
+        .array(await parts.components.queries.replicaReports().map { ReplicaView($0).json(seenBy: node.name) })
     }
 
     /// The state of Redis, for probes.

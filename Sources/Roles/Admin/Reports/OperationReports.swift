@@ -9,23 +9,33 @@ import SchemaModel
 /// The project's operations as the node serves them.
 extension NodeInspector {
     /// Returns what the console needs to know about the node before anything else.
-    package func console() -> JSONValue {
+    package func console(isOnPublicPort: Bool) -> JSONValue {
         let catalog = parts.catalogs.set.current.catalog
+        let folder = parts.folder.problem
         return [
             "node": .string(parts.id.name), "service": .string(catalog.serviceID),
             "location": .string(catalog.location), "project": .string(parts.catalogs.set.current.version.hex),
-            "isDevelopment": .bool(parts.isDevelopment),
+            "isDevelopment": .bool(parts.isDevelopment), "isOnPublicPort": .bool(isOnPublicPort),
             "servesLiveQueries": .bool(parts.components.gateway != nil),
             "connectors": .array(catalog.connectorIDs.sorted().map(JSONValue.string)),
             "notServed": .array(catalog.invalidOperations.map(JSONValue.string)),
-            "errors": .array(
-                catalog.errors.prefix(Self.errorsMax).map { error in
-                    [
-                        "file": .string(error.file), "line": .int(Int64(error.line)),
-                        "column": .int(Int64(error.column)), "message": .string(error.message),
-                    ]
-                }),
+            "errors": Self.errors(catalog.errors),
+            "notReloaded": folder.map {
+                ["errors": Self.errors($0.errors), "reason": $0.reason.map { .string($0) } ?? .null]
+            } ?? .null,
         ]
+    }
+
+    /// Errors in files; `text` is what the terminal shows.
+    private static func errors(_ errors: [Diagnostic]) -> JSONValue {
+        .array(
+            errors.prefix(errorsMax).map { error in
+                [
+                    "file": .string(error.file), "line": .int(Int64(error.line)),
+                    "column": .int(Int64(error.column)), "message": .string(error.message),
+                    "text": .string(DiagnosticRenderer().render(error)),
+                ]
+            })
     }
 
     /// The errors of a project that are listed.

@@ -102,6 +102,8 @@ package struct AdminServices: Sendable {
     package let why: WhyService
     /// Follows queries for administrators; nil on a node without the role gateway.
     package let following: LiveQueryFollower?
+    /// Whether clients of the public port reach it under the same origin, as under `freshet dev`.
+    package var isOnPublicPort = false
 
     package init(
         inspector: NodeInspector, operator: NodeOperator, peers: PeerReports, why: WhyService,

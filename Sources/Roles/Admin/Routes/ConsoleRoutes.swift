@@ -21,13 +21,15 @@ extension AdminRoutes {
         ) { services, _ in await services.overview() },
         .get(
             "/admin/v1/console", [],
-            "the service, its connectors, and operations that are not served because of errors",
+            "the service, its connectors, operations with errors, and why `freshet dev` did not reload the folder",
             example: """
                 {"node": "dev", "service": "auctions", "location": "local", "project": "9a41…", \
-                "isDevelopment": true, "servesLiveQueries": true, "connectors": ["auctions"], "notServed": [], \
-                "errors": []}
+                "isDevelopment": true, "isOnPublicPort": true, "servesLiveQueries": true, \
+                "connectors": ["auctions"], "notServed": [], "errors": [], "notReloaded": {"reason": null, \
+                "errors": [{"file": "schema/schema.gql", "line": 3, "column": 5, \
+                "message": "unknown type \\"Strin\\"", "text": "…"}]}}
                 """
-        ) { services, _ in services.inspector.console() },
+        ) { services, _ in services.inspector.console(isOnPublicPort: services.isOnPublicPort) },
         .get(
             "/admin/v1/operations", [], "the stored operations that the node serves, with variables and rules",
             example: """

@@ -135,12 +135,16 @@ function parse(block, event) {
   event(name, value);
 }
 
-/** Calls `work` now, and then every `ms` while the page is visible, until `signal` aborts. */
+/**
+ * Calls `work` now, and then every `ms` while the page is visible, until `signal` aborts.
+ * @param ms - a number, or a function that returns one
+ */
 export async function poll(ms, signal, work) {
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     if (isFirst || !document.hidden) await work();
     await new Promise(resolve => {
-      const timer = setTimeout(resolve, isLost ? Math.min(ms, 1000) : ms);
+      const pause = typeof ms === "function" ? ms() : ms;
+      const timer = setTimeout(resolve, isLost ? Math.min(pause, 1000) : pause);
       signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, {once: true});
     });
   }

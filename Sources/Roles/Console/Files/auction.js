@@ -37,8 +37,7 @@ export async function open(place, {signal, values}) {
   category.value = values.category ?? "";
   const state = h("span", {id: "state", class: "off", role: "status"}, "connecting");
   const rows = h("tbody", {id: "rows"});
-  const amount = h("input", {name: "amount", id: "amount", type: "number", min: 1, disabled: true,
-    "aria-label": "Your bid in euros"});
+  const amount = h("input", {name: "amount", id: "amount", type: "number", min: 1, disabled: true});
   const button = h("button", {class: "primary", disabled: true}, "Bid");
   const title = h("h2", {}, "Choose a lot");
   const text = h("p", {class: "hint"});
@@ -51,6 +50,8 @@ export async function open(place, {signal, values}) {
 
   const showList = ({lots}) => {
     const now = new Map(lots.map(lot => [lot.id, JSON.stringify(lot)]));
+    // The focus stays on its lot.
+    const focused = rows.contains(document.activeElement) ? document.activeElement.closest("tr").dataset.id : "";
     show(rows, lots.map(lot => {
       const isFresh = former.size > 0 && former.get(lot.id) !== now.get(lot.id);
       return h("tr", {"data-id": lot.id, class: isFresh ? "fresh" : null, "aria-current": String(lot.id === selected)},
@@ -59,6 +60,7 @@ export async function open(place, {signal, values}) {
         h("td", {class: "number"}, euros(lot.highestBid)),
         h("td", {class: "number", "data-closes": lot.closesAt}, left(lot.closesAt)));
     }));
+    if (focused) [...rows.rows].find(row => row.dataset.id === focused)?.querySelector("button").focus();
     former = now;
     if (!selected && lots.length) choose(lots[0].id);
   };
@@ -99,7 +101,7 @@ export async function open(place, {signal, values}) {
     const answer = await asUser(name.value, "PlaceBid", variables, {"x-freshet-trace": "1"});
     error.textContent = answer.reason ?? "";
     await inside.answered(answer);
-  }}, amount, button);
+  }}, field("Your bid, €", amount), button);
 
   let stopList;
   const chooseCategory = () => {

@@ -17,7 +17,7 @@ export async function open(place, {signal}) {
       {name: "id", label: "Node"},
       {name: "roles", label: "Roles", show: row => row.roles.join(", ")},
       {name: "state", label: "State", show: row => badge(row.state, row.state === "ready" ? "ok" : "warning")},
-      {name: "sessions", label: "Load", isNumber: true, show: row => number(row.sessions)},
+      {name: "sessions", label: "Sessions", isNumber: true, show: row => number(row.sessions)},
       {name: "version", label: "Release"},
       {name: "project", label: "Project", show: row => short(row.project)},
       {name: "upMs", label: "Up", isNumber: true, show: row => duration(row.upMs)},
@@ -32,10 +32,22 @@ export async function open(place, {signal}) {
       {name: "due", label: "Due", isNumber: true, show: row => number(row.due)},
     ],
   });
+  const replicas = table({
+    label: "Read replicas", empty: "No worker has one.",
+    columns: [
+      {name: "address", label: "Replica"}, {name: "worker", label: "Worker"},
+      {name: "state", label: "State", show: row => badge(replicaStates[row.state] ?? row.state,
+        row.isUsed ? "ok" : "warning")},
+      {name: "lagBytes", label: "Not replayed", isNumber: true, show: row => bytes(row.lagBytes)},
+      {name: "lagMs", label: "Behind", isNumber: true, show: row => row.isUsed ? "no" : duration(row.lagMs)},
+    ],
+  });
+  const replicaCard = card("Read replicas", replicas);
+  replicaCard.hidden = true;
   const [head, problems, events, redis, slot] = [h("div"), h("div"), h("div"), h("div"), h("div")];
   const count = h("p", {class: "hint"});
   show(place, head, problems, h("div", {class: "grid"}, card("Events and delivery", events), card("Redis", redis),
-    card("Database log", slot)), card("Nodes", nodes), card("Shards", count, shards));
+    card("Database log", slot)), card("Nodes", nodes), replicaCard, card("Shards", count, shards));
   await poll(3000, signal, async () => {
     let state;
     try {
@@ -55,6 +67,9 @@ export async function open(place, {signal}) {
       const known = missing.has(node.id) ? "no answer" : status?.ready === false ? "not ready" : "ready";
       return {...node, state: node.draining ? "draining" : known};
     });
+    replicas.rows = state.statuses.flatMap(status =>
+      (status.replicas ?? []).map(replica => ({...replica, worker: status.node})));
+    replicaCard.hidden = replicas.rows.length === 0;
     shards.rows = state.shards.attention;
     shards.hidden = state.shards.attention.length === 0;
     count.textContent = (state.shards.attention.length
@@ -66,6 +81,9 @@ export async function open(place, {signal}) {
     await drawSlot(slot, state, signal);
   });
 }
+
+const replicaStates = {used: "used", behind: "behind, not used", otherTimeline: "on another timeline, not used",
+  notStandby: "takes writes, not used", notConnected: "not connected", unknown: "unknown"};
 
 const sum = (statuses, value) => statuses.reduce((total, status) => total + (value(status) ?? 0), 0);
 
@@ -125,8 +143,9 @@ export async function openDeployments(place, {signal}) {
     ],
   });
   const problems = h("div");
-  show(place, h("p", {class: "hint"}, "`freshet deploy` gives the cluster a new version; former ones are served until ",
-    "their sessions have moved. See docs/operations/rollouts.md."), problems, card("Versions", versions));
+  show(place, h("p", {class: "hint"}, h("code", {}, "freshet deploy"),
+    " gives the cluster a new version. Sessions keep the version that they began with until they move to it."),
+  problems, card("Versions", versions));
   await poll(5000, signal, async () => {
     const {nodes} = await get("/admin/v1/status", {signal}).catch(() => ({}));
     const listed = await get("/admin/v1/nodes", {signal}).catch(() => ({}));

@@ -62,12 +62,17 @@ async function route() {
   }
 }
 
-/** Operations that are not served because their text has errors. */
+/** What of the project's folder is not served because of errors, as the terminal says it. */
 function notice() {
-  if (!context.notServed.length) return "";
-  const lines = context.errors.map(error => `${error.file}:${error.line}:${error.column}: ${error.message}`);
+  const {notServed, notReloaded} = context;
+  if (!notServed.length && !notReloaded) return "";
+  const errors = list => list.length ? h("pre", {tabindex: 0, "aria-label": "Errors"},
+    list.map(error => error.text).join("\n")) : "";
   return h("section", {class: "card verdict critical", role: "alert", id: "notice"},
-    h("p", {}, `Not served, because of errors: ${context.notServed.join(", ")}`), h("pre", {}, lines.join("\n")));
+    notReloaded ? [h("p", {}, h("strong", {}, "The last edit of the folder is not served; the version before it is."),
+      notReloaded.reason ? ` ${notReloaded.reason}` : ""), errors(notReloaded.errors)] : "",
+    notServed.length ? [h("p", {}, h("strong", {}, "Not served, because of errors: "), notServed.join(", ")),
+      errors(context.errors)] : "");
 }
 
 const sampleOperations = ["ListLots", "GetLot", "LotBids", "TopBidders", "PlaceBid", "SaveAccount", "CreateLot"];
@@ -75,8 +80,9 @@ const sampleOperations = ["ListLots", "GetLot", "LotBids", "TopBidders", "PlaceB
 async function load() {
   const [console, listed] = await Promise.all([get("/admin/v1/console"), get("/admin/v1/operations")]);
   const names = new Set(listed.operations.map(({name}) => name));
-  const isSample = console.isDevelopment && sampleOperations.every(name => names.has(name));
-  const first = isSample ? "auction" : console.isDevelopment ? "operations" : "home";
+  // The auction is a client: it needs the public port.
+  const isSample = console.isOnPublicPort && sampleOperations.every(name => names.has(name));
+  const first = isSample ? "auction" : console.isOnPublicPort ? "operations" : "home";
   context = {...console, operations: listed.operations, isSample, first};
   document.getElementById("service").textContent =
     console.isDevelopment ? `${console.service} · freshet dev` : `${console.service} · node ${console.node}`;
@@ -106,14 +112,15 @@ onConnection(async state => {
 async function refresh() {
   if (!context || document.hidden) return;
   try {
-    const {project, notServed, errors} = await get("/admin/v1/console");
-    const now = JSON.stringify([project, notServed, errors]);
-    if (now === JSON.stringify([context.project, context.notServed, context.errors])) return;
+    const found = await get("/admin/v1/console");
+    const state = ({project, notServed, errors, notReloaded}) =>
+      JSON.stringify([project, notServed, errors, notReloaded]);
+    if (state(found) === state(context)) return;
     await load();
     show(notices, notice());
   } catch { /* the head says so */ }
 }
-setInterval(refresh, 4000);
+setInterval(refresh, 2000);
 
 addEventListener("hashchange", () => { route(); main.focus({preventScroll: true}); scrollTo(0, 0); });
 document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); main.focus(); });

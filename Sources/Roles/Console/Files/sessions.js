@@ -88,13 +88,19 @@ export async function openSessions(place, {signal, values, context}) {
   await poll(4000, signal, load);
 }
 
+/** The most rows that the server sends. */
+const liveQueriesMax = 10000;
+
 export async function openLiveQueries(place, {signal, values, context}) {
   let wake = () => {};
   const {form, values: chosen} = filters([
     ["Operation", select(operationNames(context, "query"), {name: "operation", value: values.operation ?? ""})],
+    ["Key begins with", h("input", {name: "key", type: "search", value: values.key ?? "", autocomplete: "off",
+      spellcheck: "false", oninput: () => draw()})],
   ], () => wake());
   const summary = h("p", {class: "hint", role: "status"});
   const gaps = h("div");
+  let answer;
   const list = table({
     label: "Live queries", empty: "No live query is registered.",
     columns: [
@@ -111,18 +117,26 @@ export async function openLiveQueries(place, {signal, values, context}) {
     ],
   });
   show(place, form, summary, gaps, list);
+  function draw() {
+    if (!answer) return;
+    const {key} = chosen();
+    list.rows = key ? answer.liveQueries.filter(row => row.key.startsWith(key.toLowerCase())) : answer.liveQueries;
+    const rest = answer.liveQueries.length === liveQueriesMax && answer.count > liveQueriesMax
+      ? ` Only the first ${number(liveQueriesMax)} by operation and key are here: choose an operation.` : "";
+    summary.textContent = `${number(list.rows.length)} shown of ` +
+      `${plural(answer.count, "live query", "live queries")}.${rest}`;
+    show(gaps, missing(answer.unreachable));
+  }
   async function load() {
     try {
-      const answer = await get("/admin/v1/live-queries" + query({...chosen(), limit: 10000}), {signal});
-      list.rows = answer.liveQueries;
-      summary.textContent = `${number(answer.liveQueries.length)} shown of ` +
-        `${plural(answer.count, "live query", "live queries")}.`;
-      show(gaps, missing(answer.unreachable));
+      const {operation} = chosen();
+      answer = await get("/admin/v1/live-queries" + query({operation, limit: liveQueriesMax}), {signal});
+      draw();
     } catch (error) {
       if (!signal.aborted && error.status) summary.textContent = error.message;
     }
   }
   wake = load;
   // A long list is looked at, not watched.
-  await poll(list.rows.length > 1000 ? 20000 : 4000, signal, load);
+  await poll(() => list.rows.length > 1000 ? 20000 : 4000, signal, load);
 }

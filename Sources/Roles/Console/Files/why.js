@@ -15,17 +15,22 @@ export async function open(place, {signal, values, context}) {
   const operation = select([["", "choose"], ...queries.map(({operation}) => [operation, operation])],
     {name: "operation", value: values.operation ?? ""});
   const variables = h("textarea", {name: "variables", rows: 2, spellcheck: "false", value: values.variables ?? "{}"});
-  const uid = h("input", {name: "uid", value: values.uid ?? "", placeholder: "signed out", autocomplete: "off"});
+  const uid = h("input", {name: "uid", value: values.uid ?? "", autocomplete: "off"});
+  const claims = h("textarea", {name: "claims", rows: 2, spellcheck: "false", value: values.claims ?? ""});
   const answer = h("div", {id: "why", "aria-live": "polite"});
   const go = chosen => { location.hash = "#/why" + query(chosen); };
   const form = (title, isOpen, submit, ...controls) => h("details", {class: "card", open: isOpen, name: "question"},
     h("summary", {}, title), h("form", {onsubmit: event => { event.preventDefault(); submit(); }},
       h("div", {class: "filters"}, controls), h("div", {class: "row"}, h("button", {class: "primary"}, "Why?"))));
   const isAsked = values.session || values.key || values.operation;
-  show(place, answer,
+  const lead = h("p", {class: "hint"}, "Name what the screen shows. The query runs once, its result is compared with ",
+    "what the gateways hold, and the first cause of a difference is named.");
+  show(place, isAsked ? answer : lead, isAsked ? "" : answer,
     form("By operation, variables and user", !isAsked, () => go({operation: operation.value,
-      variables: variables.value.trim(), uid: uid.value.trim()}), field("Operation", operation), field("User id", uid),
-    field("Variables", variables, "JSON")),
+      variables: variables.value.trim(), uid: uid.value.trim(), claims: claims.value.trim()}),
+    field("Operation", operation), field("Variables", variables, "A JSON object, as the client sends it."),
+    field("User id", uid, "Empty: signed out."),
+    field("Claims", claims, 'Of the user\'s token, if rules read them: {"role": "staff"}.')),
     form("By session", false, () => go({session: session.value.trim()}), field("Session", session,
       "Sessions has the list.")),
     form("By live query", false, () => go({key: key.value.trim()}), field("Key", key, "Live queries has the list.")));

@@ -25,8 +25,10 @@ struct NodeListeners: Sendable {
         let rates = node.addressRates
         let services = adminServices(node, administered, roles, network)
         let operations = AdministratorOperations(executor: roles.executor)
-        let console =
-            node.isDevelopment ? endpoint(node, services, operations, AdminAccess(token: nil, hosts: .local)) : nil
+        var publicServices = services
+        publicServices.isOnPublicPort = true
+        let open = AdminAccess(token: nil, hosts: .local)
+        let console = node.isDevelopment ? endpoint(node, publicServices, operations, open) : nil
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
             sessions: roles.sessions, addressRates: rates, console: console, logger: node.logger,

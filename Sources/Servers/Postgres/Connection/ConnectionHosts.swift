@@ -15,15 +15,7 @@ struct ConnectionHosts: Sendable, Equatable {
 
     /// A connection string that libpq cannot parse has no choices; connecting reports the problem.
     init(_ connectionString: String) {
-        var values: [String: String] = [:]
-        if let options = PQconninfoParse(connectionString, nil) {
-            var option = options
-            while let keyword = option.pointee.keyword {
-                if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
-                option += 1
-            }
-            PQconninfoFree(options)
-        }
+        let values = Self.values(of: connectionString)
         func list(_ keyword: String) -> [String]? {
             values[keyword].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         }
@@ -42,6 +34,24 @@ struct ConnectionHosts: Sendable, Equatable {
             return choice
         }
         needsWriter = values["target_session_attrs"] == nil
+    }
+
+    /// Host and port for people, without user and password; of several, as the connection string lists them.
+    static func address(of connectionString: String) -> String {
+        let values = values(of: connectionString)
+        return "\(values["host"] ?? values["hostaddr"] ?? "localhost"):\(values["port"] ?? "5432")"
+    }
+
+    private static func values(of connectionString: String) -> [String: String] {
+        var values: [String: String] = [:]
+        guard let options = PQconninfoParse(connectionString, nil) else { return values }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        PQconninfoFree(options)
+        return values
     }
 
     /// The reason that libpq cannot parse a connection string; nil when it can, and for a bare database name.

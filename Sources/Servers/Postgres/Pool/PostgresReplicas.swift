@@ -1,5 +1,6 @@
 import Clocks
 package import Logging
+import Pacing
 import Synchronization
 
 /// Read replicas, for statements whose result must include everything committed before the call.
@@ -29,6 +30,16 @@ package final class PostgresReplicas: Sendable {
         SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn
           AND (SELECT timeline_id FROM pg_control_checkpoint()) = $2::int
         """)
+    /// Whether it is a standby, and on the primary's timeline; the bytes and milliseconds by which it is behind.
+    private static let position = Statement(
+        """
+        SELECT pg_is_in_recovery(), (SELECT timeline_id FROM pg_control_checkpoint()) = $2::int,
+          pg_wal_lsn_diff($1::pg_lsn, pg_last_wal_replay_lsn())::bigint,
+          (extract(epoch FROM now() - pg_last_xact_replay_timestamp()) * 1000)::bigint
+        """)
+    /// The most time that a report waits for a replica to catch up, and for its answer.
+    private static let reportWaitMsMax = 500
+    private static let reportTimeoutMs = 1_000
 
     private let primary: PostgresPool
     let pools: [PostgresPool]
@@ -103,6 +114,38 @@ package final class PostgresReplicas: Sendable {
     private func replayTarget() async -> ReplayTarget? {
         let row = try? await primary.query(Self.primaryPosition).rows.first
         return row.flatMap { ReplayTarget(lsn: $0.string(0), timeline: $0.string(1)) }
+    }
+
+    // MARK: Reports
+
+    /// Asks each replica whether a re-run would run on it now; waits for it as long as a re-run, at most half a second.
+    package func reports() async -> [ReplicaReport] {
+        let target = await replayTarget()
+        return await withTaskGroup { group in
+            for (index, pool) in pools.enumerated() {
+                group.addTask { (index, await self.report(on: pool, target)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func report(on pool: PostgresPool, _ target: ReplayTarget?) async -> ReplicaReport {
+        let address = ConnectionHosts.address(of: pool.configuration.connectionString)
+        guard pool.hasConnectedWriter else { return ReplicaReport(address: address, state: .notConnected) }
+        guard let target else { return ReplicaReport(address: address, state: .unknown) }
+        let step: PostgresStep = (Self.position, [.text(target.lsn), .text(String(target.timeline))])
+        let deadline = Deadline(afterMs: min(waitMs, Self.reportWaitMsMax))
+        var pauseCount = 0
+        while true {
+            let results = try? await pool.transaction([step], timeoutMs: Self.reportTimeoutMs)
+            let row = results?.first?.rows.first
+            let report = ReplicaReport(
+                address: address, isStandby: row.map { $0.string(0) == "t" }, isSameTimeline: row?.string(1) == "t",
+                lagBytes: row?.int(2).map { Int64($0) }, lagMs: row?.int(3).map { Int64($0) })
+            guard report.state == .behind, !deadline.isReached, !Task.isCancelled else { return report }
+            try? await Task.sleep(for: .milliseconds(ReplicaAttempt.pauses.delayMs(after: pauseCount)))
+            pauseCount += 1
+        }
     }
 
     private func choose() -> PostgresPool? {

@@ -41,7 +41,7 @@ struct ReplicaAttempt: Sendable {
         case fail(PostgresError)
     }
 
-    private static let pauses = Backoff(minMs: 1, maxMs: 20)
+    static let pauses = Backoff(minMs: 1, maxMs: 20)
 
     private var pauseCount = 0
 

@@ -8,6 +8,7 @@ import Postgres
 import ProjectFolder
 import SchemaModel
 import Settings
+import Synchronization
 
 /// Reloads the project of `freshet dev` when its files change, and reports the result on standard error.
 struct FolderFollower: Sendable {
@@ -23,12 +24,17 @@ struct FolderFollower: Sendable {
         var schedule = DeploymentSchedule.Settings()
         schedule.keepMs = Int64(settings.deploy.keepMs)
         schedule.moveMs = Int64(settings.deploy.moveMs)
+        let attempt = Attempt()
         let reload = HotReload(
             .init(loadDeployments: { await node.loadDeployments() }, servedVersion: { node.servedVersion }),
             database: database,
             options: CatalogOptions(
                 everyMinimumMs: settings.worker.everyMinimumMs, omitsInvalidOperations: true),
-            schedule: schedule, historyMax: settings.deploy.historyMax, report: report)
+            schedule: schedule, historyMax: settings.deploy.historyMax,
+            report: { event in
+                attempt.take(event)
+                report(event)
+            })
         let task = Task {
             let watch = FolderWatch(path)
             var state = watch.look()
@@ -36,6 +42,7 @@ struct FolderFollower: Sendable {
             while let changed = await watch.change(from: state) {
                 state = changed
                 await reload.reload { () throws(CatalogError) in try ProjectFolder.load(path) }
+                attempt.end(node)
                 generator.map(generate)
             }
         }
@@ -46,6 +53,30 @@ struct FolderFollower: Sendable {
         task.cancel()
         await task.value
         await database.pool.stop()
+    }
+
+    /// The reports of one reload, for the console.
+    private final class Attempt: Sendable {
+        private let state = Mutex((errors: [Diagnostic](), reason: String?.none, isRefused: false))
+
+        func take(_ event: HotReload.Event) {
+            state.withLock { state in
+                switch event {
+                case .diagnostics(let diagnostics): state.errors += diagnostics.filter { $0.severity == .error }
+                case .notReloaded(let reason): (state.reason, state.isRefused) = (reason, true)
+                case .database, .schemaChanged, .reloaded, .omitted: break
+                }
+            }
+        }
+
+        /// Tells the node the outcome, and forgets the reports.
+        func end(_ node: ServiceNode) {
+            let ended = state.withLock { state in
+                defer { state = ([], nil, false) }
+                return state
+            }
+            if ended.isRefused { node.notReloaded(ended.errors, reason: ended.reason) } else { node.reloaded() }
+        }
     }
 
     /// Generates client code; a project that does not compile has been reported already.

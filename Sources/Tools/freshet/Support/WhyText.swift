@@ -72,9 +72,10 @@ struct WhyText {
             case "timedOut": "the query did not end in time"
             default: "the query failed: \(Self.text(truth, "error"))"
             }
-        return Self.head("Database") + [
-            "  \(state) (\(truth["ms"]?.description ?? "0") ms on \(Self.text(truth, "ranOn")))"
-        ]
+        let replicas = truth["replicas"]?.arrayValue ?? []
+        return Self.head("Database")
+            + ["  \(state) (\(truth["ms"]?.description ?? "0") ms on \(Self.text(truth, "ranOn")))"]
+            + replicas.compactMap { $0["problem"]?.stringValue }.map { "  \($0)" }
     }
 
     private var owner: [String] {

@@ -66,6 +66,8 @@ final class Browser: Sendable {
         }
         let window = try await Window.connect(address, path: page.path)
         _ = try await window.call("Page.enable", [:])
+        // A window in the background has the focus of its own page, too.
+        _ = try await window.call("Emulation.setFocusEmulationEnabled", ["enabled": true])
         _ = try await window.call(
             "Emulation.setDeviceMetricsOverride",
             [
@@ -159,6 +161,34 @@ final class Browser: Sendable {
                   look();
                 })
                 """)
+        }
+
+        /// Puts text in place of what a text control has, as typing does.
+        func type(_ text: String, into selector: String) async throws {
+            try await evaluate(
+                "(control => { control.focus(); control.select(); })(document.querySelector(`\(selector)`))")
+            _ = try await call("Input.insertText", ["text": .string(text)])
+        }
+
+        /// Presses and releases a key, such as `Tab`, `Enter` or `ArrowDown`.
+        func press(_ key: String, shift: Bool = false) async throws {
+            let codes: [String: Int64] = ["Tab": 9, "Enter": 13, "Space": 32, "ArrowDown": 40, "Escape": 27]
+            var event: JSONObject = [
+                "key": .string(key == "Space" ? " " : key), "code": .string(key),
+                "windowsVirtualKeyCode": .int(codes[key] ?? 0), "modifiers": .int(shift ? 8 : 0),
+            ]
+            event["text"] = ["Enter": "\r", "Space": " "][key].map { .string($0) }
+            for type in [event["text"] == nil ? "rawKeyDown" : "keyDown", "keyUp"] {
+                event["type"] = .string(type)
+                _ = try await call("Input.dispatchKeyEvent", event)
+            }
+        }
+
+        /// Shows the page as people see it who prefer light or dark.
+        func prefer(colorScheme: String) async throws {
+            _ = try await call(
+                "Emulation.setEmulatedMedia",
+                ["features": [["name": "prefers-color-scheme", "value": .string(colorScheme)]]])
         }
 
         /// Makes it the visible one of the browser's tabs.
