@@ -261,7 +261,7 @@ let package = Package(
             [
                 "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
-                "Postgres", "RoleMachines", "Sharding", logging, metrics,
+                "Pacing", "Postgres", "RoleMachines", "Sharding", logging, metrics,
             ]),
         module(
             .roles, "ChangeTailer",
