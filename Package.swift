@@ -269,7 +269,7 @@ let package = Package(
             [
                 "Recording",
                 "Broker", "Streams", "Catalog", "Clocks", "Cluster", "Execution", "JSON", "LiveModel", "Observability",
-                "Postgres", "RoleMachines", "Sharding", logging, metrics, tracing,
+                "Pacing", "Postgres", "RoleMachines", "Sharding", logging, metrics, tracing,
             ]),
         module(
             .roles, "ChangeTailer",

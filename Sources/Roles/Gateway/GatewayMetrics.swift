@@ -1,5 +1,6 @@
 import Metrics
 import Observability
+import RoleMachines
 import Sessions
 
 /// The metrics of a gateway's live queries.
@@ -11,8 +12,41 @@ package struct GatewayMetrics: Sendable {
     let awaiting = Metric.gauge(
         "freshet_gateway_awaiting_live_queries", "live queries whose owner has not answered yet")
     let resultBytes = Metric.gauge("freshet_gateway_result_bytes", "bytes of results kept")
+    let undelivered = Metric.gauge(
+        "freshet_lag_oldest_undelivered_seconds",
+        "age of the oldest marker that a followed shard lacks; 0: none is missing; includes clock differences")
+    let slowestShard = Metric.gauge(
+        "freshet_lag_slowest_shard_seconds",
+        "greatest time from commit to delivery among the last markers of the followed shards")
+    let endToEnd = Metric.timer(
+        "freshet_lag_end_to_end_seconds",
+        "time of a marker from its commit until every event loop has delivered what came before it")
+    let append = Metric.timer(
+        "freshet_lag_append_seconds", "time of a marker from its commit to its append in Redis")
+    let read = Metric.timer("freshet_lag_read_seconds", "time of a marker from its append until the worker has read it")
+    let runs = Metric.timer(
+        "freshet_lag_runs_seconds", "time of a marker at the worker, which runs and sends what came before it")
+    let inbox = Metric.timer(
+        "freshet_lag_inbox_seconds", "time of a marker from the worker until the gateway has read it")
+    let handOver = Metric.timer(
+        "freshet_lag_hand_over_seconds",
+        "time of a marker in the gateway until every event loop has delivered what came before it")
 
     package init() {}
+
+    func record(_ hops: MarkerHops) {
+        endToEnd.recordMilliseconds(hops.endToEndMs)
+        append.recordMilliseconds(hops.appendMs)
+        read.recordMilliseconds(hops.readMs)
+        runs.recordMilliseconds(hops.runsMs)
+        inbox.recordMilliseconds(hops.inboxMs)
+        handOver.recordMilliseconds(hops.handOverMs)
+    }
+
+    func record(_ lag: LagReport) {
+        undelivered.record(Double(lag.undeliveredMs) / 1_000)
+        slowestShard.record(Double(lag.endToEndMs ?? 0) / 1_000)
+    }
 }
 
 /// The metric of encoded results. An event loop encodes a result once per form, however many sessions it has.

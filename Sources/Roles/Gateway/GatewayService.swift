@@ -108,6 +108,7 @@ package final class GatewayService: Sendable {
             let (nowMs, state) = (clock.nowMs(), broker.state)
             let connection = GatewayMachine.BrokerConnection(isConnected: state.connected, reconnects: state.reconnects)
             change { $0.ticked(connection, nowMs: nowMs) }
+            metrics.record(lag)
             try? await Task.sleep(for: .milliseconds(tickMs))
         }
     }
@@ -180,6 +181,11 @@ package final class GatewayService: Sendable {
         meter.add(all)
     }
 
+    /// Handles a marker that every event loop has passed on.
+    func markerTaken(_ arrived: InterestMachine.ArrivedMarker) {
+        change { [clock] in $0.markerTaken(arrived, nowMs: clock.nowMs()) }
+    }
+
     // MARK: Inbox
 
     /// Messages of one read share turns of the event loops, so that a session with several results writes once.
@@ -215,7 +221,7 @@ package final class GatewayService: Sendable {
             case .gather: Task { change { $0.batchDue() } }
             case .append(let call, let messages): Task { await append(call, messages) }
             // Steps of event loops, which have them already.
-            case .deliver, .forgetPositions: break
+            case .deliver, .forgetPositions, .passMarker: break
             case .readEpoch(let shard, let call): Task { await readEpoch(of: shard, call: call) }
             case .reportEpoch(let shard, let named, let recorded):
                 logger.warning(
@@ -235,6 +241,7 @@ package final class GatewayService: Sendable {
                 metrics.subscriptions.record(counts.subscriptions)
                 metrics.awaiting.record(counts.awaiting)
                 metrics.resultBytes.record(counts.resultBytes)
+            case .reportMarker(let hops): metrics.record(hops)
             }
         }
     }
@@ -280,6 +287,8 @@ package final class GatewayService: Sendable {
     /// Returns what this gateway holds of a live query; nil if nothing.
     package func held(_ key: LiveQueryKey) -> InterestMachine.HeldReport? { state.withLock { $0.machine.held(key) } }
 
+    /// The lag of the shards that this gateway follows.
+    package var lag: LagReport { state.withLock { [clock] in $0.machine.lag(nowMs: clock.nowMs()) } }
     package var counts: GatewayMachine.Counts { state.withLock { $0.machine.counts } }
 
     /// Returns the operations of live queries, without those that are no longer followed.

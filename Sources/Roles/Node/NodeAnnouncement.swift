@@ -36,7 +36,8 @@ struct NodeAnnouncement: Sendable {
             load: sessions.count, shards: await worker?.shardStatuses ?? [],
             project: catalogs.set.current.version.hex,
             deployment: deployments == nil ? 0 : catalogs.deploymentReached,
-            deploymentProblem: deployments?.problem ?? "it serves its folder only", process: LocalProcess.own)
+            deploymentProblem: deployments?.problem ?? "it serves its folder only", process: LocalProcess.own,
+            commitsMarkers: node.roles.contains(.api) && node.settings.lag.markerEveryMs > 0)
     }
 
     /// The address at which other machines reach a port. If it is open on every address, the host is that of the

@@ -106,6 +106,8 @@ extension NodeContext {
         gateway.interest.liveQueriesMax = settings.gateway.liveQueriesMax
         gateway.interest.answerMaxMs = Int64(settings.cluster.unreadyAfterMs)
         gateway.interest.shardCount = settings.cluster.shardCount
+        gateway.interest.markerEveryMs = Int64(settings.lag.markerEveryMs)
+        gateway.interest.markerLateMs = Int64(settings.lag.lateMs)
         return gateway
     }
 

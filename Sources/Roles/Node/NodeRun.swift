@@ -57,6 +57,7 @@ struct NodeRun {
         case .sweeper:
             tasks.add { [sweeper = roles.sweeper] in await sweeper.run() }
             if let keySweeper = roles.keySweeper { tasks.add { await keySweeper.run() } }
+            if let markers = roles.markers { tasks.add { await markers.run() } }
         }
     }
 

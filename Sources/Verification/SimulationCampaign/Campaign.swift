@@ -10,6 +10,7 @@ package struct Campaign: Sendable {
         package var commits = 0
         package var answers = 0
         package var silences = 0
+        package var markers = 0
         package var seconds = 0.0
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
@@ -20,7 +21,7 @@ package struct Campaign: Sendable {
             let perSecond = String(format: "%.1f", Double(seeds) / max(seconds, 0.001))
             return """
                 simulation: \(seeds) seeds, \(failures.count) failed, \(steps) steps, \(commits) mutations, \
-                \(answers) results delivered, \(silences) late answers reported, \
+                \(answers) results delivered, \(silences) late answers reported, \(markers) markers passed, \
                 \(String(format: "%.0f", seconds)) s, \(perSecond) seeds/s
                 """
         }
@@ -63,6 +64,7 @@ package struct Campaign: Sendable {
                     state.report.commits += outcome.commits
                     state.report.answers += outcome.answers
                     state.report.silences += outcome.silences
+                    state.report.markers += outcome.markers
                     state.report.faults.merge(outcome.faults, uniquingKeysWith: +)
                     state.report.seconds = seconds()
                     if let violation = outcome.violation {

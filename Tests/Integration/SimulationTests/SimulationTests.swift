@@ -49,6 +49,7 @@ import Testing
         .positionsTravel: (8, ["convergence", "no regress"]),
         .tagTrustedForOthers: (6, ["convergence"]),
         .settledAhead: (23, ["convergence"]),
+        .markerAhead: (5, ["marker"]),
         .replayHole: (3, ["convergence"]),
         .overridesUnconfirmed: (33, ["convergence"]),
         .deploymentsIgnored: (115, ["convergence"]),

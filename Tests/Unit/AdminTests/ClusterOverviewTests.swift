@@ -52,6 +52,37 @@ import Testing
         #expect(overview.problems[1].sentence == "z does not report: it is gone.")
     }
 
+    private static func lag(late: [Int64], shards: Int64 = 3) -> JSONObject {
+        let worst = late.map { ["shard": .int($0), "late": true, "undeliveredMs": .int(40_000 + $0)] as JSONValue }
+        return [
+            "gateway": [
+                "lag": [
+                    "shards": .int(shards), "late": .int(Int64(late.count)),
+                    "worst": .array(worst + [["shard": 2, "late": false, "undeliveredMs": 10]]),
+                ]
+            ]
+        ]
+    }
+
+    private static let owned: [JSONValue] = [
+        ["shard": 0, "verdict": "ok", "owner": "w"], ["shard": 1, "verdict": "ok", "owner": "w"],
+        ["shard": 2, "verdict": "ok", "owner": "v"],
+    ]
+
+    @Test func theOwnerOfShardsWithoutMarkersIsNamed() {
+        let overview = ClusterOverview(Self.facts(Self.lag(late: [0, 1]), shards: Self.owned))
+        #expect(overview.level == "critical" && overview.problems.count == 1)
+        #expect(overview.verdict == "w has sent nothing of shards 0, 1 that was committed in the last 40 s to a.")
+        let one = ClusterOverview(Self.facts(Self.lag(late: [1]), shards: Self.owned))
+        #expect(one.verdict == "w has sent nothing of shard 1 that was committed in the last 40 s to a.")
+    }
+
+    @Test func ifNoShardHasMarkersNoWorkerIsBlamed() {
+        let overview = ClusterOverview(Self.facts(Self.lag(late: [0, 1, 2]), shards: Self.owned))
+        #expect(overview.problems.count == 1)
+        #expect(overview.verdict.hasPrefix("No gateway has delivered a marker for 40 s"))
+    }
+
     @Test func aClusterThatCannotBeReadIsCritical() {
         var facts = Self.facts()
         facts.failure = "Redis is away"

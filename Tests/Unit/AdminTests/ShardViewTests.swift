@@ -49,6 +49,19 @@ import Testing
         #expect(worst.behindMs == ShardView.behindMsMax && worst.verdict == "ok")
     }
 
+    @Test func aSingleUnreadEntryIsAsLateAsItIsOld() {
+        func id(_ ms: UInt64) -> StreamID { StreamID(ms: ms, sequence: 0) }
+        func lastForMs(previous: StreamID?) -> Int64? {
+            ShardView.lastForMs(last: id(20_000), previous: previous, read: id(10_000), nowMs: 20_700)
+        }
+        #expect(lastForMs(previous: id(10_000)) == 700 && lastForMs(previous: nil) == 700)
+        #expect(lastForMs(previous: id(10_001)) == nil, "that one is unread, too")
+        var view = view(owner: a, wanted: a, status: status(), lastMs: 20_000)
+        #expect(view.behindMs == 10_000)
+        view.lastForMs = 700
+        #expect(view.behindMs == 700 && view.verdict == "ok")
+    }
+
     @Test func figuresOfTheOwnerComeWithItsHeartbeat() {
         let without = view(owner: a, wanted: b).row(nowMs: 1_000)
         #expect(without["owner"] == "a" && without["isMoving"] == true && without["liveQueries"] == nil)

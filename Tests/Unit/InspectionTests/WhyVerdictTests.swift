@@ -93,6 +93,19 @@ import Testing
 
     @Test func theOwnerFollows() {
         #expect(Self.code { ($0.owner, $0.shard) = (nil, .init(number: 3, owner: nil, wanted: nil)) } == .noOwner)
+        let stuck = WhyVerdict(
+            Self.facts {
+                Self.stale(&$0)
+                ($0.owner, $0.unreachable) = (nil, ["n1"])
+                $0.gateways[0].markerLateMs = 42_000
+            })
+        #expect(stuck.code == .shardStuck && stuck.sentence.contains("n1") && stuck.sentence.contains("42"))
+        #expect(
+            Self.code {
+                Self.stale(&$0)
+                $0.gateways[0].markerLateMs = 42_000
+            } == .shardStuck)
+        #expect(Self.code { $0.gateways[0].markerLateMs = 42_000 } == .fresh, "the screen has what the database has")
         #expect(Self.code { $0.owner = nil } == .refreshPending)
         #expect(Self.code { ($0.owner, $0.unreachable) = (nil, ["n1"]) } == .unknown)
         let running = Self.owner { ($0.phase, $0.runningForMs) = ("running", 4_000) }

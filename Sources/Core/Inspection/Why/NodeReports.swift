@@ -189,11 +189,14 @@ package struct GatewayReport: Sendable, Hashable {
     /// The time for which it is kept without subscribers; 0 with subscribers.
     package var lingersMs: Int64
     package var sessions: [SessionReport]
+    /// The age of the oldest marker that the gateway lacks of the shard, if that is late; 0 otherwise.
+    package var markerLateMs: Int64
 
     package init(
         node: String, isDraining: Bool, digest: String?, position: String?, bytes: Int, isAwaitingOwner: Bool,
-        lingersMs: Int64, sessions: [SessionReport]
+        lingersMs: Int64, sessions: [SessionReport], markerLateMs: Int64 = 0
     ) {
+        self.markerLateMs = markerLateMs
         self.node = node
         self.isDraining = isDraining
         self.digest = digest
@@ -219,6 +222,7 @@ package struct GatewayReport: Sendable, Hashable {
         object["isAwaitingOwner"] = .bool(isAwaitingOwner)
         object["holds"] = .string(holds(truth))
         object["lingersMs"] = .int(lingersMs)
+        object["markerLateMs"] = .int(markerLateMs)
         object["sessions"] = .array(sessions.map(\.json))
         return .object(object)
     }
@@ -228,7 +232,7 @@ package struct GatewayReport: Sendable, Hashable {
             node: json.string("node"), isDraining: json.bool("isDraining"), digest: json.optionalString("digest"),
             position: json.optionalString("position"), bytes: Int(json.int("bytes")),
             isAwaitingOwner: json.bool("isAwaitingOwner"), lingersMs: json.int("lingersMs"),
-            sessions: json.array("sessions").map(SessionReport.init))
+            sessions: json.array("sessions").map(SessionReport.init), markerLateMs: json.int("markerLateMs"))
     }
 }
 

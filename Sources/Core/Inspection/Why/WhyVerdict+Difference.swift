@@ -7,6 +7,7 @@ extension WhyVerdict {
     /// The gateways hold another result than the database answers.
     static func ofDifference(_ facts: WhyFacts) -> WhyVerdict {
         if let owner = facts.owner {
+            if let stuck = ofMarkers(of: owner.shard, owner: owner.node, facts) { return stuck }
             if owner.isPending {
                 return WhyVerdict(
                     .refreshPending, "A run is \(owner.phase == "running" ? "in flight" : "due") on \(owner.node).",

@@ -21,6 +21,8 @@ package struct WhyVerdict: Sendable, Hashable {
         case userRevoked = "user_revoked"
         case clientStalled = "client_stalled"
         case noOwner = "no_owner"
+        /// Markers through the shard do not arrive: nothing does.
+        case shardStuck = "shard_stuck"
         case nodeDrained = "node_drained"
         /// The session began with another version of the project.
         case otherVersion = "other_version"
@@ -191,6 +193,7 @@ extension WhyVerdict {
                         + (shard.wanted.map { "; \($0) should take it" } ?? ", because there is no worker") + ".",
                     next: ["freshet admin nodes", "freshet admin shards", "Start a node with the role worker."])
             }
+            if !shard.isOwnerDrained, let stuck = ofMarkers(of: shard.number, owner: name, facts) { return stuck }
             if facts.unreachable.contains(name) {
                 return WhyVerdict(
                     .unknown, "The owner of the shard, \(name), does not answer on its admin port.",
@@ -224,6 +227,16 @@ extension WhyVerdict {
                 next: ["The node's log has the cause."])
         }
         return nil
+    }
+
+    /// - Returns: nil if the markers of the shard arrive.
+    static func ofMarkers(of shard: Int, owner: String, _ facts: WhyFacts) -> WhyVerdict? {
+        let lateMs = facts.gateways.map(\.markerLateMs).max() ?? 0
+        guard lateMs > 0 else { return nil }
+        return WhyVerdict(
+            .shardStuck,
+            "Nothing that was committed in the last \(ago(lateMs)) has come through the shard \(shard); its owner is "
+                + "\(owner).", next: ["freshet admin status", "Look at the log of \(owner)."])
     }
 
     // MARK: The database

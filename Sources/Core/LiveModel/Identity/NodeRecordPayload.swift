@@ -26,11 +26,14 @@ package struct NodeRecordPayload: Sendable, Hashable {
     package var process: ProcessIdentity?
     /// Whether the node, if it is a worker, knows marks of unfollowed shards.
     package var knowsUnfollowedShards: Bool
+    /// Whether the node takes its turn in committing markers.
+    package var commitsMarkers: Bool
 
     package init(
         id: NodeID, roles: Set<Role>, address: String, adminAddress: String, version: String, startedAtMs: Int64,
         isDraining: Bool, load: Int, shards: [ShardStatus] = [], project: String = "", deployment: Int64 = 0,
-        deploymentProblem: String = "", process: ProcessIdentity? = nil, knowsUnfollowedShards: Bool = true
+        deploymentProblem: String = "", process: ProcessIdentity? = nil, knowsUnfollowedShards: Bool = true,
+        commitsMarkers: Bool = false
     ) {
         self.id = id
         self.roles = roles
@@ -46,6 +49,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
         self.deploymentProblem = deploymentProblem
         self.process = process
         self.knowsUnfollowedShards = knowsUnfollowedShards
+        self.commitsMarkers = commitsMarkers
     }
 
     package var payload: [UInt8] {
@@ -55,7 +59,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             "draining": .bool(isDraining), "load": .int(Int64(load)), "shards": .array(shards.map(\.json)),
             "project": .string(project), "deployment": .int(deployment),
             "deploymentProblem": .string(deploymentProblem), "process": process?.json ?? .null,
-            "unfollowedShards": .bool(knowsUnfollowedShards),
+            "unfollowedShards": .bool(knowsUnfollowedShards), "markers": .bool(commitsMarkers),
         ]).compactBytes
     }
 
@@ -98,6 +102,7 @@ package struct NodeRecordPayload: Sendable, Hashable {
             startedAtMs: startedAtMs, isDraining: object["draining"]?.boolValue ?? false, load: loadCount,
             shards: shards, project: object["project"]?.stringValue ?? "", deployment: Int64(version),
             deploymentProblem: object["deploymentProblem"]?.stringValue ?? "", process: process,
-            knowsUnfollowedShards: object["unfollowedShards"]?.boolValue ?? false)
+            knowsUnfollowedShards: object["unfollowedShards"]?.boolValue ?? false,
+            commitsMarkers: object["markers"]?.boolValue ?? false)
     }
 }

@@ -28,11 +28,16 @@ package struct AnnouncementID: Sendable, Hashable {
     package var reportsTimerRuns: Bool
     /// The client that subscribes on the gateway; nil if it is unknown, or there are several.
     package var client: ClientID?
+    /// Whether the gateway takes markers (`InboxMessage.marker`). One of a version that does not know them could not
+    /// read the messages that come with them.
+    package var takesMarkers: Bool
 
     package init(
-        number: UInt64 = 0, requiresFreshRun: Bool = false, reportsTimerRuns: Bool = false, client: ClientID? = nil
+        number: UInt64 = 0, requiresFreshRun: Bool = false, reportsTimerRuns: Bool = false, client: ClientID? = nil,
+        takesMarkers: Bool = true
     ) {
         self.client = client
+        self.takesMarkers = takesMarkers
         self.number = number
         self.requiresFreshRun = requiresFreshRun
         self.reportsTimerRuns = reportsTimerRuns
@@ -65,6 +70,7 @@ extension ControlMessage {
                     "ticks": .bool(announcement.reportsTimerRuns),
                     // Hexadecimal: JSON numbers are signed here.
                     "client": announcement.client.map { .string(String($0.number, radix: 16)) } ?? .null,
+                    "markers": .bool(announcement.takesMarkers),
                 ]
             case .withdraw(let gateway, let key):
                 ["type": "withdraw", "gateway": .string(gateway.name), "key": .string(key.digest.hex)]
@@ -100,7 +106,8 @@ extension ControlMessage {
             let announcement = AnnouncementID(
                 number: UInt64(clamping: try object.int("ask")), requiresFreshRun: object["fresh"]?.boolValue ?? false,
                 reportsTimerRuns: object["ticks"]?.boolValue ?? false,
-                client: object["client"]?.stringValue.flatMap { UInt64($0, radix: 16) }.map(ClientID.init(number:)))
+                client: object["client"]?.stringValue.flatMap { UInt64($0, radix: 16) }.map(ClientID.init(number:)),
+                takesMarkers: object["markers"]?.boolValue ?? false)
             self = .announce(gateway: gateway, query: query, known: known, announcement: announcement)
         case "withdraw":
             guard let digest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }

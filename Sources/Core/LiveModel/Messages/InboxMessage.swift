@@ -22,6 +22,9 @@ package enum InboxMessage: Sendable, Hashable {
     /// exactly the live queries and results that `held` represents; a gateway that holds others (a message was lost, or
     /// is in transit) must ignore it.
     case settled(shard: ShardID, epoch: UInt64, through: StreamID, except: [LiveQueryKey], held: HeldFingerprint)
+    /// Whatever events before this marker in the shard's stream changed was sent to the gateway before it. Sent to
+    /// gateways that take markers (`AnnouncementID.takesMarkers`).
+    case marker(shard: ShardID, epoch: UInt64, LagMarker)
 }
 
 extension InboxMessage {
@@ -31,7 +34,7 @@ extension InboxMessage {
         case .result(_, let key, _, _), .unchanged(_, let key, _, _, _, _), .unchangedTick(_, let key, _, _, _),
             .failed(_, let key, _, _, _):
             key
-        case .announceAll, .settled: nil
+        case .announceAll, .settled, .marker: nil
         }
     }
 
@@ -41,7 +44,7 @@ extension InboxMessage {
         case .result(_, _, _, let answers), .unchanged(_, _, _, _, _, let answers),
             .unchangedTick(_, _, _, _, let answers), .failed(_, _, _, _, let answers):
             answers
-        case .announceAll, .settled: nil
+        case .announceAll, .settled, .marker: nil
         }
     }
 
@@ -96,6 +99,13 @@ extension InboxMessage {
                     "held": .string(String(held.value, radix: 16)),
                 ])
             ]
+        case .marker(let shard, let epoch, let marker):
+            [
+                Self.header([
+                    "type": "marker", "shard": .int(Int64(shard.number)), "epoch": .string(String(epoch)),
+                    "times": .object(marker.json),
+                ])
+            ]
         }
     }
 
@@ -135,11 +145,14 @@ extension InboxMessage {
         let object = try MessageError.object(bytes, of: "inbox")
         let shard = ShardID(Int(try object.int("shard")))
         let type = try object.string("type")
-        if type == "announceAll" || type == "settled" {
+        if ["announceAll", "settled", "marker"].contains(type) {
             guard let epoch = UInt64(try object.string("epoch")) else { throw MessageError(field: "epoch") }
-            self =
-                type == "settled"
-                ? try Self.settled(object, shard, epoch) : .announceAll(shard: shard, epoch: epoch)
+            switch type {
+            case "settled": self = try Self.settled(object, shard, epoch)
+            case "marker":
+                self = .marker(shard: shard, epoch: epoch, try LagMarker(json: try object.object("times")))
+            default: self = .announceAll(shard: shard, epoch: epoch)
+            }
             return
         }
         guard let keyDigest = Digest(hex: try object.string("key")) else { throw MessageError(field: "key") }

@@ -21,6 +21,8 @@ package struct RefreshMachine: Sendable {
     private var listedGateways: Set<NodeID> = []
     /// Gateways with interest that are missing from the last node list.
     private var unlistedGateways: Set<NodeID> = []
+    /// The owned shards with markers that wait.
+    private var markedShards: Set<ShardID> = []
 
     /// - Parameter rules: returns the compiled rules of a live query; throws if this worker does not know that version
     ///   of the stored operation, or the variables are invalid.
@@ -53,6 +55,7 @@ package struct RefreshMachine: Sendable {
     @discardableResult
     package mutating func shardLost(_ shard: ShardID) -> Int {
         guard let lost = shards.removeValue(forKey: shard) else { return 0 }
+        markedShards.remove(shard)
         schedule.cancelReplay(of: shard)
         for slot in lost.slots { schedule.release(slot) }
         formerTakeOver += lost.takeOver
@@ -79,7 +82,20 @@ package struct RefreshMachine: Sendable {
         for entry in entries {
             shards.values[index].eventArrived(entry, &schedule, &report, nowMs: nowMs)
         }
+        if shards.values[index].queries.markers.isWaiting { markedShards.insert(shard) }
         return dispatch(nowMs: nowMs)
+    }
+
+    /// Passes on the markers for which nothing is left to wait. To be called after every other fact, when its actions
+    /// are performed: a marker must not overtake a result.
+    package mutating func markersDue(nowMs: Int64) -> [RefreshAction] {
+        if markedShards.isEmpty { return [] }
+        var actions: [RefreshAction] = []
+        for shard in markedShards.sorted() {
+            actions += inShard(shard) { queries, _ in queries.passMarkers(nowMs: nowMs) } ?? []
+            if shards[shard]?.queries.markers.isWaiting != true { markedShards.remove(shard) }
+        }
+        return actions
     }
 
     /// Re-runs everything in the shard, because its stream no longer reaches back to the last read and events are lost.

@@ -90,6 +90,10 @@ struct LiveQueryState: Sendable {
     private var intervalDueMs: Int64?
     /// When to retry after a failure that looked final.
     private var retryDueMs: Int64?
+    /// The turn of the oldest event that the next run, and the one in flight, answers; nil: no event causes it, but a
+    /// timer, a check or a subscriber. While it is set, that run is pending, or in flight.
+    private var owedDue: ShardMarkers.Turn?
+    private var owedRunning: ShardMarkers.Turn?
 
     final class Failure: Sendable {
         let error: RequestError
@@ -107,6 +111,16 @@ struct LiveQueryState: Sendable {
     /// Records who subscribes, now also on another gateway perhaps.
     mutating func subscribed(by client: ClientID?) {
         if client != self.client { self.client = nil }
+    }
+
+    /// The turn since which subscribers may lack a result that an event changed; nil if they do not.
+    var owedSince: ShardMarkers.Turn? {
+        guard let owedDue, let owedRunning else { return owedDue ?? owedRunning }
+        return min(owedDue, owedRunning)
+    }
+
+    private mutating func owe(since turn: ShardMarkers.Turn?) {
+        if let turn { owedDue = min(owedDue ?? turn, turn) }
     }
 
     // MARK: Subscribers
@@ -162,9 +176,17 @@ struct LiveQueryState: Sendable {
 
     /// Schedules another delivery of the result after a message failed to reach the gateway's inbox, because its state
     /// is unknown.
-    mutating func sendFailed(_ gateway: NodeID, _ settings: RefreshSettings, nowMs: Int64) {
+    /// - Parameter turn: the turn of what the message may have told.
+    mutating func sendFailed(
+        _ gateway: NodeID, since turn: ShardMarkers.Turn, _ settings: RefreshSettings, nowMs: Int64
+    ) {
         guard subscribers.forgetHeld(gateway) else { return }
-        if case .idle = phase { phase = .waiting(untilMs: nowMs + settings.retryBackoff.delayMs(after: failures)) }
+        switch phase {
+        case .idle: phase = .waiting(untilMs: nowMs + settings.retryBackoff.delayMs(after: failures))
+        case .waiting, .queued, .paced, .awaitingReplay, .running: break
+        }
+        // The run in flight sends its result to the gateway.
+        if case .running = phase { owedRunning = min(owedRunning ?? turn, turn) } else { owe(since: turn) }
         failures += 1
     }
 
@@ -178,10 +200,14 @@ struct LiveQueryState: Sendable {
 
     // MARK: Triggers
 
-    /// - Parameter isPaced: whether the trigger is neither a new event nor a subscriber without a result.
+    /// - Parameters:
+    ///   - isPaced: whether the trigger is neither a new event nor a subscriber without a result.
+    ///   - turn: the turn of the event that may have changed the result; nil: there is none.
     mutating func trigger(
-        _ cause: Cause, _ causes: RuleIndex.Causes = [], isPaced: Bool = false, gapMs: Int64, nowMs: Int64
+        _ cause: Cause, _ causes: RuleIndex.Causes = [], isPaced: Bool = false,
+        owedSince turn: ShardMarkers.Turn? = nil, gapMs: Int64, nowMs: Int64
     ) {
+        owe(since: turn)
         causesDue.formUnion(causes)
         if !causes.isEmpty { eventsDue &+= 1 }
         (checkDue, runningCheck) = (nil, nil)
@@ -285,6 +311,7 @@ extension LiveQueryState {
         (runningCauses, causesDue) = (causesDue, [])
         (runningEvents, eventsDue) = (eventsDue, 0)
         (runningCheck, checkDue) = (isTimerRun ? nil : checkDue, nil)
+        (owedRunning, owedDue) = (owedDue, nil)
         return Run(query: query, knownDigest: subscribers.sharedDigest, traceID: runningCause?.traceID ?? "")
     }
 
@@ -306,23 +333,33 @@ extension LiveQueryState {
             Effect(isChanged: former != nil && former != found, causes: runningCauses, check: runningCheck)
         }
         let end: RunEnd
+        // Unless another run follows instead.
+        let owed = owedRunning
+        owedRunning = nil
         switch outcome {
         case .cutShort:
+            owe(since: owed)
             speed.wasCutShort(count: cutShort)
             (cause, isTimerRunDue) = (runningCause ?? cause, isTimerRun || isTimerRunDue)
             causesDue.formUnion(runningCauses)
             eventsDue &+= runningEvents
             (phase, isDirty, end) = (.queued, false, .cutShort)
         case .failed(let error):
+            // After an error that looks final, subscribers have the error in place of a result.
+            if error.code.isRetryable { owe(since: owed) }
             end = .failed(retryAtMs: fail(item, error, settings, &actions, nowMs: nowMs))
         case .unchanged:
             speed.ran(ms: lastRunMs, settings)
             if let known = item.knownDigest {
                 end = .refreshed(effect(known))
-                if refresh(item, known, nil, &actions) { isDirty = true }
+                if refresh(item, known, nil, &actions) {
+                    isDirty = true
+                    owe(since: owed)
+                }
             } else {
                 end = .unusable
                 isDirty = true
+                owe(since: owed)
             }
         case .result(let digest, let answer, _):
             speed.ran(ms: lastRunMs, settings)

@@ -10,6 +10,7 @@ struct ScheduledQueries: Sendable {
     private let epoch: UInt64
     private(set) var table = LiveQueryTable()
     private var replay = Replay()
+    var markers = ShardMarkers()
     var takeOver = TakeOverCounts()
 
     init(_ shard: ShardID, epoch: UInt64) {
@@ -41,6 +42,7 @@ struct ScheduledQueries: Sendable {
     mutating func unsubscribe(_ gateway: NodeID, from slot: Int32, _ schedule: inout RunSchedule) {
         guard table.unsubscribe(gateway, from: slot) else { return }
         replay.forget(slot)
+        markers.changed(from: table[slot].owedSince, to: nil)
         table.remove(slot)
         schedule.release(slot)
     }
@@ -74,11 +76,12 @@ struct ScheduledQueries: Sendable {
         _ slot: Int32, _ schedule: inout RunSchedule, _ change: (inout LiveQueryState) -> Result
     ) -> Result {
         var phases: (from: LiveQueryState.Phase, to: LiveQueryState.Phase) = (.idle, .idle)
+        var owedSince: (from: ShardMarkers.Turn?, to: ShardMarkers.Turn?) = (nil, nil)
         var turn: (pool: RunPool.Name, group: DueQueue.Group, priority: RunPriority)?
         let result = table.update(slot) { query in
-            phases.from = query.phase
+            (phases.from, owedSince.from) = (query.phase, query.owedSince)
             let result = change(&query)
-            phases.to = query.phase
+            (phases.to, owedSince.to) = (query.phase, query.owedSince)
             switch phases {
             case (.queued, .queued), (.paced, .paced): break
             case (_, .queued), (_, .paced): turn = (query.pool, query.group, query.priority)
@@ -86,6 +89,7 @@ struct ScheduledQueries: Sendable {
             }
             return result
         }
+        if owedSince.from != owedSince.to { markers.changed(from: owedSince.from, to: owedSince.to) }
         if phases.from.isAwaitingReplay, !phases.to.isAwaitingReplay { replay.forget(slot) }
         if let turn {
             if phases.to.isPaced { takeOver.rerun += 1 }
@@ -99,12 +103,15 @@ struct ScheduledQueries: Sendable {
         return result
     }
 
+    /// - Parameter turn: the turn of the event that may have changed the result; nil: there is none.
     mutating func trigger(
         _ slot: Int32, _ cause: LiveQueryState.Cause, _ causes: RuleIndex.Causes = [], isPaced: Bool = false,
-        _ schedule: inout RunSchedule, nowMs: Int64
+        owedSince turn: ShardMarkers.Turn?, _ schedule: inout RunSchedule, nowMs: Int64
     ) {
         let gapMs = schedule.settings.coalesceGapMs
-        update(slot, &schedule) { $0.trigger(cause, causes, isPaced: isPaced, gapMs: gapMs, nowMs: nowMs) }
+        update(slot, &schedule) {
+            $0.trigger(cause, causes, isPaced: isPaced, owedSince: turn, gapMs: gapMs, nowMs: nowMs)
+        }
     }
 
     mutating func check(
@@ -117,7 +124,9 @@ struct ScheduledQueries: Sendable {
     /// Re-runs everything after a loss of events, which no replay can make good.
     mutating func triggerAll(_ schedule: inout RunSchedule, nowMs: Int64) {
         replay = Replay()
-        for slot in table.allSlots.sorted() { trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs) }
+        for slot in table.allSlots.sorted() {
+            trigger(slot, .none, isPaced: true, owedSince: markers.oldestTurn, &schedule, nowMs: nowMs)
+        }
     }
 
     mutating func timerReached(_ timer: TimerHeap.Entry, _ schedule: inout RunSchedule, nowMs: Int64) {
@@ -242,7 +251,8 @@ struct ScheduledQueries: Sendable {
 
     private mutating func runUndecided(_ slots: [Int32], _ schedule: inout RunSchedule, nowMs: Int64) {
         for slot in slots where isAwaitingReplay(slot) {
-            trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs)
+            // The gateways that announced it wait for an answer, and do not take a marker before they have it.
+            trigger(slot, .none, isPaced: true, owedSince: nil, &schedule, nowMs: nowMs)
         }
     }
 }

@@ -16,7 +16,7 @@ extension ShardQueries {
         }
         guard queries.bind(item.slot, read, countMax: schedule.settings.rowsReadMax) else { return }
         if positions.mayConcern(queries.table.rules(of: item.slot), after: item.position.id) {
-            queries.trigger(item.slot, .none, [], &schedule, nowMs: nowMs)
+            queries.trigger(item.slot, .none, owedSince: queries.markers.oldestTurn, &schedule, nowMs: nowMs)
         }
     }
 

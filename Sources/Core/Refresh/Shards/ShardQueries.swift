@@ -26,6 +26,8 @@ struct ShardQueries: Sendable {
     /// Live queries whose verification found another result, with the position of the former one, until an event
     /// explains it. Bound: the verifications within their grace.
     var suspects: [Int32: (untilMs: Int64, position: Position)] = [:]
+    /// The gateways that take markers. Bound: those that announced something here.
+    var markerGateways: Set<NodeID> = []
 
     init(_ shard: ShardID, _ positions: ShardPositions, nowMs: Int64) {
         self.shard = shard
@@ -44,6 +46,7 @@ struct ShardQueries: Sendable {
     ) {
         // A repeated read returns entries again.
         guard positions.advance(to: entry.id) else { return }
+        if let event = entry.event, event.isMarker { return markerArrived(entry.id, event, nowMs: nowMs) }
         events += 1
         lastEventMs = nowMs
         guard let event = entry.event else {
@@ -69,7 +72,8 @@ struct ShardQueries: Sendable {
             suspects[slot] = nil
             // After a take-over a change of one row may concern every live query of a table.
             let isPaced = event.isDoubt || causes == .possible
-            queries.trigger(slot, cause, causes.ofRun, isPaced: isPaced, &schedule, nowMs: nowMs)
+            queries.trigger(
+                slot, cause, causes.ofRun, isPaced: isPaced, owedSince: queries.markers.turn, &schedule, nowMs: nowMs)
         }
     }
 
@@ -84,7 +88,7 @@ struct ShardQueries: Sendable {
     /// Runs the live queries of some operations again, without an event.
     mutating func rerun(_ operations: Set<OperationReference>, _ schedule: inout RunSchedule, nowMs: Int64) {
         for slot in queries.table.allSlots.sorted() where operations.contains(queries.table[slot].query.operation) {
-            queries.trigger(slot, .none, isPaced: true, &schedule, nowMs: nowMs)
+            queries.trigger(slot, .none, isPaced: true, owedSince: queries.markers.oldestTurn, &schedule, nowMs: nowMs)
         }
     }
 
@@ -97,6 +101,7 @@ struct ShardQueries: Sendable {
         _ rules: RefreshMachine.RulesProvider, _ schedule: inout RunSchedule, nowMs: Int64
     ) -> AnnouncementAnswer {
         if known != nil { queries.takeOver.announced += 1 }
+        if announcement.takesMarkers { markerGateways.insert(gateway) } else { markerGateways.remove(gateway) }
         queries.forgetRefusal(of: query.key, to: gateway)
         let subscriber = Subscribers.Subscriber(
             digest: known?.digest, announcement: announcement.number,
@@ -135,7 +140,7 @@ struct ShardQueries: Sendable {
             }
         }
         // A subscriber without a result takes precedence over one whose result may be stale.
-        queries.trigger(slot, .none, isPaced: known != nil, &schedule, nowMs: nowMs)
+        queries.trigger(slot, .none, isPaced: known != nil, owedSince: nil, &schedule, nowMs: nowMs)
         return .triggered
     }
 
@@ -170,6 +175,7 @@ struct ShardQueries: Sendable {
     /// Removes the interest of a gateway that left the cluster or this shard.
     mutating func gatewayGone(_ gateway: NodeID, _ schedule: inout RunSchedule) {
         queries.remove(gateway, &schedule)
+        markerGateways.remove(gateway)
     }
 
     /// Compares a gateway's summary with its known interest.
@@ -269,10 +275,10 @@ struct ShardQueries: Sendable {
 
     /// Handles messages that did not reach a gateway's inbox. Keys that are not in this shard concern other shards.
     mutating func sendFailed(_ gateway: NodeID, _ keys: [LiveQueryKey], _ schedule: inout RunSchedule, nowMs: Int64) {
-        let settings = schedule.settings
+        let (settings, turn) = (schedule.settings, queries.markers.oldestTurn)
         for key in keys {
             guard let slot = queries.table.slot(of: key) else { continue }
-            queries.update(slot, &schedule) { $0.sendFailed(gateway, settings, nowMs: nowMs) }
+            queries.update(slot, &schedule) { $0.sendFailed(gateway, since: turn, settings, nowMs: nowMs) }
         }
     }
 

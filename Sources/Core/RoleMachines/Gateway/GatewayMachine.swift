@@ -84,6 +84,10 @@ package struct GatewayMachine: Sendable {
         case reportResult(LiveQueryKey, LiveResult)
         /// Record the counts in the metrics.
         case sample(Counts)
+        /// Pass the marker to every hub after the deliveries before it; when all of them have it, call `markerTaken`.
+        case passMarker(InterestMachine.ArrivedMarker)
+        /// Measure the hops of a marker that every hub has taken.
+        case reportMarker(MarkerHops)
     }
 
     /// A message for a shard's control stream.
@@ -234,6 +238,16 @@ package struct GatewayMachine: Sendable {
         effects(of: interest.epochRead(shard, call: call, recorded: recorded, nowMs: nowMs))
     }
 
+    // MARK: Markers
+
+    /// Handles a marker that every hub has taken, after what arrived before it.
+    package mutating func markerTaken(_ arrived: InterestMachine.ArrivedMarker, nowMs: Int64) -> [Effect] {
+        interest.markerTaken(arrived, nowMs: nowMs)
+        return [.reportMarker(MarkerHops(arrived, takenAtMs: nowMs))]
+    }
+
+    package func lag(nowMs: Int64) -> LagReport { interest.lag(nowMs: nowMs) }
+
     // MARK: Messages to shards
 
     /// Begins the batch that `gather` announced.
@@ -278,6 +292,7 @@ package struct GatewayMachine: Sendable {
                 effects.append(.forgetPositions(hubs: hubs, key: key, from: from))
             case .reportEpoch(let shard, let named, let recorded):
                 effects.append(.reportEpoch(shard, named: named, recorded: recorded))
+            case .passMarker(let arrived): effects.append(.passMarker(arrived))
             }
         }
         return effects

@@ -14,6 +14,13 @@ package protocol PublishingRules {
     var recordedFields: [String: RecordedFields]? { get }
 }
 
+extension PublishingRules {
+    /// The queries that an event concerns; nil: it goes to every shard, as a marker does.
+    func queries(concernedBy mutation: OperationReference) -> [OperationReference]? {
+        mutation == MutationEvent.marker ? nil : queriesRefreshed(by: mutation)
+    }
+}
+
 /// An event to append to the streams of some shards.
 package struct Publication: Sendable, Hashable {
     package let row: OutboxRow
@@ -41,7 +48,7 @@ struct EventRouting: Sendable {
         of row: OutboxRow, mutation: OperationReference?, overrides: ClusterOverrides, rules: some PublishingRules,
         nowMs: Int64
     ) -> Set<ShardID> {
-        guard let mutation, let queries = rules.queriesRefreshed(by: mutation) else {
+        guard let mutation, let queries = rules.queries(concernedBy: mutation) else {
             return Set(allShards).subtracting(overrides.unfollowed)
         }
         return Set(row.shards).union(

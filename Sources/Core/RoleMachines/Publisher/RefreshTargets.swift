@@ -24,7 +24,7 @@ package struct RefreshTargets: Sendable, Hashable {
         of mutation: OperationReference, rules: some PublishingRules, overrides: ClusterOverrides, shardCount: Int,
         nowMs: Int64
     ) {
-        let queries = rules.queriesRefreshed(by: mutation)
+        let queries = rules.queries(concernedBy: mutation)
         isKnown = queries != nil
         shards =
             queries.map {

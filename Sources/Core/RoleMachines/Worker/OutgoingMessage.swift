@@ -7,13 +7,18 @@ struct OutgoingMessage: Sendable {
     let message: InboxMessage
     let fields: [(name: String, value: [UInt8])]
     let bytes: Int
+    /// The failures before it was queued.
+    let failuresBefore: UInt64
 
-    init(to gateway: NodeID, _ message: InboxMessage) {
+    init(to gateway: NodeID, _ message: InboxMessage, failuresBefore: UInt64 = 0) {
+        self.failuresBefore = failuresBefore
         self.gateway = gateway
         self.message = message
         fields = message.fields.map { (name: $0.0, value: $0.1) }
         bytes = fields.reduce(0) { $0 + $1.value.count }
     }
+
+    var isMarker: Bool { if case .marker = message { true } else { false } }
 }
 
 /// The messages for gateways' inboxes that wait for the broker, and the batch in flight.
@@ -24,6 +29,8 @@ struct OutgoingMessages: Sendable {
     private let settings: WorkerMachine.Settings
     /// Bound: `outgoingBytesMax`.
     private var queue: BatchQueue<OutgoingMessage>
+    /// How often messages were not sent. A marker that waits is dropped then: a result before it may be missing.
+    private var failures: UInt64 = 0
 
     init(keys: Keys, settings: WorkerMachine.Settings) {
         self.keys = keys
@@ -35,15 +42,22 @@ struct OutgoingMessages: Sendable {
     var bytes: Int { queue.bytes }
 
     mutating func offer(_ message: InboxMessage, to gateway: NodeID) -> Offer {
-        let outgoing = OutgoingMessage(to: gateway, message)
+        let outgoing = OutgoingMessage(to: gateway, message, failuresBefore: failures)
         return queue.offer(outgoing, bytes: outgoing.bytes)
     }
+
+    /// Handles messages that were not sent.
+    mutating func failed() { failures += 1 }
 
     /// Ends the batch in flight.
     /// - Returns: the entries of the next batch, and the gateway and the live query of each of its messages; nil: none.
     mutating func nextBatch() -> (entries: [InboxEntry], messages: [(gateway: NodeID, key: LiveQueryKey?)])? {
-        let batch = queue.nextBatch()
-        guard !batch.isEmpty else { return nil }
+        var batch: [OutgoingMessage] = []
+        repeat {
+            batch = queue.nextBatch()
+            if batch.isEmpty { return nil }
+            batch.removeAll { $0.isMarker && $0.failuresBefore != failures }
+        } while batch.isEmpty
         let entries = InboxEntry.entries(
             of: batch, bytesMax: settings.entryBytesMax, messagesMax: settings.entryMessagesMax
         ) { gateway, fields in

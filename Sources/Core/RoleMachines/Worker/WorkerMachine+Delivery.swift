@@ -19,6 +19,10 @@ extension WorkerMachine {
             case .report(let mismatch): report(mismatch, nowMs: nowMs)
             }
         }
+        // Now, when refused results are known.
+        for case .send(let gateway, let marker) in refresh.markersDue(nowMs: nowMs) {
+            if send(marker, to: gateway, nowMs: nowMs) { mayAppend = true }
+        }
         if mayAppend { beginBatch() }
     }
 
@@ -44,6 +48,7 @@ extension WorkerMachine {
         case .begin: return true
         case .queued: return false
         case .full:
+            outgoing.failed()
             refresh.sendFailed(gateway, [message.key].compactMap { $0 }, nowMs: nowMs)
             return false
         }
@@ -57,6 +62,7 @@ extension WorkerMachine {
     mutating func endBatch(_ batch: [(gateway: NodeID, key: LiveQueryKey?)], problem: String?, nowMs: Int64) {
         if let problem {
             log(.warning, "results not sent", ["count": "\(batch.count)", "error": problem])
+            outgoing.failed()
             let byGateway = Dictionary(grouping: batch, by: \.gateway)
             for (gateway, items) in byGateway.sorted(by: { $0.key < $1.key }) {
                 refresh.sendFailed(gateway, items.compactMap(\.key), nowMs: nowMs)

@@ -17,6 +17,10 @@ extension InterestMachine {
         package var answerMaxMs: Int64 = 30_000
         /// The shards of the cluster, to which live queries are routed; messages that name others are refused.
         package var shardCount = 64
+        /// The interval of markers, by which the gateway knows of those that it lacks; 0: there are none.
+        package var markerEveryMs: Int64 = 10_000
+        /// The age of a missing marker beyond which its shard is reported as late.
+        package var markerLateMs: Int64 = 30_000
 
         var announceBackoff: Backoff { Backoff(minMs: announceRetryMs, maxMs: announceRetryMaxMs) }
 
@@ -46,6 +50,16 @@ extension InterestMachine {
         case forgetPositions(hubs: [Int], key: LiveQueryKey, from: UInt64)
         /// Report to operators that messages named an epoch that was not the recorded one.
         case reportEpoch(ShardID, named: UInt64, recorded: UInt64)
+        /// Pass the marker to every hub after the deliveries before it; when all of them have it, call `markerTaken`.
+        case passMarker(ArrivedMarker)
+    }
+
+    /// A marker for which no live query of its shard need be waited any longer.
+    package struct ArrivedMarker: Sendable, Hashable {
+        package let shard: ShardID
+        package let marker: LagMarker
+        /// When it was read from the inbox, by the gateway's clock.
+        package let arrivedAtMs: Int64
     }
 
     /// The result that a gateway holds of a live query, as operators see it.

@@ -69,8 +69,10 @@ package struct InterestMachine: Sendable {
                     query, route(of: query), hub: hub, known: known, reportsTimerRuns: reportsTimerRuns,
                     client: client, nextAnnouncement: next)
             )
+            table.follow(route(of: query).shard, nowMs: nowMs)
             expectAnswer(key, nowMs: nowMs)
-            return Start(fencedUntil: next, actions: ended + announce(key, nowMs: nowMs))
+            return Start(
+                fencedUntil: next, actions: ended + markersThatCount() + announce(key, nowMs: nowMs))
         }
         let (mustAnnounce, join) = table.update(key) { entry in
             // The owner must know of the first subscription that requests timer runs.
@@ -109,7 +111,7 @@ package struct InterestMachine: Sendable {
             if lingerMs > 0 { entry.linger(untilMs: nowMs + lingerMs) }
             return lingerMs <= 0
         }
-        return isOver ? end(key) : []
+        return isOver ? end(key) + markersThatCount() : []
     }
 
     private mutating func end(_ key: LiveQueryKey) -> [Action] {
@@ -139,17 +141,23 @@ package struct InterestMachine: Sendable {
                     nextAnnouncement: next)
                 return (former, entry.route.shard)
             }
+            table.follow(shard, nowMs: nowMs)
             actions += announce(key, nowMs: nowMs)
             if shard != former { actions.append(.tell(former, .withdraw(gateway: gateway, key: key))) }
             movedCount += 1
         }
-        return actions
+        return actions + markersThatCount()
     }
 
     // MARK: The inbox
 
     /// Handles a message from a shard's owner.
     package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
+        let actions = arrived(message, nowMs: nowMs)
+        return actions + markersThatCount()
+    }
+
+    private mutating func arrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
         switch message {
         case .result(let shard, let key, let result, let number):
             arrived(shard, epoch: result.position.epoch, key, number, nowMs: nowMs) {
@@ -170,6 +178,7 @@ package struct InterestMachine: Sendable {
         case .announceAll(let shard, let epoch): announceAll(shard, epoch: epoch, nowMs: nowMs)
         case .settled(let shard, let epoch, let through, let except, let held):
             settled(shard, epoch: epoch, through, except: except, held, nowMs: nowMs)
+        case .marker(let shard, let epoch, let marker): markerArrived(shard, epoch: epoch, marker, nowMs: nowMs)
         }
     }
 
@@ -207,6 +216,29 @@ package struct InterestMachine: Sendable {
         return []
     }
 
+    // MARK: Markers
+
+    private mutating func markerArrived(
+        _ shard: ShardID, epoch: UInt64, _ marker: LagMarker, nowMs: Int64
+    ) -> [Action] {
+        if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
+        table.markerArrived(marker, of: shard, nowMs: nowMs)
+        return []
+    }
+
+    /// The markers that the last change lets count, after the deliveries that it caused.
+    private mutating func markersThatCount() -> [Action] { table.takeMarkers().map { .passMarker($0) } }
+
+    /// Handles a marker that every hub has taken.
+    package mutating func markerTaken(_ arrived: ArrivedMarker, nowMs: Int64) {
+        table.took(arrived, nowMs: nowMs)
+    }
+
+    /// Returns the lag of the shards that this gateway follows.
+    package func lag(nowMs: Int64) -> LagReport {
+        table.lag(everyMs: settings.markerEveryMs, lateMs: settings.markerLateMs, nowMs: nowMs)
+    }
+
     // MARK: Time
 
     /// The interval at which to call `timeReached`.
@@ -227,6 +259,7 @@ package struct InterestMachine: Sendable {
                 actions += announce(key, nowMs: nowMs)
             }
         }
+        actions += markersThatCount()
         for shard in table.shardsInDoubt(nowMs: nowMs) { actions.append(askForEpoch(of: shard, nowMs: nowMs)) }
         guard nowMs >= nextSummaryMs else { return actions }
         nextSummaryMs = nowMs + settings.summaryMs
@@ -280,7 +313,8 @@ extension InterestMachine {
 
     /// Handles a loss of inbox entries: announces everything again.
     package mutating func inboxLost(nowMs: Int64) -> [Action] {
-        table.keys().flatMap { announce($0, nowMs: nowMs) }
+        table.dropMarkers()
+        return table.keys().flatMap { announce($0, nowMs: nowMs) }
     }
 
     /// Handles a new connection to the broker. Earlier announcements may not have reached the broker, so all unanswered

@@ -34,6 +34,10 @@ struct InterestTable: Sendable {
     /// The ends of live queries without subscriptions, some of them outdated; bounded like `deadlines`.
     private var lingering = Heap<Deadline>()
     private(set) var totals = Totals()
+    /// The shards with a marker that waits for answers. Bound: the shards.
+    private var pendingMarkers: Set<ShardID> = []
+    /// The markers that need not wait any longer, until they are taken out. Bound: one for each shard.
+    private var countingMarkers: [InterestMachine.ArrivedMarker] = []
 
     var count: Int { entries.count }
 
@@ -57,7 +61,9 @@ struct InterestTable: Sendable {
     mutating func remove(_ key: LiveQueryKey) -> InterestEntry {
         guard let entry = entries.removeValue(forKey: key) else { missing(key) }
         shards[entry.route.shard, default: ShardInterest()].remove(key)
-        count(Derived(entry), -1)
+        let derived = Derived(entry)
+        count(derived, -1)
+        if derived.isAwaiting { awaitsNoMore(key, of: derived.shard) }
         return entry
     }
 
@@ -68,6 +74,9 @@ struct InterestTable: Sendable {
         let (before, result, after) = Self.changing(&entries.values[place], change)
         count(before, -1)
         count(after, 1)
+        if before.isAwaiting, !after.isAwaiting || after.shard != before.shard {
+            awaitsNoMore(key, of: before.shard)
+        }
         if after.shard != before.shard {
             shards[before.shard, default: ShardInterest()].remove(key)
             shards[after.shard, default: ShardInterest()].insert(key)
@@ -87,6 +96,7 @@ struct InterestTable: Sendable {
     mutating func removeAll() {
         entries = [:]
         (deadlines, lingering, totals) = (Heap(), Heap(), Totals())
+        (pendingMarkers, countingMarkers) = ([], [])
         for shard in shards.keys { shards[shard]?.leave() }
     }
 
@@ -149,6 +159,72 @@ struct InterestTable: Sendable {
             entries.values[place].settle(through: through)
         }
         shards[shard, default: ShardInterest()].settled(through: through)
+    }
+
+    // MARK: Markers
+
+    /// Handles a marker of a shard's owner. If it counts at once, it is among those that `takeMarkers` returns next.
+    mutating func markerArrived(_ marker: LagMarker, of shard: ShardID, nowMs: Int64) {
+        guard let interest = shards[shard], !interest.keys.isEmpty else { return }
+        var awaiting: Set<LiveQueryKey> = []
+        if totals.awaiting > 0 {
+            awaiting = interest.keys.filter { key in
+                guard let entry = entries[key] else { missing(key) }
+                // Who has no result sees nothing old.
+                return entry.isAwaiting && entry.held.known != nil
+            }
+        }
+        if shards[shard, default: ShardInterest()].lag.arrived(marker, awaiting: awaiting, nowMs: nowMs) {
+            countingMarkers.append(.init(shard: shard, marker: marker, arrivedAtMs: nowMs))
+        } else {
+            pendingMarkers.insert(shard)
+        }
+    }
+
+    private mutating func awaitsNoMore(_ key: LiveQueryKey, of shard: ShardID) {
+        guard pendingMarkers.contains(shard) else { return }
+        if let (marker, arrivedAtMs) = shards[shard, default: ShardInterest()].lag.answered(key) {
+            countingMarkers.append(.init(shard: shard, marker: marker, arrivedAtMs: arrivedAtMs))
+        }
+        if shards[shard]?.lag.isPending != true { pendingMarkers.remove(shard) }
+    }
+
+    /// Removes and returns the markers that count now.
+    mutating func takeMarkers() -> [InterestMachine.ArrivedMarker] {
+        if countingMarkers.isEmpty { return [] }
+        defer { countingMarkers = [] }
+        return countingMarkers
+    }
+
+    /// Drops the markers that wait, because messages before them may have been lost.
+    mutating func dropMarkers() {
+        for shard in pendingMarkers { shards[shard]?.lag.dropPending() }
+        (pendingMarkers, countingMarkers) = ([], [])
+    }
+
+    /// Records that a marker was taken by every event loop, after what arrived before it.
+    mutating func took(_ arrived: InterestMachine.ArrivedMarker, nowMs: Int64) {
+        shards[arrived.shard]?.lag.took(arrived.marker, arrivedAtMs: arrived.arrivedAtMs, nowMs: nowMs)
+    }
+
+    mutating func follow(_ shard: ShardID, nowMs: Int64) {
+        shards[shard, default: ShardInterest()].lag.followed(nowMs: nowMs)
+    }
+
+    func lag(everyMs: Int64, lateMs: Int64, nowMs: Int64) -> LagReport {
+        var report = LagReport(everyMs: everyMs, lateMs: lateMs)
+        guard everyMs > 0 else { return report }
+        for (shard, interest) in shards {
+            guard let sinceMs = interest.lag.missingSinceMs(everyMs: everyMs) else { continue }
+            report.shards.append(
+                .init(
+                    shard: shard, undeliveredMs: max(0, nowMs - sinceMs), marker: interest.lag.taken,
+                    takenAtMs: interest.lag.takenAtMs))
+        }
+        report.shards.sort {
+            ($1.undeliveredMs, $1.endToEndMs ?? 0, $0.shard) < ($0.undeliveredMs, $0.endToEndMs ?? 0, $1.shard)
+        }
+        return report
     }
 
     // MARK: Deadlines

@@ -10,6 +10,7 @@ struct ShardInterest: Sendable {
     /// The owner whose messages are accepted. A former owner may still send results, which may be older than those that
     /// clients have.
     var owner = OwnerEpoch()
+    var lag = ShardLag()
     /// Whether the shard gets summaries, even if nothing of it is held: true once something was announced to it or it
     /// requested announcements.
     private(set) var getsSummaries = false
@@ -25,6 +26,7 @@ struct ShardInterest: Sendable {
     mutating func remove(_ key: LiveQueryKey) {
         guard keys.remove(key) != nil else { preconditionFailure("\(key) is not counted: \(keys.count) keys") }
         fingerprint ^= key.digest.prefix
+        if keys.isEmpty { lag.left() }
     }
 
     mutating func settled(through id: StreamID) { settledThrough = id }
@@ -32,5 +34,6 @@ struct ShardInterest: Sendable {
     /// Resets the interest because the gateway left. A replaced owner stays replaced.
     mutating func leave() {
         (keys, fingerprint, settledThrough, getsSummaries) = ([], 0, .zero, false)
+        lag.left()
     }
 }

@@ -8,9 +8,13 @@ package enum ShardAssignment {
     /// Returns the worker that should own a shard.
     /// - Returns: nil if there are no workers.
     package static func owner(of shard: ShardID, among workers: some Sequence<NodeID>) -> NodeID? {
+        owner(of: UInt64(shard.number), among: workers)
+    }
+
+    private static func owner(of number: UInt64, among workers: some Sequence<NodeID>) -> NodeID? {
         var best: (weight: UInt64, worker: NodeID)?
         for worker in workers {
-            let weight = weight(of: worker, for: shard)
+            let weight = weight(of: worker, for: number)
             if let current = best, (current.weight, current.worker) >= (weight, worker) { continue }
             best = (weight, worker)
         }
@@ -36,10 +40,16 @@ package enum ShardAssignment {
             })
     }
 
-    private static func weight(of worker: NodeID, for shard: ShardID) -> UInt64 {
+    /// Returns the node that does a periodic task of the cluster at this time.
+    /// - Returns: nil if there are no nodes.
+    package static func node(for timeMs: Int64, among nodes: some Sequence<NodeID>) -> NodeID? {
+        owner(of: UInt64(bitPattern: timeMs), among: nodes)
+    }
+
+    private static func weight(of worker: NodeID, for number: UInt64) -> UInt64 {
         var hash = StableHash()
         hash.combine(worker.name)
-        hash.combine(UInt64(shard.number))
+        hash.combine(number)
         return hash.value
     }
 }

@@ -60,6 +60,7 @@ struct ClusterOverview: Sendable, Hashable {
             }
         }
         addShards(facts.shards)
+        addLag(statuses, facts.shards)
         problems.sort { ($1.severity, $0.sentence) < ($0.severity, $1.sentence) }
     }
 
@@ -113,11 +114,52 @@ struct ClusterOverview: Sendable, Hashable {
             if verdict != "ok" { verdicts[verdict, default: []].append(shard["shard"]?.intValue ?? 0) }
         }
         for (verdict, numbers) in verdicts {
-            let list = numbers.prefix(5).map(String.init).joined(separator: ", ") + (numbers.count > 5 ? ", …" : "")
             let isCritical = verdict.hasPrefix("no ") || verdict.hasPrefix("behind")
             add(
                 isCritical ? .critical : .warning,
-                "\(Self.count(Int64(numbers.count), "shard")) (\(list)): \(verdict).", "shards")
+                "\(Self.count(Int64(numbers.count), "shard")) (\(Self.list(numbers))): \(verdict).", "shards")
+        }
+    }
+
+    /// The shards whose markers do not arrive at a gateway in time, from the answers of `/admin/v1/status`.
+    static func lateShards(_ statuses: [JSONValue]) -> [(gateway: String, shard: Int64, undeliveredMs: Int64)] {
+        statuses.flatMap { status in
+            (status["gateway"]?["lag"]?["worst"]?.arrayValue ?? []).filter { $0["late"] == true }.map {
+                (text(status, "node"), $0["shard"]?.intValue ?? 0, $0["undeliveredMs"]?.intValue ?? 0)
+            }
+        }
+    }
+
+    /// Adds the shards whose markers do not arrive, by owner.
+    private mutating func addLag(_ statuses: [JSONValue], _ shards: [JSONValue]) {
+        let owners = Dictionary(
+            shards.map { ($0["shard"]?.intValue ?? 0, Self.text($0, "owner")) }, uniquingKeysWith: { $1 })
+        var late: [String: (shards: Set<Int64>, gateways: Set<String>, oldestMs: Int64)] = [:]
+        for (gateway, number, undeliveredMs) in Self.lateShards(statuses) {
+            var entry = late[owners[number] ?? "", default: ([], [], 0)]
+            entry.shards.insert(number)
+            entry.gateways.insert(gateway)
+            entry.oldestMs = max(entry.oldestMs, undeliveredMs)
+            late[owners[number] ?? ""] = entry
+        }
+        func total(_ name: String) -> Int64 {
+            statuses.reduce(0) { $0 + ($1["gateway"]?["lag"]?[name]?.intValue ?? 0) }
+        }
+        let (followed, lateCount) = (total("shards"), total("late"))
+        if late.count > 1, lateCount == followed {
+            let oldestMs = late.values.map(\.oldestMs).max() ?? 0
+            return add(
+                .critical,
+                "No gateway has delivered a marker for \(oldestMs / 1_000) s: none is committed, or every "
+                    + "worker is stuck.", "home")
+        }
+        for (owner, entry) in late {
+            let numbers = entry.shards.sorted()
+            add(
+                .critical,
+                "\(owner.isEmpty ? "No worker" : owner) has sent nothing of "
+                    + "\(numbers.count == 1 ? "shard" : "shards") \(Self.list(numbers)) that was committed in the last "
+                    + "\(entry.oldestMs / 1_000) s to \(entry.gateways.sorted().joined(separator: ", ")).", "shards")
         }
     }
 
@@ -144,6 +186,11 @@ struct ClusterOverview: Sendable, Hashable {
     }
 
     private static func text(_ row: JSONValue, _ name: String) -> String { row[name]?.stringValue ?? "" }
+
+    /// The first numbers of some shards.
+    private static func list(_ numbers: [Int64]) -> String {
+        numbers.prefix(5).map(String.init).joined(separator: ", ") + (numbers.count > 5 ? ", …" : "")
+    }
 
     private static func count(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
         "\(number) \(number == 1 ? one : many ?? one + "s")"

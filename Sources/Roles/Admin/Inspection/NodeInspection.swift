@@ -55,7 +55,8 @@ package struct NodeInspection: Sendable {
                     node: node.name, isDraining: parts.cluster.overrideList.overrides.drained.contains(node),
                     digest: held?.digest?.hex, position: held?.position?.description, bytes: held?.bytes ?? 0,
                     isAwaitingOwner: held?.isAwaitingOwner ?? false,
-                    lingersMs: held?.lingersUntilMs.map { max(0, $0 - nowMs) } ?? 0, sessions: sessions
+                    lingersMs: held?.lingersUntilMs.map { max(0, $0 - nowMs) } ?? 0, sessions: sessions,
+                    markerLateMs: held.flatMap { gateway?.lag.missingMs(ofLate: $0.shard) } ?? 0
                 ).json()
         }
         let record = recorder.read { $0.record(of: key) }

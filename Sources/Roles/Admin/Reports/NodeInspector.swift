@@ -63,6 +63,7 @@ package struct NodeInspector: Sendable {
                 [
                     "liveQueries": .int(Int64($0.liveQueries)), "subscriptions": .int(Int64($0.subscriptions)),
                     "moved": .int(Int64($0.moved)),
+                    "lag": gateway.map { LagView.json($0.lag, nowMs: clock.nowMs()) } ?? .null,
                 ]
             } ?? .null,
             "worker": await workerStatus(),
@@ -186,11 +187,12 @@ package struct NodeInspector: Sendable {
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
             let status = live.nodes.first { $0.id.name == lease?.owner }?.shards
                 .first { $0.shard == shard && $0.epoch == lease?.epoch }
-            let view = ShardView(
+            var view = ShardView(
                 shard: shard, owner: lease.map { NodeID($0.owner) },
                 wanted: ShardAssignment.owner(of: shard, among: live.workers, movedTo: movedShards[shard]),
                 movedTo: movedShards[shard],
                 status: status, lastID: info?.lastID, checkpoint: checkpoint)
+            view.lastForMs = try await lastForMs(in: stream, last: view.lastID, read: view.readID)
             var row = view.row(nowMs: nowMs)
             row["epoch"] = lease.map { .int(Int64($0.epoch)) } ?? .null
             row["unfollowed"] = .bool(overrides.unfollowed.contains(shard))
@@ -221,9 +223,17 @@ package struct NodeInspector: Sendable {
             let checkpoint = try await broker.checkpoint(stream: stream, group: Keys.workersGroup)
             // The worker may be ahead of its checkpoint.
             let reached = max(checkpoint ?? report.lastEventID, report.lastEventID)
-            furthest = max(furthest, ShardView.behindMs(last: info?.lastID, read: reached))
+            let lastForMs = try await lastForMs(in: stream, last: info?.lastID, read: reached)
+            furthest = max(furthest, min(ShardView.behindMs(last: info?.lastID, read: reached), lastForMs ?? .max))
         }
         return furthest
+    }
+
+    /// Returns `ShardView.lastForMs`; nil if the lag is small without it.
+    private func lastForMs(in stream: String, last: StreamID?, read: StreamID?) async throws(BrokerError) -> Int64? {
+        guard let last, ShardView.behindMs(last: last, read: read) > ShardView.behindMsMax else { return nil }
+        let previous = try await broker.newest(stream, before: last, limit: 1).first?.id
+        return ShardView.lastForMs(last: last, previous: previous, read: read, nowMs: clock.nowMs())
     }
 
     /// Returns the number of failed conditions of this node's worker, over all rules.

@@ -15,15 +15,18 @@ struct ShardView: Sendable {
     /// The last entry of the events stream.
     let lastID: StreamID?
     let checkpoint: StreamID?
+    /// For how long the last entry has been in the stream, if no other is known to be unread; nil: others may be.
+    var lastForMs: Int64?
 
     /// A lag beyond this is reported. A healthy worker reads events within it and stores checkpoints
     /// about each second (`worker.checkpointMs`).
     static let behindMsMax: Int64 = 3_000
 
     /// The owner's read lag, by its last heartbeat or checkpoint.
-    var behindMs: Int64 {
-        Self.behindMs(last: lastID, read: [status?.lastEventID, checkpoint].compactMap { $0 }.max())
-    }
+    var behindMs: Int64 { min(Self.behindMs(last: lastID, read: readID), lastForMs ?? .max) }
+
+    /// The last entry that the owner has read, by its last heartbeat or checkpoint.
+    var readID: StreamID? { [status?.lastEventID, checkpoint].compactMap { $0 }.max() }
 
     /// Returns the read lag of a reader of a stream; 0 if either id is unknown.
     /// - Parameters:
@@ -32,6 +35,14 @@ struct ShardView: Sendable {
     static func behindMs(last: StreamID?, read: StreamID?) -> Int64 {
         guard let last, let read, last.ms > read.ms else { return 0 }
         return Int64(clamping: last.ms - read.ms)
+    }
+
+    /// Returns for how long the last entry has been in the stream if it is the only unread one; nil otherwise. In a
+    /// stream with an entry now and then, such as a marker, `behindMs` would be the time between the last two.
+    /// - Parameter previous: the entry before it; nil if there is none.
+    static func lastForMs(last: StreamID?, previous: StreamID?, read: StreamID?, nowMs: Int64) -> Int64? {
+        guard let last, let read, previous.map({ $0 <= read }) ?? true else { return nil }
+        return max(0, nowMs - Int64(clamping: last.ms))
     }
 
     /// The worst problem of the shard; `ok` if there is none.

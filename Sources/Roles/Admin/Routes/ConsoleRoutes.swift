@@ -105,14 +105,26 @@ extension AdminServices {
         object["node"] = .string(inspector.nodeID.name)
         object["nodes"] = .array(facts.nodes)
         object["statuses"] = facts.status["nodes"] ?? .array([])
+        let late = Dictionary(
+            ClusterOverview.lateShards(facts.status["nodes"]?.arrayValue ?? []).map { ($0.shard, $0.undeliveredMs) },
+            uniquingKeysWith: max)
         object["shards"] = [
             "count": .int(Int64(facts.shards.count)),
-            "attention": .array(facts.shards.filter { $0["verdict"] != "ok" }),
+            "attention": .array(facts.shards.compactMap { Self.attention($0, late) }),
             "behindMsMax": .int(facts.shards.reduce(0) { max($0, $1["behindMs"]?.intValue ?? 0) }),
             "liveQueries": .int(facts.shards.reduce(0) { $0 + ($1["liveQueries"]?.intValue ?? 0) }),
         ]
         object["unreachable"] = facts.status["unreachable"] ?? .array([])
         return .object(object)
+    }
+
+    /// Returns a shard with the age of its oldest missing marker, if that is late; nil if it needs no attention.
+    private static func attention(_ shard: JSONValue, _ late: [Int64: Int64]) -> JSONValue? {
+        let lateMs = late[shard["shard"]?.intValue ?? 0]
+        guard lateMs != nil || shard["verdict"] != "ok", var row = shard.objectValue else { return nil }
+        row["undeliveredMs"] = lateMs.map { .int($0) } ?? .null
+        if lateMs != nil, row["verdict"] == "ok" { row["verdict"] = "markers do not arrive" }
+        return .object(row)
     }
 
     func follow(_ arguments: AdminArguments, _ request: HTTPRequest, _ exchange: HTTPExchange) {

@@ -29,6 +29,8 @@ export async function open(place, {signal}) {
       {name: "shard", label: "Shard", isNumber: true}, {name: "verdict", label: "State"},
       {name: "owner", label: "Owner"}, {name: "behindMs", label: "Behind", isNumber: true,
         show: row => duration(row.behindMs)},
+      {name: "undeliveredMs", label: "Undelivered", isNumber: true,
+        show: row => duration(row.undeliveredMs)},
       {name: "due", label: "Due", isNumber: true, show: row => number(row.due)},
     ],
   });
@@ -87,10 +89,19 @@ const replicaStates = {used: "used", behind: "behind, not used", otherTimeline: 
 
 const sum = (statuses, value) => statuses.reduce((total, status) => total + (value(status) ?? 0), 0);
 
+function late(lags) {
+  const oldestMs = Math.max(...lags.map(lag => lag.undeliveredMs));
+  return oldestMs > 0 ? `${duration(oldestMs)} or younger` : "none";
+}
+
 function drawEvents(place, {statuses, shards}) {
   const oldest = Math.max(0, ...statuses.map(status => status.outbox?.oldestMs ?? 0));
   const rows = Math.max(0, ...statuses.map(status => status.outbox?.rows ?? 0));
+  const lags = statuses.map(status => status.gateway?.lag).filter(lag => lag?.shards);
+  const slowest = lags.map(lag => lag.endToEndMs).filter(ms => ms !== null);
   show(place, facts([
+    ["From commit to delivery, slowest shard", slowest.length ? duration(Math.max(...slowest)) : "not measured yet"],
+    ["Oldest change not delivered", lags.length ? late(lags) : "no shard is followed, or lag.markerEveryMs is 0"],
     ["Furthest behind in reading events", duration(shards.behindMsMax)],
     ["Events in the outbox", rows ? `${number(rows)}, the oldest ${duration(oldest)} old` : "none"],
     ["Sessions", number(sum(statuses, status => status.sessions))],

@@ -13,6 +13,7 @@ struct HubTurn {
     enum Step: Sendable {
         case deliver(InterestMachine.Delivery, key: LiveQueryKey, answers: UInt64)
         case forgetPositions(LiveQueryKey, from: UInt64)
+        case passMarker(MarkerRelay)
     }
 
     private let hubs: [LoopHub]
@@ -40,8 +41,10 @@ struct HubTurn {
             case .deliver(let hubs, let key, let delivery, let answers):
                 append(.deliver(delivery, key: key, answers: answers), to: hubs)
             case .forgetPositions(let hubs, let key, let from): append(.forgetPositions(key, from: from), to: hubs)
+            case .passMarker(let arrived):
+                append(.passMarker(MarkerRelay(arrived, loops: hubs.count)), to: Array(hubs.indices))
             case .gather, .append, .readEpoch, .reportEpoch, .reportUnsent, .reportLoss, .trimInbox, .reportProbe,
-                .reportResult, .sample:
+                .reportResult, .sample, .reportMarker:
                 break
             }
         }

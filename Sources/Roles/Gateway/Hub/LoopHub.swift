@@ -91,6 +91,7 @@ package final class LoopHub: @unchecked Sendable {
         eventLoop.assertInEventLoop()
         var deliveries: [(delivery: SessionDelivery, due: [Handle])] = []
         var counts: [(key: LiveQueryKey, sessions: Int, bytes: Int)] = []
+        var markers: [MarkerRelay] = []
         for step in steps {
             switch step {
             case .deliver(let delivery, let key, let answers):
@@ -100,6 +101,7 @@ package final class LoopHub: @unchecked Sendable {
                     counts.append((key, due.count, result.answer.byteCount))
                 }
             case .forgetPositions(let key, let announcement): hub.forgetPositions(key, from: announcement)
+            case .passMarker(let marker): markers.append(marker)
             }
         }
         if !counts.isEmpty { service.count(counts) }
@@ -111,6 +113,7 @@ package final class LoopHub: @unchecked Sendable {
             }
         }
         if let recorder = service.recorder { observe(deliveries, recorder) }
+        for marker in markers where marker.taken() { service.markerTaken(marker.arrived) }
     }
 
     /// Records the deliveries just made, if anything is recorded.

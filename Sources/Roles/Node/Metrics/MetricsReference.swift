@@ -20,6 +20,7 @@ enum MetricsReference {
             "API nodes",
             Metric.families(of: MutationMetrics.init) + Metric.families(of: PublisherMetrics.init)
                 + Metric.families(of: SweeperMetrics.init) + Metric.families(of: IdempotencyMetrics.init)
+                + Metric.families(of: MarkerMetrics.init)
         ),
         ("Workers", Metric.families(of: WorkerMetrics.init) + Metric.families(of: ShardMetrics.init)),
         ("Reader of the database's log", Metric.families(of: TailerMetrics.init)),

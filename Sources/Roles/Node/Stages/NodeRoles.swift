@@ -11,6 +11,7 @@ import NIOPosix
 import Postgres
 import PublicAPI
 import Recording
+import RoleMachines
 import Sessions
 import Settings
 import TraceExport
@@ -21,6 +22,8 @@ struct NodeRoles: Sendable {
     let sweeper: OutboxSweeper
     /// Nil without the role api.
     let keySweeper: IdempotencySweeper?
+    /// Nil without the role api.
+    let markers: MarkerCommitter?
     let gateway: GatewayService?
     let worker: FanoutWorker?
     let tailer: ChangeTailer?
@@ -65,12 +68,26 @@ struct NodeRoles: Sendable {
             keySweeper: roles.contains(.api)
                 ? IdempotencySweeper(
                     pool: storage.pool, settings: node.idempotencySweepSettings, logger: node.logger) : nil,
+            markers: roles.contains(.api) ? markers(node, cluster, storage, execution, publisher) : nil,
             gateway: roles.contains(.gateway) ? gateway(node, cluster, storage, network.group, recorder) : nil,
             worker: roles.contains(.worker) ? worker(node, cluster, storage, execution, recorder) : nil,
             tailer: tailer, slot: slot,
             sessions: SessionRegistry(
                 admission: node.sessionAdmission, nowMs: { [clock = node.clock] in clock.nowMs() }),
             executor: executor(node, cluster, execution, publisher, authenticator, recorder), recorder: recorder)
+    }
+
+    private static func markers(
+        _ node: NodeContext, _ cluster: ClusterMember, _ storage: NodeStorage, _ execution: NodeExecution,
+        _ publisher: EventPublisher
+    ) -> MarkerCommitter {
+        MarkerCommitter(
+            schedule: MarkerSchedule(node: node.id, everyMs: Int64(node.settings.lag.markerEveryMs)),
+            pool: storage.pool, catalogs: execution.catalogs, publisher: publisher,
+            overrideList: cluster.overrideList,
+            nodes: { [membership = cluster.membership] in try? await membership.liveNodes().nodes },
+            makeUUID: { [clock = node.clock] in RandomIdentity.orderedUUID(nowMs: clock.nowMs()) },
+            logger: node.logger)
     }
 
     private static func gateway(

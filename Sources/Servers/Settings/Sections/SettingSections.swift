@@ -20,6 +20,7 @@ package struct SettingSections: Sendable {
     package let admin = AdminSection.declared
     package let inspect = InspectSection.declared
     package let trace = TraceSection.declared
+    package let lag = LagSection.declared
     package let drain = DrainSection.declared
     package let deploy = DeploySection.declared
     package let migrate = MigrateSection.declared

@@ -25,14 +25,17 @@ extension AdminCommand {
                     "node": node["id"] ?? .null, "roles": node["roles"] ?? .null,
                     "state": .string(Self.state(node, status)), "sessions": status?["sessions"] ?? .null,
                     "due": status?["worker"]?["due"] ?? .null, "running": status?["worker"]?["runsInFlight"] ?? .null,
-                    "outbox": status?["outbox"]?["rows"] ?? .null, "project": node["project"] ?? .null,
-                    "upMs": node["upMs"] ?? .null,
+                    "outbox": status?["outbox"]?["rows"] ?? .null,
+                    "lagMs": status?["gateway"]?["lag"]?["endToEndMs"] ?? .null,
+                    "undeliveredMs": status?["gateway"]?["lag"]?["undeliveredMs"] ?? .null,
+                    "project": node["project"] ?? .null, "upMs": node["upMs"] ?? .null,
                 ])
             }
             Terminal.out(
                 TextTable(
                     columns: [
-                        "node", "roles", "state", "sessions", "due", "running", "outbox", "project",
+                        "node", "roles", "state", "sessions", "due", "running", "outbox",
+                        .init("lag", "lagMs", .duration), .init("undelivered", "undeliveredMs", .duration), "project",
                         .init("up", "upMs", .duration),
                     ], rows: rows
                 ).text)

@@ -22,6 +22,7 @@ extension InboxMessage {
         case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
         case .settled(let shard, let epoch, let through, let except, _):
             "settled \(shard) through \(through) by \(epoch) except \(except.map(\.short))"
+        case .marker(let shard, let epoch, let marker): "marker \(shard) \(marker.entry) by \(epoch)"
         }
     }
 }
@@ -33,6 +34,8 @@ extension GatewayMachine.Effect {
         case .append(let id, let messages): "append \(messages.count) #\(id)"
         case .reportUnsent(let count, let reason): "\(count) not sent: \(reason)"
         case .sample: "sample"
+        case .passMarker(let arrived): "marker of \(arrived.shard) \(arrived.marker.entry) counts"
+        case .reportMarker(let hops): "marker took \(hops.endToEndMs) ms"
         case .reportLoss(let loss): "lost: \(loss)"
         case .trimInbox(let minimumID): "trim the inbox below \(minimumID)"
         case .reportProbe: "probe"

@@ -57,6 +57,8 @@ package enum Sabotage: String, Sendable, CaseIterable {
     case tagTrustedForOthers
     /// Workers report results as fresh up to events that do not exist yet.
     case settledAhead
+    /// Workers name the newest marker of a shard when they pass on an older one.
+    case markerAhead
     /// Workers skip one event of each page of older events.
     case replayHole
     /// API nodes remove outbox rows without confirming which shards are responsible.

@@ -39,6 +39,7 @@ final class SimulatedAPINode: Process {
         case .deployments: deployments.start(then: next)
         case .sweeper:
             if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
+            if world.carriesMarkers { every(MarkerChecks.everyMs) { [self] in commitMarker() } }
             next()
         case .gateway, .sessions, .worker, .tailer: next()
         }
@@ -99,15 +100,31 @@ final class SimulatedAPINode: Process {
             perform(publisher.committed(.init(row: row, mutation: lifecycle.mutation, targets: lifecycle.targets)))
         }
         if world.sabotage == .acknowledgeBeforeCommit { acknowledged(row.id) }
-        statement {
-            $0.commit(
+        statement { [world] postgres in
+            postgres.commit(
                 entity, SimulatedPostgres.OutboxRow(row: row, createdMs: begunMs),
                 loadedDeployment: isForgotten ? .max : lifecycle.targets.loadedDeployment)
+            world.markerChecks.committed(
+                row.id, of: entity, version: postgres.versions[entity] ?? 0, life: postgres.life)
         } then: { [self] outcome in
             guard case .done = outcome else { return perform(lifecycle.ended(committed: nil)) }
             world.note("\(name) committed \(row.id) of \(entity) for \(row.shards)")
             perform(lifecycle.ended(committed: row))
             if world.sabotage != .acknowledgeBeforeCommit { acknowledged(row.id) }
+        }
+    }
+
+    /// Both nodes commit each marker: neither reads the node list.
+    private func commitMarker() {
+        count += 1
+        let marker = MarkerSchedule(node: NodeID(name), everyMs: MarkerChecks.everyMs).marker(
+            dueAtMs: nowMs, id: "\(name).\(incarnation).\(count)", rules: rules, overrides: overrideList.overrides,
+            shardCount: Workload.shardCount, nowMs: nowMs)
+        guard let marker else { return }
+        statement { [timeline] in
+            $0.commitMarker(SimulatedPostgres.OutboxRow(row: marker.row, createdMs: timeline.nowMs))
+        } then: { [self] outcome in
+            if case .done = outcome { perform(publisher.committed(marker)) }
         }
     }
 

@@ -22,6 +22,8 @@ final class SimulatedGateway: Process {
     private static let hubLateMaxMs: Int64 = 200
     /// The newest epoch of a message from each shard.
     private var epochs: [ShardID: UInt64] = [:]
+    /// The last results taken.
+    private var results: [LiveQueryKey: LiveResult] = [:]
 
     init(_ name: String, keepsName: Bool, _ world: World) {
         self.keepsName = keepsName
@@ -40,7 +42,7 @@ final class SimulatedGateway: Process {
         hubs = Array(repeating: Hub(), count: World.hubCount)
         hubSteps = Array(repeating: [], count: World.hubCount)
         subscribers = Array(repeating: [:], count: World.hubCount)
-        (connections, epochs) = ([:], [:])
+        (connections, epochs, results) = ([:], [:], [:])
         follower = StreamFollower(self) { [unowned self] in for batch in $0 { arrived(batch) } }
     }
 
@@ -168,10 +170,28 @@ final class SimulatedGateway: Process {
             if sender.epoch < epochs[sender.shard] ?? 0 {
                 world.violated("one owner: \(name) took a delivery of epoch \(sender.epoch)")
             }
-            if case .result(let result) = delivery { world.checks.accepted(key, result) }
+            if case .result(let result) = delivery {
+                world.checks.accepted(key, result)
+                if world.carriesMarkers { results[key] = result }
+            }
         }
         if world.forgedEpochs.contains(sender.epoch) { return }
         epochs[sender.shard] = max(epochs[sender.shard] ?? 0, sender.epoch)
+    }
+
+    /// Checks what this gateway holds of the shard when a marker counts.
+    private func check(_ arrived: InterestMachine.ArrivedMarker) {
+        world.markerChecks.counted()
+        let stream = world.redis.keys.events(shard: arrived.shard.number)
+        for (key, result) in results {
+            // What a client reported, or a confirmation replaced, is not known here.
+            guard let held = machine.held(key), held.digest == result.digest else {
+                results[key] = nil
+                continue
+            }
+            guard held.shard == arrived.shard, !held.isAwaitingOwner else { continue }
+            world.markerChecks.counted(arrived.marker, of: stream, held.query, result, by: name)
+        }
     }
 
     // MARK: Effects
@@ -195,7 +215,10 @@ final class SimulatedGateway: Process {
                     $0.trim(inbox, minimumID: minimumID)
                 } then: { (_: Void?) in
                 }
-            case .reportUnsent, .reportLoss, .reportProbe, .reportResult, .sample: break
+            case .reportUnsent, .reportLoss, .reportProbe, .reportResult, .sample, .reportMarker: break
+            case .passMarker(let arrived):
+                check(arrived)
+                pass(arrived)
             }
         }
     }
@@ -207,6 +230,17 @@ final class SimulatedGateway: Process {
         guard isLate || !hubSteps[hub].isEmpty else { return step(self) }
         hubSteps[hub].append { [unowned self] in step(self) }
         later(timeline.pick(0...Self.hubLateMaxMs)) { [self] in hubSteps[hub].removeFirst()() }
+    }
+
+    /// Passes a marker through every hub, each in its turn.
+    private func pass(_ arrived: InterestMachine.ArrivedMarker) {
+        var remaining = World.hubCount
+        for hub in 0..<World.hubCount {
+            onHub(hub) { gateway in
+                remaining -= 1
+                if remaining == 0 { gateway.perform(gateway.machine.markerTaken(arrived, nowMs: gateway.nowMs)) }
+            }
+        }
     }
 
     private func deliver(_ delivery: InterestMachine.Delivery, _ key: LiveQueryKey, answers: UInt64, hub: Int) {

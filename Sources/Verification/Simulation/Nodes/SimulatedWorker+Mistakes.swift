@@ -107,6 +107,7 @@ extension SimulatedWorker {
     }
 
     func mistaken(_ entries: [InboxEntry]) -> [InboxEntry] {
+        if world.sabotage == .markerAhead { return entries.map(markersAhead) }
         guard world.sabotage == .settledAhead else { return entries }
         return entries.map { entry in
             let messages = entry.messages.map { message in
@@ -118,5 +119,14 @@ extension SimulatedWorker {
             }
             return InboxEntry(to: entry.gateway, messages, append: entry.append)
         }
+    }
+
+    private func markersAhead(_ entry: InboxEntry) -> InboxEntry {
+        let messages = entry.messages.map { message in
+            guard case .marker(let shard, let epoch, var marker) = message else { return message }
+            marker.entry = world.markerChecks.newest[world.redis.keys.events(shard: shard.number)] ?? marker.entry
+            return .marker(shard: shard, epoch: epoch, marker)
+        }
+        return InboxEntry(to: entry.gateway, messages, append: entry.append)
     }
 }

@@ -94,6 +94,7 @@ package final class World {
     /// recorded epochs may have to suffice.
     let losesCommits: Bool
     private(set) lazy var checks = Checks { [unowned self] in violated($0) }
+    private(set) lazy var markerChecks = MarkerChecks { [unowned self] in violated($0) }
     var hasFaults = true
     /// The number of faults by kind.
     var faults: [String: Int] = [:]
@@ -179,6 +180,7 @@ package final class World {
         redis.changed = { [unowned self] stream in
             for process in processes where process.isUp { process.poke(stream) }
         }
+        watchMarkers()
         redis.didUnderLease = { [unowned self] in checks.didUnderLease($0, $1) }
     }
 
@@ -228,6 +230,8 @@ package final class World {
         package let answers: Int
         /// The number of errors to clients whose live query no owner had answered in time.
         package let silences: Int
+        /// The number of markers that gateways let count.
+        package var markers = 0
         /// The number of faults by kind.
         package var faults: [String: Int] = [:]
     }
@@ -263,7 +267,8 @@ package final class World {
         timeline.end()
         return Outcome(
             violation: violations.first, steps: timeline.stepCount, commits: postgres.committed.count,
-            answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, faults: faults)
+            answers: clients.reduce(0) { $0 + $1.answers }, silences: silences, markers: markerChecks.countedCount,
+            faults: faults)
     }
 
     /// A version that has been served long enough ends at any time, also in peace: its clients then reconnect.

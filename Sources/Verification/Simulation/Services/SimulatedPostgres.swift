@@ -121,6 +121,9 @@ final class SimulatedPostgres {
         committed.insert(row.row.id)
     }
 
+    /// Commits a transaction that only inserts the outbox row of a marker.
+    func commitMarker(_ row: OutboxRow) { outbox[row.row.id] = row }
+
     /// Commits a transaction of another program, not visible yet; returns its number.
     func writeOutside(_ entity: String) -> UInt32 {
         let transaction = log.append(entity)

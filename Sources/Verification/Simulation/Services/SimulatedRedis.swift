@@ -23,6 +23,8 @@ final class SimulatedRedis {
     var changed: (String?) -> Void = { _ in }
     /// Called for every action under a lease.
     var didUnderLease: (ShardID, UInt64) -> Void = { _, _ in }
+    /// Called for every entry, with its id.
+    var appended: (StreamAppend, StreamID) -> Void = { _, _ in }
 
     init(timeline: Timeline, sabotage: Sabotage?) throws {
         self.timeline = timeline
@@ -97,8 +99,9 @@ final class SimulatedRedis {
     func append(_ append: StreamAppend, lengthMax: Int) {
         var append = append
         append.lengthMax = lengthMax
-        store.append(append, nowMs: nowMs)
+        let id = store.append(append, nowMs: nowMs)
         changed(append.stream)
+        appended(append, id)
     }
 
     func info(_ stream: String) -> StreamInfo? { store.stream(stream, nowMs: nowMs)?.info }

@@ -99,6 +99,9 @@ import Testing
         .announce(
             gateway: NodeID("g"), query: ModelFixture.query(), known: nil,
             announcement: AnnouncementID(number: 2, client: ClientID(number: .max))),
+        .announce(
+            gateway: NodeID("g"), query: ModelFixture.query(), known: nil,
+            announcement: AnnouncementID(number: 3, takesMarkers: false)),
         .withdraw(gateway: NodeID("g"), key: ModelFixture.query().key), .leave(gateway: NodeID("")),
         .summary(gateway: NodeID("g"), count: 3, fingerprint: .max),
         .summary(gateway: NodeID("g"), count: 0, fingerprint: 0, settled: StreamID(ms: 5, sequence: 6)),
@@ -132,6 +135,10 @@ import Testing
 
 @Suite struct InboxMessageTests {
     static let messages: [InboxMessage] = [
+        .marker(
+            shard: ShardID(3), epoch: .max,
+            LagMarker(
+                dueMs: 10, committedAtMs: 11, entry: StreamID(ms: 12, sequence: 7), readAtMs: 13, passedAtMs: 14)),
         .result(
             shard: ShardID(3), key: ModelFixture.query().key,
             result: LiveResult(

@@ -98,6 +98,7 @@ struct Asked {
             case .failed(_, _, _, let error, _): "\(to):failed \(error.code.rawValue)"
             case .announceAll(_, let epoch): "\(to):announceAll \(epoch)"
             case .settled(_, _, let through, let except, _): "\(to):settled \(through) except \(except.count)"
+            case .marker(_, _, let marker): "\(to):marker \(marker.entry)"
             }
         }
     }
@@ -109,7 +110,7 @@ struct Asked {
             case .unchanged(_, _, _, let position, _, _), .unchangedTick(_, _, _, let position, _),
                 .failed(_, _, let position, _, _):
                 position
-            case .announceAll, .settled: nil
+            case .announceAll, .settled, .marker: nil
             }
         }
     }

@@ -220,6 +220,7 @@ struct WorkerBench {
                 case .failed(_, _, _, let error, _): error.code.rawValue
                 case .announceAll(let shard, let epoch): "announceAll \(shard) \(epoch)"
                 case .settled: "settled"
+                case .marker(_, _, let marker): "marker \(marker.entry)"
                 }
             }
         }

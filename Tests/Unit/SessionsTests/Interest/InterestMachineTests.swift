@@ -26,6 +26,7 @@ import Testing
             case .readEpoch: "read epoch"
             case .forgetPositions(let hubs, _, _): "forget positions \(hubs)"
             case .reportEpoch(_, let named, let recorded): "report \(named) \(recorded)"
+            case .passMarker(let arrived): "marker \(arrived.marker.dueMs)"
             }
         }
     }
