@@ -2,8 +2,8 @@ import Observability
 import Synchronization
 package import Tracing
 
-/// The backend of swift-distributed-tracing that hands ended spans to an exporter. It is no global instrument: code that
-/// makes spans gets it, so other libraries in the process, such as the HTTP client that sends the spans, make none.
+/// The backend of swift-distributed-tracing that hands ended spans to an exporter. It is no global instrument: code
+/// that makes spans gets it, so other libraries in the process, such as the HTTP client that sends them, make none.
 package final class OTLPTracer: Tracer {
     private let ended: @Sendable (SpanRecord) -> Void
 
