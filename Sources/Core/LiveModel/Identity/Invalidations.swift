@@ -97,7 +97,7 @@ package struct Invalidations: Sendable, Hashable {
     }
 
     package enum Answer: Sendable, Hashable {
-        /// In the order of their invalidation; empty if there are none.
+        /// Subjects in the order of their invalidation; empty if there are none.
         case drop([InvalidationSubject])
         case dropEverything
     }
