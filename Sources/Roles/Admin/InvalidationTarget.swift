@@ -4,7 +4,7 @@ package import LiveModel
 import Operations
 import SchemaModel
 
-/// What an operator has clients drop from their caches. Pure.
+/// A part of clients' caches that an operator has them drop. Pure.
 package enum InvalidationTarget: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter key: the values of the primary key, in its order.
     case entity(type: String, key: [JSONValue])

@@ -6,7 +6,7 @@ package import Sessions
 package protocol SessionRequestExecutor: AnyObject, Sendable {
     var clock: ServiceClock { get }
     var quotas: QuotaGate { get }
-    /// What clients are to drop from their caches, as far as this node knows.
+    /// The parts of their caches that clients are to drop, as far as this node knows.
     var invalidations: Invalidations { get }
     /// Finds an operation and checks its variables and authorization.
     /// - Throws: `.operationNotFound`, `.invalidVariable`, `.permissionDenied`, …

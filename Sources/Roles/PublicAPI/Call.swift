@@ -22,7 +22,7 @@ struct Call: Sendable {
     /// `x-freshet-trace: 1` asks for a trace; the response has its id.
     static let traceHeader = "x-freshet-trace"
 
-    /// Has a mutation traced, if its client asks for it.
+    /// Marks a mutation as traced, if its client asks for it.
     func trace(_ resolved: inout ResolvedOperation) {
         resolved.isTraced = isTraced
         resolved.parentSpan = parent?.spanID

@@ -23,7 +23,7 @@ package struct RequestParts: Sendable {
     let resultBytesMax: Int
     let quotas: QuotaGate
     let meter: OperationMeter
-    /// What clients are to drop from their caches.
+    /// The parts of their caches that clients are to drop.
     let invalidations: @Sendable () -> Invalidations
     let failures = OperationFailureLog(Logger(label: "freshet.requests"))
 

@@ -154,7 +154,7 @@ package struct LinkMachine: Sendable {
 
     /// The app cannot use the result that it held for a feed: it is sent whole.
     package mutating func discard(_ id: FeedID, nowMs: Int64) -> [LinkAction] {
-        guard feeds[id]?.tag != nil else { return [] }
+        guard let feed = feeds[id], feed.tag != nil || feed.isConfirmed else { return [] }
         feeds[id]?.forget()
         return feeds[id]?.subscription == nil ? [] : again(id, nowMs)
     }

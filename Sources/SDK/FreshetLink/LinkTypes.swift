@@ -161,7 +161,7 @@ package struct LinkLimits: Sendable, Hashable {
     }
 }
 
-/// What the server says to drop from the cache.
+/// The parts of the cache that the server says to drop.
 package struct Invalidation: Hashable, Sendable {
     package enum Subject: Hashable, Sendable {
         /// A row, by its id.

@@ -5,6 +5,8 @@ package import JSON
 /// expected to change. Pure: it has no file and no clock. Source: SDK specification §1 rows 12, 23 and §4 (7).
 ///
 /// A row lives as long as a result refers to it. Results that nobody follows are evicted by last use beyond `bytesMax`.
+///
+/// Long, because results and rows refer to each other.
 package struct StoreMachine: Sendable {
     private struct Result: Sendable {
         var tree: ResultTree

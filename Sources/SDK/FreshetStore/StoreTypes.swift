@@ -76,7 +76,7 @@ package struct StoreOutcome: Hashable, Sendable {
     package var evicted: [ResultKey] = []
 }
 
-/// What is dropped from the cache because the server says so.
+/// The results that are dropped from the cache because the server says so.
 package struct StoreSelection: Hashable, Sendable {
     package var isEverything = false
     /// The results that show one of these rows.

@@ -147,7 +147,7 @@ struct SwiftSDKTests {
             #expect(await isCached(there, kept))
 
             // The device returns: it still shows the list that it had, and drops the row.
-            let back = device("away", at: one.address)
+            let back = device("away", at: two.address)
             #expect(await isCached(back, lot))
             #expect(await isCached(back, kept))
             var list = back.listLots(category: "Clocks").live().makeAsyncIterator()

@@ -61,6 +61,8 @@ import Testing
         "admin.auth.audience": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
         "admin.auth.jwksFile": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
         "admin.auth.jwksUrl": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
+        "gateway.invalidationsMax": "Tests/Integration/IntegrationTests/SwiftSDKTests.swift",
+        "gateway.invalidationsPollMs": "Tests/Integration/IntegrationTests/SwiftSDKTests.swift",
         "admin.rule": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
         "admin.writeRule": "Tests/Integration/IntegrationTests/AdminAccessTests.swift",
         "tailer.slot": "Tests/Integration/IntegrationTests/DatabaseLogTests.swift",

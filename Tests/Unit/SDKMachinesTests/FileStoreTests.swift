@@ -47,7 +47,7 @@ private let lots: EntityShape = .object(["lots": .entity("Lot", key: ["id"])])
         }
     }
 
-    /// What is invalidated is gone for every user, together with the position.
+    /// Invalidated results are gone for every user, together with the position.
     @Test func invalidationsRemoveResultsOfAllUsers() async throws {
         try await withFile { file, path in
             #expect(file.invalidationPosition() == nil)

@@ -242,7 +242,7 @@ import Testing
         driver.next(1, "1", ["data": 2])
         #expect(driver.take() == [.result(FeedID(1), 2, [], tag: nil)])
         driver.opened(2)
-        #expect(driver.take().sent(2).first?["payload"] == ["Authorization": "Bearer T2"])
+        #expect(driver.take().sent(2).first?["payload"]?["Authorization"] == "Bearer T2")
         driver.received(2, ["type": "connection_ack"])
         let actions = driver.take()
         #expect(actions.contains(.close(link: 1, code: 1000)))

@@ -42,7 +42,7 @@ import Tracing
         _ = machine.ended(.busy, nowMs: 100)
         #expect(machine.next(nowMs: 299) == nil && machine.next(nowMs: 300) != nil)
         #expect(machine.ended(.busy, nowMs: 300).dropped == [.unreachable: 1])
-        // The next batch waits like a further attempt, and begins anew once one is accepted.
+        // The next batch waits like a further attempt, and starts from the beginning once one is accepted.
         #expect(machine.next(nowMs: 699) == nil && machine.next(nowMs: 700)?.map(\.name) == ["1"])
         #expect(machine.ended(.accepted(rejected: 0), nowMs: 700).exported == 1)
         _ = machine.add(Self.span(2))

@@ -10,7 +10,7 @@ package struct IdempotencyClaim: Hashable, Sendable {
     /// first answer.
     package let request: Digest
 
-    /// Who sent the mutation.
+    /// The sender of the mutation.
     package enum Sender: Sendable, Hashable {
         case client
         /// An administrator, as user or as none. All administrators share one space of keys, apart from clients.

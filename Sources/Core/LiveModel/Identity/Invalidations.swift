@@ -1,6 +1,6 @@
 package import JSON
 
-/// What clients are told to drop from their caches.
+/// A part of clients' caches that they are to drop.
 package enum InvalidationSubject: Hashable, Sendable, CustomStringConvertible {
     /// A row, by the id that clients know it by: 32 hexadecimal digits (docs/reference/sql-connect.md §4).
     case entity(id: String)
@@ -43,7 +43,7 @@ package enum InvalidationSubject: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Up to where a client knows the history of invalidations: `GENERATION-MARK`.
+/// A client's place in the history of invalidations: `GENERATION-MARK`.
 package struct InvalidationPosition: Hashable, Sendable, CustomStringConvertible {
     package let generation: UInt64
     /// The mark of the history; another data set in Redis has another one.
@@ -55,8 +55,8 @@ package struct InvalidationPosition: Hashable, Sendable, CustomStringConvertible
     }
 
     package init?(_ text: String) {
-        let parts = text.split(separator: "-", maxSplits: 1)
-        guard parts.count == 2, let generation = UInt64(parts[0]) else { return nil }
+        let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty, let generation = UInt64(parts[0]) else { return nil }
         self.init(generation: generation, mark: String(parts[1]))
     }
 
@@ -97,7 +97,7 @@ package struct Invalidations: Sendable, Hashable {
     }
 
     package enum Answer: Sendable, Hashable {
-        /// In the order of their invalidation; empty if there are none.
+        /// Subjects in the order of their invalidation; empty if there are none.
         case drop([InvalidationSubject])
         case dropEverything
     }

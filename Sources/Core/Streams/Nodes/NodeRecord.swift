@@ -31,7 +31,7 @@ package enum OverrideTable: Sendable, Hashable, CaseIterable {
     case cluster
     /// Revoked users, tokens and API keys.
     case revocations
-    /// What clients are to drop from their caches.
+    /// The parts of their caches that clients are to drop.
     case invalidations
 }
 

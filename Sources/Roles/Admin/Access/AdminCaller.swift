@@ -1,7 +1,7 @@
 import JSON
 import LiveModel
 
-/// Who sent a request to the admin port, as far as that is proven.
+/// The sender of a request to the admin port, as far as that is proven.
 enum AdminCaller: Sendable, Hashable {
     /// Anyone: no token is needed.
     case anyone

@@ -17,7 +17,7 @@ struct NodeAccess: Sendable {
     let node: NodeContext
     let issuers: TokenIssuers
     let apiKeys: APIKeys
-    /// Who may use the admin port.
+    /// The decision who may use the admin port.
     let admin: AdminAccess
 
     static func open(_ node: NodeContext, _ sender: HTTPSender) async throws(NodeError) -> NodeAccess {

@@ -30,7 +30,7 @@ package struct ExportMachine: Sendable {
         case queueFull, unreachable, refused
     }
 
-    /// What became of spans.
+    /// The fate of spans.
     package struct Counts: Sendable, Hashable {
         package var exported = 0
         package var dropped: [Drop: Int] = [:]

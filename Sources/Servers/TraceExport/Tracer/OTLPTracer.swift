@@ -2,8 +2,8 @@ import Observability
 import Synchronization
 package import Tracing
 
-/// The backend of swift-distributed-tracing that hands ended spans to an exporter. It is no global instrument: code that
-/// makes spans gets it, so other libraries in the process, such as the HTTP client that sends the spans, make none.
+/// The backend of swift-distributed-tracing that hands ended spans to an exporter. It is no global instrument: code
+/// that makes spans gets it, so other libraries in the process, such as the HTTP client that sends them, make none.
 package final class OTLPTracer: Tracer {
     private let ended: @Sendable (SpanRecord) -> Void
 
@@ -37,7 +37,7 @@ package final class OTLPTracer: Tracer {
             line: line)
     }
 
-    /// Does nothing: the exporter sends on its own.
+    /// Flushes nothing: the exporter sends on its own.
     package func forceFlush() {}
 
     package func extract<Carrier, Extract: Extractor>(
@@ -76,7 +76,7 @@ package final class OTLPSpan: Tracing.Span {
 
     package var isRecording: Bool { ended != nil && !state.withLock { $0.hasEnded } }
 
-    /// After the end nothing changes any more.
+    /// Changes the record, unless the span has ended.
     private func change(_ body: (inout SpanRecord) -> Void) {
         state.withLock { if !$0.hasEnded { body(&$0.record) } }
     }

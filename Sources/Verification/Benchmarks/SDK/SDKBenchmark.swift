@@ -77,7 +77,8 @@ package enum SDKBenchmark {
         var store = StoreMachine(bytesMax: 64 << 20)
         var samples = Samples()
         for round in 0..<rounds {
-            let payload: JSONValue = ["data": document(rows, round: round), "extensions": ["resume": .string("t\(round)")]]
+            let tag = JSONValue.string("t\(round)")
+            let payload: JSONValue = ["data": document(rows, round: round), "extensions": ["resume": tag]]
             let frame = JSONWriter.compact(["id": "1", "type": "next", "payload": payload])
             let start = Clock.threadSeconds
             guard case .result(_, let data, _, let tag)? = link.received(link: 1, frame, nowMs: 0).last else {
