@@ -212,8 +212,7 @@ struct RecordedTests {
         #expect(own.data(of: "delivery") == nil)
         await process.crash()
         let lost = try await waitFor("the loss of a node in the tail") { lines.data(of: "node", after: joined) }
-        // Whichever is noticed first: the end of its stream, or of its entry in the list.
-        #expect(["lost", "gone"].contains(lost["state"]?.stringValue) && lost["reason"] != nil, "\(lost)")
+        #expect(lost["state"]?.stringValue == "lost" && lost["reason"] != nil, "\(lost)")
         subscriber.socket.close()
         for task in [following, restricted] {
             task.cancel()
