@@ -37,8 +37,8 @@ extension AdminCommand {
                 let path = record.map { "/admin/v1/events/record?forMs=\(Int64($0) * 60_000)" }
                 return show(await connection.post(path ?? "/admin/v1/events/stop"))
             }
+            guard let out else { return show(await connection.get("/admin/v1/events/recording")) }
             let answer = await connection.get("/admin/v1/events" + Connection.query([("operation", operation)]))
-            guard let out else { return show(answer) }
             let lines = answer["lines"]?.arrayValue ?? []
             let text = lines.map { $0.description + "\n" }.joined()
             if out == "-" {
@@ -60,12 +60,7 @@ extension AdminCommand {
         }
 
         private func show(_ answer: JSONValue) {
-            if connection.json {
-                var shown = answer.objectValue ?? [:]
-                shown["lines"] = nil
-                return Terminal.out(JSONValue.object(shown).description)
-            }
-            if answer["events"] != nil { Terminal.out(Self.sentence(answer)) }
+            if connection.json { return Terminal.out(answer.description) }
             Terminal.out(
                 TextTable(
                     columns: [

@@ -18,6 +18,8 @@ final class LineLog: @unchecked Sendable {
             if let entry = try? JSONParser.parse(Array(data.dropFirst(6).utf8)) { found.append(entry) }
         }
         guard let former else { return found.first }
-        return found.firstIndex(of: former).flatMap { $0 + 1 < found.count ? found[$0 + 1] : nil }
+        // A bare nil would be a JSON null, which is a value.
+        guard let place = found.firstIndex(of: former) else { return Optional.none }
+        return found.dropFirst(place + 1).first
     }
 }
