@@ -185,7 +185,7 @@ struct ConsoleTests {
 
     // MARK: Accessibility
 
-    /// What breaks a rule is found.
+    /// Breaks the rules, and expects them to notice.
     private func rulesFind(_ window: Browser.Window) async throws {
         try await window.evaluate(
             """
