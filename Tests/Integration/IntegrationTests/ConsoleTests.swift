@@ -79,6 +79,7 @@ struct ConsoleTests {
                 try await window.keepsRules("\(path) at 1280")
                 try await window.showsFocus(path)
             }
+            try await rulesFind(window)
             let narrow = try await browser.open(url, width: 390, height: 800)
             try await signIn(narrow)
             for (path, isThere) in Self.screens {
@@ -253,6 +254,34 @@ struct ConsoleTests {
 
     // MARK: Accessibility
 
+    /// Breaks the rules, and expects them to notice.
+    private func rulesFind(_ window: Browser.Window) async throws {
+        try await window.evaluate(
+            """
+            document.querySelector('.screen').insertAdjacentHTML('beforeend', `<div id="wrong">
+              <h4>Deep</h4><button></button><input placeholder="No label"><p id="nav">Twice</p>
+              <a href="#/home" class="wrong">No outline</a><p class="pale">Pale</p></div>`);
+            const sheet = new CSSStyleSheet();
+            sheet.replaceSync('.wrong:focus { outline: none } .pale { color: #999; background: #aaa }');
+            document.adoptedStyleSheets = [sheet];
+            """)
+        func found(_ rule: String) async throws -> String { try await window.evaluate(rule).description }
+        let structure = try await found(PageRules.structure)
+        for words in ["h4 after h", "no name: <button", "no visible label: <input", "twice: #nav"] {
+            #expect(structure.contains(words), "\(words) \(structure)")
+        }
+        #expect(try await found(PageRules.contrast).contains(":1 p.pale: Pale"))
+        try await window.evaluate(PageRules.watchFocus)
+        try await window.evaluate("document.querySelector('.wrong').focus(); document.querySelector('.skip').focus();")
+        try await window.evaluate("document.querySelector('#wrong button').focus()")
+        try await window.evaluate("document.querySelector('nav a').focus()")
+        let order = try await found(PageRules.focusOrder)
+        for words in ["focus not visible: <a href=", "out of order: <a href=", "not reached: <input"] {
+            #expect(order.contains(words), "\(words) \(order)")
+        }
+        try await window.evaluate("document.querySelector('#wrong').remove(); document.adoptedStyleSheets = []")
+    }
+
     /// Presses Tab until the control has the focus.
     private func tab(_ window: Browser.Window, to selector: String) async throws {
         for _ in 0..<150 {
@@ -364,6 +393,12 @@ struct ConsoleTests {
         #expect(try await window.evaluate("\(frame).querySelector('tbody a').href.endsWith('\(key)')") == true)
         let tasks = try await window.evaluate("tasks")
         let limitMs = 200 * max(1, slowdown)
+        // One that does keep the page from answering is seen.
+        try await window.evaluate(
+            "setTimeout(() => { const end = performance.now() + \(limitMs + 60); while (performance.now() < end); })")
+        try await waitFor("a long task") {
+            try await window.evaluate("tasks.some(ms => ms > \(limitMs))") == true ? true : nil
+        }
         #expect(
             (tasks.arrayValue ?? []).allSatisfy { Double($0.intValue ?? 0) <= limitMs },
             "tasks of \(tasks) ms, at most \(limitMs), on a machine \(slowdown) times as slow as the one of reference")

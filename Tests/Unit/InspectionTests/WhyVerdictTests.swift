@@ -61,6 +61,7 @@ import Testing
     @Test func obstaclesOfTheClientComeFirst() {
         #expect(Self.code { _ in } == .fresh)
         #expect(!WhyVerdict(Self.facts { _ in }).isStale)
+        #expect(WhyVerdict(Self.facts { _ in }).state == .fresh)
         #expect(Self.code { ($0.isUserRevoked, $0.askedUid) = (true, "ann") } == .userRevoked)
         #expect(Self.code { $0.refusal = .init(.authRefused, "no", rule: "false") } == .authRefused)
         #expect(Self.code { $0.refusal = .init(.operationUnknown, "no operation") } == .operationUnknown)

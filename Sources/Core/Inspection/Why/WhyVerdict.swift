@@ -51,9 +51,24 @@ package struct WhyVerdict: Sendable, Hashable {
     /// Whether the screen is, or may be, stale.
     package var isStale: Bool { code != .fresh && code != .choose }
 
+    package enum State: String, Sendable {
+        case fresh, stale
+        /// The question found no screen, or too little is known.
+        case unclear
+    }
+
+    package var state: State {
+        switch code {
+        case .fresh: .fresh
+        case .operationUnknown, .variablesInvalid, .sessionUnknown, .choose, .notFollowed, .unknown: .unclear
+        default: .stale
+        }
+    }
+
     package var json: JSONValue {
         [
-            "code": .string(code.rawValue), "sentence": .string(sentence), "isStale": .bool(isStale),
+            "code": .string(code.rawValue), "state": .string(state.rawValue), "sentence": .string(sentence),
+            "isStale": .bool(isStale),
             "next": .array(next.map(JSONValue.string)),
         ]
     }

@@ -33,8 +33,9 @@ extension AdminRoutes {
                     "arm", .choice(["yes", "no"]), "Whether the live query is recorded from now on.", standard: "yes"),
             ], "[why a screen is stale](../operations/why-stale.md): a verdict, and the facts that it follows from",
             example: """
-                {"verdict": {"code": "condition_false", "sentence": "The screen is stale: auctions/EditLot ran 4.2 s \
-                ago, and …", "isStale": true, "next": ["Change the rule's condition, or remove it."]}, \
+                {"verdict": {"code": "condition_false", "state": "stale", "isStale": true, \
+                "sentence": "The screen is stale: auctions/EditLot ran 4.2 s ago, and …", \
+                "next": ["Change the rule's condition, or remove it."]}, \
                 "query": {"key": "9f…", "operation": "auctions/GetLot"}, "truth": {"state": "differs"}, \
                 "registered": {"node": "worker-1", "shard": 3}, "events": [], "runs": [], "gateways": []}
                 """

@@ -117,7 +117,8 @@ function drawRedis(place, {statuses}) {
   const connected = statuses.filter(status => status.redis?.connected).length;
   const servers = [...new Set(statuses.flatMap(status => (status.redis?.servers ?? []).map(({address}) => address)))];
   show(place, facts([
-    ["Nodes connected", `${connected} of ${statuses.length}`], ["Servers", servers.join(", ") || "–"],
+    ["Nodes connected", `${connected} of ${statuses.length}`],
+    ["Servers", servers.map(server => server.replace(/^rediss?:\/\//, "")).join(", ") || "–"],
     ["Reconnects", number(sum(statuses, status => status.redis?.reconnects))],
     ["Commands queued", number(sum(statuses, status => status.redis?.queued))],
   ]));

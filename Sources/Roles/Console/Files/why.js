@@ -45,10 +45,10 @@ export async function open(place, {signal, values, context}) {
 
 function draw(place, why, values) {
   const {verdict} = why;
-  const level = verdict.isStale ? "critical" : verdict.code === "fresh" ? "ok" : "warning";
+  const [word, level] = {fresh: ["Fresh", "ok"], stale: ["Stale", "critical"]}[verdict.state] ?? ["Unclear", "warning"];
   show(place,
     h("div", {class: `verdict ${level}`, id: "why-verdict", "data-code": verdict.code},
-      badge(verdict.isStale ? "Stale" : verdict.code === "fresh" ? "Fresh" : "Look", level), " ",
+      badge(word, level), " ",
       h("strong", {}, verdict.sentence),
       verdict.next?.length ? h("ul", {}, verdict.next.map(text => h("li", {}, text))) : ""),
     missing(why.unreachable), (why.warnings ?? []).map(text => note(text, "warning")),

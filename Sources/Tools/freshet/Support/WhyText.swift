@@ -19,9 +19,10 @@ struct WhyText {
 
     var text: String {
         let verdict = answer["verdict"] ?? .null
-        let isStale = verdict["isStale"]?.boolValue ?? true
+        let state = Self.text(verdict, "state")
         var lines = [
-            Self.colored(isStale ? "STALE" : "FRESH", isStale ? 31 : 32) + "  " + Self.text(verdict, "code"),
+            Self.colored(state.uppercased(), ["fresh": 32, "unclear": 33][state] ?? 31) + "  "
+                + Self.text(verdict, "code"),
             Self.text(verdict, "sentence"),
         ]
         lines += (verdict["next"]?.arrayValue ?? []).compactMap(\.stringValue).map { "  → \($0)" }
