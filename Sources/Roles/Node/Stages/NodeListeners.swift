@@ -27,8 +27,8 @@ struct NodeListeners: Sendable {
         let operations = AdministratorOperations(executor: roles.executor)
         var publicServices = services
         publicServices.isOnPublicPort = true
-        let open = AdminAccess(token: nil, hosts: .local)
-        let console = node.isDevelopment ? endpoint(node, publicServices, operations, open) : nil
+        let anyone = AdminAccess(token: nil, hosts: .local)
+        let console = node.isDevelopment ? endpoint(node, publicServices, operations, anyone) : nil
         let router = PublicRouter(
             executor: roles.executor, gateway: roles.gateway, settings: node.publicAPISettings,
             sessions: roles.sessions, addressRates: rates, console: console, logger: node.logger,
