@@ -111,7 +111,7 @@ struct TraceExportTests {
         )
         #expect(mutation.text("parentSpanId") == Self.client && mutation.json["kind"] == 2)
         for child in [commit, publish, evaluate] { #expect(child.text("parentSpanId") == mutation.text("spanId")) }
-        // Of the shard that has the live query; others have evaluated it, too.
+        // The shard that has the live query; others have evaluated the event, too.
         let parents = spans.filter { $0.text("name") == "evaluate" }.map { $0.text("spanId") }
         #expect(parents.contains(run.text("parentSpanId")))
         #expect(deliver.text("parentSpanId") == run.text("spanId"))
