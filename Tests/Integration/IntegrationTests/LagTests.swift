@@ -15,7 +15,7 @@ struct LagTests {
 
     @Test func aStoppedWorkerIsNamedUntilItContinues() async throws {
         try await Cluster.with { cluster in
-            let worker = try await cluster.start(roles: "worker", settings: Self.settings)
+            let worker = try await cluster.start(roles: "worker,admin", settings: Self.settings)
             let front = try await cluster.start(roles: "api,gateway,admin", settings: Self.settings)
             let admin = try await AdminClient(front.process)
             let nothingFollowed = try await Self.lag(admin)

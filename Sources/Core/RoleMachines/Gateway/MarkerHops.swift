@@ -19,9 +19,7 @@ package struct MarkerHops: Sendable, Hashable {
     package init(_ arrived: InterestMachine.ArrivedMarker, takenAtMs: Int64) {
         let marker = arrived.marker
         endToEndMs = max(0, takenAtMs - marker.committedAtMs)
-        appendMs = max(0, marker.appendedAtMs - marker.committedAtMs)
-        readMs = max(0, marker.readAtMs - marker.appendedAtMs)
-        runsMs = max(0, marker.passedAtMs - marker.readAtMs)
+        (appendMs, readMs, runsMs) = (marker.appendMs, marker.readMs, marker.runsMs)
         inboxMs = max(0, arrived.arrivedAtMs - marker.passedAtMs)
         handOverMs = max(0, takenAtMs - arrived.arrivedAtMs)
     }
