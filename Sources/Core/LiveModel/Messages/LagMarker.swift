@@ -52,8 +52,8 @@ extension LagMarker {
     }
 }
 
-/// Markers in the outbox and in a shard's events stream: events of a mutation that no connector has. A node of a version
-/// that does not know them finds that they concern no live query.
+/// Markers in the outbox and in a shard's events stream: events of a mutation that no connector has. A node of a
+/// version that does not know them finds that they concern no live query.
 extension MutationEvent {
     package static let marker = OperationReference(connector: "@freshet", operation: "marker")
 

@@ -1,7 +1,8 @@
 package import LiveModel
 package import Sessions
 
-/// The time that each hop of a marker took, in milliseconds; never negative, although the clocks of two machines differ.
+/// The time that each hop of a marker took, in milliseconds; never negative, although the clocks of two machines
+/// differ.
 package struct MarkerHops: Sendable, Hashable {
     /// From the commit until the gateway's event loops had handed over everything before the marker.
     package let endToEndMs: Int64

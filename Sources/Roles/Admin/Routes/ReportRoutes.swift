@@ -55,8 +55,8 @@ extension AdminRoutes {
         ) { _, _ in OpenAPIDocument.json(of: all) },
         .gathered(
             "/admin/v1/status", former: "/admin/status", [node],
-            "the nodes: roles, readiness, versions served, sessions, [lag](../operations/lag.md) of gateways, work in hand, "
-                + "Redis, outbox",
+            "the nodes: roles, readiness, versions served, sessions, work in hand, [lag](../operations/lag.md), Redis, "
+                + "outbox",
             example: """
                 {"nodes": [{"node": "worker-1", "roles": ["worker", "admin"], "ready": true, "sessions": 0, \
                 "worker": {"runsInFlight": 0, "due": 0}, "outbox": {"rows": 0}}], "unreachable": []}

@@ -22,7 +22,7 @@ import Testing
         Asked(bench.machine.markersDue(nowMs: bench.nowMs)).summary
     }
 
-    @Test func withoutAnEventItPassesAtOnce() throws {
+    @Test func aMarkerWithoutAnEventBeforePassesAtOnce() throws {
         var bench = try Self.bench()
         bench.nowMs = 1_002_500
         _ = bench.event(Self.marker)
@@ -37,7 +37,7 @@ import Testing
         #expect(passed(&bench).isEmpty, "it passes once")
     }
 
-    @Test func itWaitsForTheRunThatAnEventBeforeItCaused() throws {
+    @Test func aMarkerWaitsForTheRunThatAnEventBeforeItCaused() throws {
         var bench = try Self.bench()
         let caused = bench.event()
         #expect(marker(&bench).isEmpty)
@@ -45,7 +45,7 @@ import Testing
         #expect(passed(&bench) == ["g:marker 100-2"])
     }
 
-    @Test func itDoesNotWaitForEventsAfterIt() throws {
+    @Test func aMarkerDoesNotWaitForEventsAfterIt() throws {
         var bench = try Self.bench()
         let caused = bench.event()
         #expect(marker(&bench).isEmpty)
@@ -78,7 +78,7 @@ import Testing
         #expect(passed(&bench) == ["g:marker 100-4"])
     }
 
-    @Test func timersDoNotDelayIt() throws {
+    @Test func timersDoNotDelayAMarker() throws {
         var bench = Bench(["Q": RefreshFixture.rules(everyMs: 10_000)])
         _ = bench.finish(bench.announce().runs[0], RefreshFixture.result(1))
         let timer = bench.advance(10_000)
@@ -86,7 +86,7 @@ import Testing
         #expect(marker(&bench).count == 1)
     }
 
-    @Test func aFirstRunDoesNotDelayIt() throws {
+    @Test func aFirstRunDoesNotDelayAMarker() throws {
         var bench = try Self.bench()
         #expect(bench.announce(RefreshFixture.query("Q", ["a": 1])).runs.count == 1)
         #expect(marker(&bench).count == 1)

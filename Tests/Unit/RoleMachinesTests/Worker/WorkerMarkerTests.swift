@@ -30,7 +30,7 @@ import Testing
         bench.read([StreamBatch(stream: bench.keys.events(shard: 0), entries: [marker(ms)])])
     }
 
-    @Test func itFollowsTheResultInTheSameBatch() throws {
+    @Test func aMarkerFollowsTheResultInTheSameBatch() throws {
         var bench = try Self.bench()
         bench.readEvent(10)
         Self.readMarker(&bench, 11)
@@ -39,7 +39,7 @@ import Testing
         #expect(bench.takeSent() == [["second", "marker 11-0"]])
     }
 
-    @Test func itIsDroppedWhenAResultBeforeItWasNotAppended() throws {
+    @Test func aMarkerIsDroppedWhenAResultBeforeItWasNotAppended() throws {
         var bench = try Self.bench()
         bench.readEvent(10)
         bench.finishRun("second")
@@ -54,7 +54,7 @@ import Testing
         #expect(bench.takeSent() == [["second", "marker 12-0"]])
     }
 
-    @Test func itIsHeldBackWhenAResultDidNotFit() throws {
+    @Test func aMarkerIsHeldBackWhenAResultDidNotFit() throws {
         var bench = try Self.bench { $0.outgoingBytesMax = 2_000 }
         bench.readEvent(10)
         Self.readMarker(&bench, 11)
