@@ -20,6 +20,12 @@ package struct LagMarker: Sendable, Hashable {
     /// The time of its append to the shard's stream, by Redis' clock.
     package var appendedAtMs: Int64 { Int64(clamping: entry.ms) }
 
+    /// The time of each hop so far, never negative although clocks differ: from its commit to its append, until the
+    /// worker read it, and until the worker passed it on.
+    package var appendMs: Int64 { max(0, appendedAtMs - committedAtMs) }
+    package var readMs: Int64 { max(0, readAtMs - appendedAtMs) }
+    package var runsMs: Int64 { max(0, passedAtMs - readAtMs) }
+
     package init(dueMs: Int64, committedAtMs: Int64, entry: StreamID, readAtMs: Int64, passedAtMs: Int64) {
         self.dueMs = dueMs
         self.committedAtMs = committedAtMs
@@ -46,8 +52,8 @@ extension LagMarker {
     }
 }
 
-/// Markers in the outbox and in a shard's events stream: events of a mutation that no connector has. A node of a version
-/// that does not know them finds that they concern no live query.
+/// Markers in the outbox and in a shard's events stream: events of a mutation that no connector has. A node of a
+/// version that does not know them finds that they concern no live query.
 extension MutationEvent {
     package static let marker = OperationReference(connector: "@freshet", operation: "marker")
 

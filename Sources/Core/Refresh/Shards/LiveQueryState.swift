@@ -176,7 +176,7 @@ struct LiveQueryState: Sendable {
 
     /// Schedules another delivery of the result after a message failed to reach the gateway's inbox, because its state
     /// is unknown.
-    /// - Parameter turn: the turn of what the message may have told.
+    /// - Parameter turn: the turn of the events that the message may answer.
     mutating func sendFailed(
         _ gateway: NodeID, since turn: ShardMarkers.Turn, _ settings: RefreshSettings, nowMs: Int64
     ) {

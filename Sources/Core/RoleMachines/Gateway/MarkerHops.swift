@@ -1,27 +1,26 @@
 package import LiveModel
 package import Sessions
 
-/// The time that each hop of a marker took, in milliseconds; never negative, although the clocks of two machines differ.
+/// The time that each hop of a marker took, in milliseconds; never negative, although the clocks of two machines
+/// differ.
 package struct MarkerHops: Sendable, Hashable {
-    /// From the commit until the gateway's event loops had handed over everything before the marker.
+    /// The whole time, until the gateway's event loops had handed over everything before the marker.
     package let endToEndMs: Int64
-    /// From the commit until the append to the shard's stream: the clocks of API node and Redis.
+    /// The way from the commit to the shard's stream, by the clocks of API node and Redis.
     package let appendMs: Int64
-    /// Until the worker read it: the clocks of Redis and worker.
+    /// The wait until the worker read it, by the clocks of Redis and worker.
     package let readMs: Int64
-    /// Until what came before it was run and sent: the worker's clock.
+    /// The time at the worker, until what came before it was run and sent, by the worker's clock.
     package let runsMs: Int64
-    /// Until the gateway read it: the clocks of worker and gateway.
+    /// The way to the gateway, by the clocks of worker and gateway.
     package let inboxMs: Int64
-    /// Until the gateway's event loops had it: the gateway's clock.
+    /// The time in the gateway, until its event loops had it, by the gateway's clock.
     package let handOverMs: Int64
 
     package init(_ arrived: InterestMachine.ArrivedMarker, takenAtMs: Int64) {
         let marker = arrived.marker
         endToEndMs = max(0, takenAtMs - marker.committedAtMs)
-        appendMs = max(0, marker.appendedAtMs - marker.committedAtMs)
-        readMs = max(0, marker.readAtMs - marker.appendedAtMs)
-        runsMs = max(0, marker.passedAtMs - marker.readAtMs)
+        (appendMs, readMs, runsMs) = (marker.appendMs, marker.readMs, marker.runsMs)
         inboxMs = max(0, arrived.arrivedAtMs - marker.passedAtMs)
         handOverMs = max(0, takenAtMs - arrived.arrivedAtMs)
     }

@@ -1,6 +1,7 @@
 package import LiveModel
 
-/// What a gateway knows of a shard's markers: the last one that it took, and so the age of the oldest one that it lacks.
+/// The markers of a shard as a gateway knows them: the last one that it took, and so the age of the oldest one that it
+/// lacks.
 ///
 /// Markers are due at the multiples of an interval, so a gateway knows of each that it ought to have, without a message
 /// that would be late, too. Ages include the difference of the nodes' clocks and are never negative.

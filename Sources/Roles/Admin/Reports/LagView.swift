@@ -23,9 +23,9 @@ enum LagView {
         ]
         guard let marker = shard.marker else { return .object(row) }
         row["deliveredAgoMs"] = .int(max(0, nowMs - shard.takenAtMs))
-        row["appendMs"] = .int(max(0, marker.appendedAtMs - marker.committedAtMs))
-        row["readMs"] = .int(max(0, marker.readAtMs - marker.appendedAtMs))
-        row["runsMs"] = .int(max(0, marker.passedAtMs - marker.readAtMs))
+        row["appendMs"] = .int(marker.appendMs)
+        row["readMs"] = .int(marker.readMs)
+        row["runsMs"] = .int(marker.runsMs)
         row["deliveryMs"] = .int(max(0, shard.takenAtMs - marker.passedAtMs))
         return .object(row)
     }

@@ -15,7 +15,7 @@ struct ShardView: Sendable {
     /// The last entry of the events stream.
     let lastID: StreamID?
     let checkpoint: StreamID?
-    /// For how long the last entry has been in the stream, if no other is known to be unread; nil: others may be.
+    /// The time for which the last entry has been in the stream, if no other is unread; nil: others may be.
     var lastForMs: Int64?
 
     /// A lag beyond this is reported. A healthy worker reads events within it and stores checkpoints

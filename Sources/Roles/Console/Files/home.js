@@ -91,7 +91,7 @@ const sum = (statuses, value) => statuses.reduce((total, status) => total + (val
 
 function late(lags) {
   const oldestMs = Math.max(...lags.map(lag => lag.undeliveredMs));
-  return oldestMs > 0 ? `${duration(oldestMs)} or younger` : "none";
+  return oldestMs > 0 ? `at most ${duration(oldestMs)} old` : "none";
 }
 
 function drawEvents(place, {statuses, shards}) {

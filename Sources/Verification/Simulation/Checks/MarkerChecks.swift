@@ -1,7 +1,7 @@
 import LiveModel
 import Streams
 
-/// What a marker of a shard promises: whatever the events before it in the shard's stream changed.
+/// The promise of a marker: whatever the events before it in the shard's stream changed.
 ///
 /// Markers take place under some seeds only, so that the others keep their course.
 final class MarkerChecks {

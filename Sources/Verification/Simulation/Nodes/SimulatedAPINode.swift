@@ -39,7 +39,7 @@ final class SimulatedAPINode: Process {
         case .deployments: deployments.start(then: next)
         case .sweeper:
             if world.sabotage != .noSweeper { perform(.wait(ms: world.sweeperSettings.sweepMs)) }
-            if world.carriesMarkers { every(MarkerChecks.everyMs) { [self] in commitMarker() } }
+            if world.carriesMarkers { every(MarkerChecks.everyMs) { [self] in if world.hasFaults { commitMarker() } } }
             next()
         case .gateway, .sessions, .worker, .tailer: next()
         }

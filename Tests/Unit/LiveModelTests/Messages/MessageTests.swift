@@ -135,10 +135,6 @@ import Testing
 
 @Suite struct InboxMessageTests {
     static let messages: [InboxMessage] = [
-        .marker(
-            shard: ShardID(3), epoch: .max,
-            LagMarker(
-                dueMs: 10, committedAtMs: 11, entry: StreamID(ms: 12, sequence: 7), readAtMs: 13, passedAtMs: 14)),
         .result(
             shard: ShardID(3), key: ModelFixture.query().key,
             result: LiveResult(
@@ -171,6 +167,10 @@ import Testing
         .settled(
             shard: ShardID(3), epoch: .max, through: StreamID(ms: 5, sequence: 6), except: [ModelFixture.query().key],
             held: HeldFingerprint(value: .max)),
+        .marker(
+            shard: ShardID(3), epoch: .max,
+            LagMarker(
+                dueMs: 10, committedAtMs: 11, entry: StreamID(ms: 12, sequence: 7), readAtMs: 13, passedAtMs: 14)),
     ]
 
     @Test(arguments: messages)

@@ -54,7 +54,7 @@ import Testing
         #expect(!second && !third)
     }
 
-    @Test func itGoesToEveryShardThatSomebodyFollows() throws {
+    @Test func aMarkerGoesToEveryShardThatSomebodyFollows() throws {
         let schedule = MarkerSchedule(node: NodeID("a"), everyMs: 10_000)
         func overrides(_ shards: Set<Int>) -> ClusterOverrides {
             PublisherFixture.overrides(generation: 1, unfollowed: Set(shards.map { ShardID($0) }))

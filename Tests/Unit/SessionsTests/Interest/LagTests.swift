@@ -120,7 +120,7 @@ import Testing
         #expect(Self.passed(ended).count == 1)
     }
 
-    @Test func whoHasNoResultIsNotWaitedFor() throws {
+    @Test func aLiveQueryWithoutAResultIsNotWaitedFor() throws {
         var machine = try Self.following()
         _ = try machine.subscribed(hub: 0, SessionFixture.query(2), known: nil, nowMs: 19_000)
         #expect(Self.take(Self.marker(20_000), &machine, nowMs: 20_010) == 1)
