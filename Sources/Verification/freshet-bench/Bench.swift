@@ -12,8 +12,8 @@ struct Bench: AsyncParsableCommand {
             + "peers is measured only if named; it requires nginx with nchan, and nats-server.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fanout, protocols, idle, rules, compile, sdk, reruns, lookups, latency, log, mutations, neighbours, recording,
-            peers
+        case fanout, protocols, idle, rules, compile, sdk, reruns, lookups, latency, log, mutations, neighbours,
+            recording, peers
 
         /// The parts that need only Postgres and Redis.
         static let withoutPeers = allCases.filter { $0 != .peers }

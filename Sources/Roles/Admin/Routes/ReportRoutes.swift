@@ -55,8 +55,8 @@ extension AdminRoutes {
         ) { _, _ in OpenAPIDocument.json(of: all) },
         .gathered(
             "/admin/v1/status", former: "/admin/status", [node],
-            "the nodes: roles, readiness, versions served, sessions, work in hand, [lag](../operations/lag.md), replicas, "
-                + "Redis, outbox",
+            "the nodes: roles, readiness, versions served, sessions, work in hand, [lag](../operations/lag.md), "
+                + "replicas, Redis, outbox",
             example: """
                 {"nodes": [{"node": "worker-1", "roles": ["worker", "admin"], "ready": true, "sessions": 0, \
                 "worker": {"runsInFlight": 0, "due": 0}, "replicas": [{"address": "10.0.0.9:5432", "state": "behind", \
