@@ -318,10 +318,11 @@ extension LiveQueryState {
     /// Ends the run in flight.
     /// - Parameters:
     ///   - cutShort: the number of live queries that were cut short together.
+    ///   - turn: the turn since which a result is owed if the run failed and is repeated.
     ///   - actions: receives the messages to the subscribers.
     mutating func finish(
-        _ item: RunBatch.Item, _ outcome: RunOutcome, cutShort: Int, _ settings: RefreshSettings,
-        _ actions: inout [RefreshAction], nowMs: Int64
+        _ item: RunBatch.Item, _ outcome: RunOutcome, cutShort: Int, failedSince turn: ShardMarkers.Turn,
+        _ settings: RefreshSettings, _ actions: inout [RefreshAction], nowMs: Int64
     ) -> RunEnd {
         guard case .running(_, var isDirty) = phase else { preconditionFailure("no run in flight: \(self)") }
         phase = .idle
@@ -345,8 +346,9 @@ extension LiveQueryState {
             eventsDue &+= runningEvents
             (phase, isDirty, end) = (.queued, false, .cutShort)
         case .failed(let error):
-            // After an error that looks final, subscribers have the error in place of a result.
-            if error.code.isRetryable { owe(since: owed) }
+            // After an error that looks final, subscribers have the error in place of a result. Another one may have
+            // answered a gateway that holds a result of before a take-over.
+            if error.code.isRetryable { owe(since: owed ?? turn) }
             end = .failed(retryAtMs: fail(item, error, settings, &actions, nowMs: nowMs))
         case .unchanged:
             speed.ran(ms: lastRunMs, settings)

@@ -249,12 +249,12 @@ struct ShardQueries: Sendable {
         _ actions: inout [RefreshAction], _ report: inout EventReport, nowMs: Int64
     ) {
         guard queries.table.contains(item.slot), queries.table[item.slot].phase.isRunning(batch) else { return }
-        let settings = schedule.settings
+        let (settings, turn) = (schedule.settings, queries.markers.oldestTurn)
         let observed = report.observed.run(queries.table[item.slot])
         let sent = actions.count
         let former = queries.table[item.slot].position
         let end = queries.update(item.slot, &schedule) {
-            $0.finish(item, outcome, cutShort: cutShort, settings, &actions, nowMs: nowMs)
+            $0.finish(item, outcome, cutShort: cutShort, failedSince: turn, settings, &actions, nowMs: nowMs)
         }
         bind(item, outcome, &schedule, nowMs: nowMs)
         if let observed { observe(observed, item, outcome, end, actions[sent...], &report.observed, nowMs: nowMs) }

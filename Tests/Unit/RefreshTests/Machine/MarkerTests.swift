@@ -103,6 +103,18 @@ import Testing
         #expect(passed(&bench).count == 1)
     }
 
+    @Test func aTransientErrorInAnswerToAnAnnouncementIsNoResult() throws {
+        var bench = try Self.bench()
+        let query = RefreshFixture.query("Q", ["a": 1])
+        let known = KnownResult(digest: RefreshFixture.digest(1), position: nil)
+        let announced = bench.announce(query, known: known)
+        let answer = bench.finish(announced.runs[0], .failed(RequestError(.unavailable, "away")))
+        #expect(answer.summary.count == 1)
+        #expect(marker(&bench).isEmpty, "the gateway may hold a result that an event changed")
+        for batch in bench.advance(60_000).runs { _ = bench.finish(batch, RefreshFixture.result(2)) }
+        #expect(passed(&bench).count == 1)
+    }
+
     @Test func anErrorThatLooksFinalIsAnAnswer() throws {
         var bench = try Self.bench()
         let caused = bench.event()
