@@ -56,6 +56,8 @@ struct InterestEntry: Sendable {
     private var hubs: [Int32] = []
     private(set) var subscriptionCount = 0
     private(set) var held = Held.nothing
+    /// The epoch of the owner that last said something about the live query, so that it is registered there.
+    var ownerEpoch: UInt64 = 0
     /// When to repeat the last announcement; nil once the owner has answered it.
     private(set) var repeatAtMs: Int64?
     private var retries = 0

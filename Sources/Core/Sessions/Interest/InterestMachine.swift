@@ -190,7 +190,10 @@ package struct InterestMachine: Sendable {
     ) -> [Action] {
         if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
         guard table[key]?.isAddressed(by: shard, answering: number) == true else { return [] }
-        let (arrival, hubs) = table.update(key) { (change(&$0), $0.sortedHubs) }
+        let (arrival, hubs) = table.update(key) { entry in
+            entry.ownerEpoch = epoch
+            return (change(&entry), entry.sortedHubs)
+        }
         return switch arrival {
         case .deliver(let delivery):
             hubs.isEmpty ? [] : [.deliver(hubs: hubs, key: key, delivery, answers: number)]
@@ -222,7 +225,7 @@ package struct InterestMachine: Sendable {
         _ shard: ShardID, epoch: UInt64, _ marker: LagMarker, nowMs: Int64
     ) -> [Action] {
         if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
-        table.markerArrived(marker, of: shard, nowMs: nowMs)
+        table.markerArrived(marker, of: shard, epoch: epoch, nowMs: nowMs)
         return []
     }
 
