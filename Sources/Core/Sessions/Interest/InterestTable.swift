@@ -74,9 +74,7 @@ struct InterestTable: Sendable {
         let (before, result, after) = Self.changing(&entries.values[place], change)
         count(before, -1)
         count(after, 1)
-        if !after.isAwaiting && (before.isAwaiting || after.ownerEpoch > before.ownerEpoch)
-            || after.shard != before.shard
-        {
+        if after.confirmedEpoch > before.confirmedEpoch || after.shard != before.shard {
             awaitsNoMore(key, of: before.shard)
         }
         if after.shard != before.shard {
@@ -170,8 +168,8 @@ struct InterestTable: Sendable {
         guard let interest = shards[shard], !interest.keys.isEmpty else { return }
         let awaiting = interest.keys.filter { key in
             guard let entry = entries[key] else { missing(key) }
-            // A new owner may not know of it yet. Who has no result sees nothing old.
-            return (entry.isAwaiting || entry.ownerEpoch < epoch) && entry.held.known != nil
+            // Who has no result sees nothing old.
+            return entry.confirmedEpoch < epoch && entry.held.known != nil
         }
         if shards[shard, default: ShardInterest()].lag.arrived(marker, awaiting: awaiting, nowMs: nowMs) {
             countingMarkers.append(.init(shard: shard, marker: marker, arrivedAtMs: nowMs))
@@ -259,7 +257,7 @@ struct InterestTable: Sendable {
         let shard: ShardID
         let subscriptionCount: Int
         let isAwaiting: Bool
-        let ownerEpoch: UInt64
+        let confirmedEpoch: UInt64
         let resultBytes: Int
         let deadlines: Deadlines
 
@@ -267,7 +265,7 @@ struct InterestTable: Sendable {
             shard = entry.route.shard
             subscriptionCount = entry.subscriptionCount
             isAwaiting = entry.isAwaiting
-            ownerEpoch = entry.ownerEpoch
+            confirmedEpoch = entry.confirmedEpoch
             resultBytes = entry.resultBytes
             deadlines = (entry.lingerUntilMs, entry.repeatAtMs, entry.answerByMs)
         }
