@@ -354,10 +354,7 @@ extension LiveQueryState {
             speed.ran(ms: lastRunMs, settings)
             if let known = item.knownDigest {
                 end = .refreshed(effect(known))
-                if refresh(item, known, nil, &actions) {
-                    isDirty = true
-                    owe(since: owed)
-                }
+                if refresh(item, known, nil, owed: owed, &actions) { isDirty = true }
             } else {
                 end = .unusable
                 isDirty = true
@@ -366,7 +363,7 @@ extension LiveQueryState {
         case .result(let digest, let answer, _):
             speed.ran(ms: lastRunMs, settings)
             end = .refreshed(effect(digest))
-            if refresh(item, digest, answer, &actions) { isDirty = true }
+            if refresh(item, digest, answer, owed: owed, &actions) { isDirty = true }
         }
         (runningCause, runningCheck) = (nil, nil)
         // A back-off replaces the further run.
@@ -374,9 +371,12 @@ extension LiveQueryState {
         return end
     }
 
-    /// - Returns: whether a subscriber needs the body and the run returned none.
+    /// - Parameter owed: the turn since which the run's result was owed; then another run must follow for subscribers
+    ///   that do not get it.
+    /// - Returns: whether another run must follow.
     private mutating func refresh(
-        _ item: RunBatch.Item, _ digest: Digest, _ answer: OperationAnswer?, _ actions: inout [RefreshAction]
+        _ item: RunBatch.Item, _ digest: Digest, _ answer: OperationAnswer?, owed: ShardMarkers.Turn?,
+        _ actions: inout [RefreshAction]
     ) -> Bool {
         failures = 0
         lastFailure = nil
@@ -386,7 +386,10 @@ extension LiveQueryState {
                 position: item.position, digest: digest, answer: answer, traceID: runningCause?.traceID ?? "",
                 committedAtMs: runningCause?.committedAtMs ?? 0, isTraced: runningCause?.isTraced ?? false)
         }
-        return subscribers.refresh(item, (digest, body), isTimerRun: isTimerRun, &actions)
+        let left = subscribers.refresh(item, (digest, body), isTimerRun: isTimerRun, &actions)
+        let mustFollow = left.isBodyMissing || left.isTooEarly && owed != nil
+        if mustFollow { owe(since: owed) }
+        return mustFollow
     }
 
     /// - Returns: when to retry after a failure that looks final; nil after a transient error, which leads to a

@@ -86,16 +86,19 @@ struct Subscribers: Sendable {
     /// - Parameters:
     ///   - result: the digest and body; no body if the run returned none, because it found the known digest.
     ///   - actions: receives the messages to the gateways.
-    /// - Returns: whether a gateway needs the body and there is none.
+    /// - Returns: whether a gateway needs the body and there is none, and whether one needs a later run.
     mutating func refresh(
         _ item: RunBatch.Item, _ result: (digest: Digest, body: LiveResult?), isTimerRun: Bool,
         _ actions: inout [RefreshAction]
-    ) -> Bool {
+    ) -> (isBodyMissing: Bool, isTooEarly: Bool) {
         let (shard, key, position) = (item.shard, item.query.key, item.position)
-        var isBodyMissing = false
+        var (isBodyMissing, isTooEarly) = (false, false)
         for gateway in sortedGateways {
             // Gateways that announced while the run was in flight may need a later one.
-            guard let subscriber = gateways[gateway], position.run > subscriber.afterRun else { continue }
+            guard let subscriber = gateways[gateway], position.run > subscriber.afterRun else {
+                isTooEarly = true
+                continue
+            }
             let message: InboxMessage?
             if subscriber.digest == result.digest {
                 if subscriber.awaitsAnswer {
@@ -120,7 +123,7 @@ struct Subscribers: Sendable {
             gateways[gateway]?.digest = result.digest
             gateways[gateway]?.awaitsAnswer = false
         }
-        return isBodyMissing
+        return (isBodyMissing, isTooEarly)
     }
 
     /// Handles a failed run. A gateway that has a result gets no message about transient errors.

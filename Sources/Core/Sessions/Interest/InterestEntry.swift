@@ -56,6 +56,8 @@ struct InterestEntry: Sendable {
     private var hubs: [Int32] = []
     private(set) var subscriptionCount = 0
     private(set) var held = Held.nothing
+    /// The epoch of the owner that has confirmed or replaced the held result since the last announcement; 0: none has.
+    private(set) var confirmedEpoch: UInt64 = 0
     /// When to repeat the last announcement; nil once the owner has answered it.
     private(set) var repeatAtMs: Int64?
     private var retries = 0
@@ -219,6 +221,9 @@ struct InterestEntry: Sendable {
         older = OlderMessages()
     }
 
+    /// Handles that the owner of this epoch has said what the result is, or that there is none.
+    mutating func confirmed(by epoch: UInt64) { if !isAwaiting { confirmedEpoch = epoch } }
+
     mutating func repeated() { retries += 1 }
     mutating func forgetRetries() { retries = 0 }
 
@@ -227,6 +232,7 @@ struct InterestEntry: Sendable {
         _ number: UInt64, by gateway: NodeID, _ settings: InterestMachine.Settings, nowMs: Int64
     ) -> ControlMessage {
         repeatAtMs = nowMs + max(1, settings.announceBackoff.delayMs(after: retries))
+        confirmedEpoch = 0
         let announcement = AnnouncementID(
             number: number, requiresFreshRun: freshAnnouncement != nil, reportsTimerRuns: reportsTimerRuns,
             client: client)

@@ -172,7 +172,7 @@ package struct InterestMachine: Sendable {
                 $0.timerRunArrived(digest, position, nowMs: nowMs)
             }
         case .failed(let shard, let key, let position, let error, let number):
-            arrived(shard, epoch: position.epoch, key, number, nowMs: nowMs) {
+            arrived(shard, epoch: position.epoch, key, number, confirms: !error.code.isRetryable, nowMs: nowMs) {
                 $0.failed(error, position, answering: number, nowMs: nowMs)
             }
         case .announceAll(let shard, let epoch): announceAll(shard, epoch: epoch, nowMs: nowMs)
@@ -184,13 +184,18 @@ package struct InterestMachine: Sendable {
 
     /// Handles a message about one live query; ignores it if it comes from a former owner or concerns an ended
     /// registration.
+    /// - Parameter confirms: whether the message says what the result is; false after an error that may pass.
     private mutating func arrived(
-        _ shard: ShardID, epoch: UInt64, _ key: LiveQueryKey, _ number: UInt64, nowMs: Int64,
+        _ shard: ShardID, epoch: UInt64, _ key: LiveQueryKey, _ number: UInt64, confirms: Bool = true, nowMs: Int64,
         _ change: (inout InterestEntry) -> InterestEntry.Arrival
     ) -> [Action] {
         if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
         guard table[key]?.isAddressed(by: shard, answering: number) == true else { return [] }
-        let (arrival, hubs) = table.update(key) { (change(&$0), $0.sortedHubs) }
+        let (arrival, hubs) = table.update(key) { entry in
+            let arrival = change(&entry)
+            if confirms, case .deliver = arrival { entry.confirmed(by: epoch) }
+            return (arrival, entry.sortedHubs)
+        }
         return switch arrival {
         case .deliver(let delivery):
             hubs.isEmpty ? [] : [.deliver(hubs: hubs, key: key, delivery, answers: number)]
@@ -222,7 +227,7 @@ package struct InterestMachine: Sendable {
         _ shard: ShardID, epoch: UInt64, _ marker: LagMarker, nowMs: Int64
     ) -> [Action] {
         if let refused = refuse(epoch, of: shard, nowMs: nowMs) { return refused }
-        table.markerArrived(marker, of: shard, nowMs: nowMs)
+        table.markerArrived(marker, of: shard, epoch: epoch, nowMs: nowMs)
         return []
     }
 

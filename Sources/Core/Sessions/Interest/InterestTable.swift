@@ -63,7 +63,7 @@ struct InterestTable: Sendable {
         shards[entry.route.shard, default: ShardInterest()].remove(key)
         let derived = Derived(entry)
         count(derived, -1)
-        if derived.isAwaiting { awaitsNoMore(key, of: derived.shard) }
+        awaitsNoMore(key, of: derived.shard)
         return entry
     }
 
@@ -74,7 +74,7 @@ struct InterestTable: Sendable {
         let (before, result, after) = Self.changing(&entries.values[place], change)
         count(before, -1)
         count(after, 1)
-        if before.isAwaiting, !after.isAwaiting || after.shard != before.shard {
+        if after.confirmedEpoch > before.confirmedEpoch || after.shard != before.shard {
             awaitsNoMore(key, of: before.shard)
         }
         if after.shard != before.shard {
@@ -164,15 +164,12 @@ struct InterestTable: Sendable {
     // MARK: Markers
 
     /// Handles a marker of a shard's owner. If it counts at once, it is among those that `takeMarkers` returns next.
-    mutating func markerArrived(_ marker: LagMarker, of shard: ShardID, nowMs: Int64) {
+    mutating func markerArrived(_ marker: LagMarker, of shard: ShardID, epoch: UInt64, nowMs: Int64) {
         guard let interest = shards[shard], !interest.keys.isEmpty else { return }
-        var awaiting: Set<LiveQueryKey> = []
-        if totals.awaiting > 0 {
-            awaiting = interest.keys.filter { key in
-                guard let entry = entries[key] else { missing(key) }
-                // Who has no result sees nothing old.
-                return entry.isAwaiting && entry.held.known != nil
-            }
+        let awaiting = interest.keys.filter { key in
+            guard let entry = entries[key] else { missing(key) }
+            // Who has no result sees nothing old.
+            return entry.confirmedEpoch < epoch && entry.held.known != nil
         }
         if shards[shard, default: ShardInterest()].lag.arrived(marker, awaiting: awaiting, nowMs: nowMs) {
             countingMarkers.append(.init(shard: shard, marker: marker, arrivedAtMs: nowMs))
@@ -260,6 +257,7 @@ struct InterestTable: Sendable {
         let shard: ShardID
         let subscriptionCount: Int
         let isAwaiting: Bool
+        let confirmedEpoch: UInt64
         let resultBytes: Int
         let deadlines: Deadlines
 
@@ -267,6 +265,7 @@ struct InterestTable: Sendable {
             shard = entry.route.shard
             subscriptionCount = entry.subscriptionCount
             isAwaiting = entry.isAwaiting
+            confirmedEpoch = entry.confirmedEpoch
             resultBytes = entry.resultBytes
             deadlines = (entry.lingerUntilMs, entry.repeatAtMs, entry.answerByMs)
         }

@@ -109,6 +109,27 @@ import Testing
         #expect(arrived.arrivedAtMs == 20_010 && arrived.marker.dueMs == 20_000)
     }
 
+    @Test func aTransientErrorIsNoAnswer() throws {
+        var machine = try Self.following()
+        _ = machine.inboxArrived(.announceAll(shard: SessionFixture.shard, epoch: 2), nowMs: 13_000)
+        #expect(Self.take(Self.marker(20_000, epoch: 2), &machine, nowMs: 20_010) == 0)
+        let failed = InboxMessage.failed(
+            shard: SessionFixture.shard, key: Self.key, position: SessionFixture.position(1, epoch: 2),
+            error: RequestError(.unavailable, "away"), answers: .max)
+        #expect(Self.take(failed, &machine, nowMs: 20_020) == 0)
+        #expect(Self.take(SessionFixture.result(2, 2, epoch: 2), &machine, nowMs: 20_030) == 1)
+    }
+
+    @Test func aNewOwnerWhoseRequestWasLostIsNoticed() throws {
+        var machine = try Self.following()
+        let other = SessionFixture.query(2)
+        _ = try machine.subscribed(hub: 0, other, known: nil, nowMs: 13_000)
+        _ = machine.inboxArrived(SessionFixture.result(1, 1, epoch: 2, query: other), nowMs: 13_010)
+        // The owner does not know of the first live query.
+        #expect(Self.take(Self.marker(20_000, epoch: 2), &machine, nowMs: 20_010) == 0)
+        #expect(Self.take(SessionFixture.result(2, 2, epoch: 2), &machine, nowMs: 21_000) == 1)
+    }
+
     @Test func aLiveQueryThatEndsIsNotWaitedFor() throws {
         var machine = try Self.following()
         _ = try machine.subscribed(hub: 0, SessionFixture.query(2), known: nil, nowMs: 12_000)
