@@ -328,7 +328,7 @@ let package = Package(
                 "SchemaModel",
                 "DeploymentPlan", "Deployments", "Migrations", "Cluster", "Embeddings", "PublicAPI",
                 "Execution",
-                "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "Inspection", "LiveModel", "Observability", "Postgres",
+                "FanoutWorker", "GRPC", "Gateway", "HTTPServer", "LiveModel", "Observability", "Postgres",
                 "Refresh",
                 "OutboundHTTP", "Pacing", "RemoteServices", "RoleMachines", "Sessions", "Settings", "Sharding",
                 "Tokens", "TraceExport",

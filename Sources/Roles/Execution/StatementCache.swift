@@ -15,9 +15,6 @@ final class StatementCache: Sendable {
         let multiplexed: Statement
         /// Nil for a statement that is made for one request.
         let calls: CallBatcher.Calls?
-
-        /// The caller that is charged for statements that run the calls of several callers.
-        var batchCaller: Caller { Caller(UInt64(truncatingIfNeeded: multiplexed.hashValue)) }
     }
 
     private struct Write: Sendable {

@@ -53,8 +53,8 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The average time of recent executions in microseconds, without the round trip; nil: not measured, or in doubt.
     package var averageUs: Int? { average?.us }
 
-    /// Whether recent executions took longer than statements may that share a pipeline.
-    package var isKnownLong: Bool { isSlow || average?.isShort == false }
+    /// Whether recent executions were short enough for a shared pipeline; false if that is unknown.
+    package var isKnownShort: Bool { !isSlow && average?.isShort == true }
 
     /// Records the time of an execution that nothing else delayed.
     func took(us: Int, _ pace: StatementPace) {
@@ -63,7 +63,7 @@ package struct Statement: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 
     /// Forgets the average, so that the next executions are measured again.
-    package func doubt() { text.average.store(0, ordering: .relaxed) }
+    func doubt() { text.average.store(0, ordering: .relaxed) }
 
     private static let slowWindowMs = 60_000
     /// The number of fast executions after which a slow statement counts as fast again: the first time, and at most. It

@@ -75,6 +75,14 @@ import Testing
         #expect(Self.overdue(&queue, 149) == [] && Self.overdue(&queue, 150) == [3])
     }
 
+    @Test("Calls run alone for a while after a failure")
+    func afterAFailure() {
+        var queue = CallQueue<Int>(Self.limits)
+        #expect(queue.mayBatch(nowMs: 5))
+        queue.batchFailed(nowMs: 5)
+        #expect(!queue.mayBatch(nowMs: 1_004) && queue.mayBatch(nowMs: 1_005))
+    }
+
     @Test("Every call runs exactly once, whatever happens", arguments: 1...50 as ClosedRange<UInt64>)
     func everyCallRuns(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -6,16 +6,15 @@ import Synchronization
 
 /// Runs callers' own queries; many at a time of one statement run together in its multiplexed form (`CallQueue`).
 ///
-/// Only calls of short statements with small parameters run together. If the database refuses such a statement, each
-/// call runs alone, so a call's mistake affects no other one.
+/// Only calls of short statements with small parameters run together, and only for a short time: if the database
+/// refuses such a statement or it takes long, each call runs alone, charged to its caller, and so do later ones for a
+/// while. So what one caller sends affects no other one for long.
 final class CallBatcher: Sendable {
     typealias Answer = Result<QueryExecutor.Result, RequestError>
 
     /// The calls of one statement.
     final class Calls: Sendable {
         let queue: Mutex<CallQueue<WaitingCall>>
-        /// The calls since the multiplexed statement took too long.
-        let refusals = Atomic<Int>(0)
 
         init(_ limits: CallQueue<WaitingCall>.Limits) { queue = Mutex(CallQueue(limits)) }
     }
@@ -25,12 +24,13 @@ final class CallBatcher: Sendable {
     private let batchCount = Atomic<Int>(0)
     private let callCount = Atomic<Int>(0)
     /// The statements whose calls wait, while a task looks after those that wait long.
-    private let watched = Mutex<[ObjectIdentifier: StatementCache.Entry]?>(nil)
+    private let watched = Mutex<[ObjectIdentifier: StatementCache.Entry]>([:])
 
-    /// The time that the calls of one batch may take together, in microseconds, by what one takes alone.
-    private static let batchUs = 20_000
-    /// The number of calls after which a multiplexed statement that took too long is tried again.
-    private static let refusalsMax = 1_000
+    /// The time that the calls of one batch are to take together, in microseconds, by what one takes alone: less than
+    /// that of a statement that holds up others.
+    private static let batchUs = 6_000
+    /// The time after which a batch is given up.
+    private static let limitMs = 30
     /// The size of a call's parameters up to which it runs with others.
     private static let parameterBytesMax = 4_096
 
@@ -47,11 +47,15 @@ final class CallBatcher: Sendable {
     func run(
         _ entry: StatementCache.Entry, _ parameters: [SQLParameter], _ caller: Caller
     ) async throws(RequestError) -> QueryExecutor.Result {
-        guard let batchMax = batchMax(entry, parameters), let calls = entry.calls else {
+        guard let calls = entry.calls, let batchMax = batchMax(entry, parameters) else {
             return try await runAlone(entry, parameters, caller)
         }
-        if calls.queue.withLock({ $0.start() }) {
-            defer { ended(entry) }
+        let nowMs = MonotonicClock.nowMs()
+        let start: (isAlone: Bool, isCounted: Bool) = calls.queue.withLock { queue in
+            queue.mayBatch(nowMs: nowMs) ? (queue.start(), true) : (true, false)
+        }
+        if start.isAlone {
+            defer { if start.isCounted { ended(entry) } }
             return try await runAlone(entry, parameters, caller)
         }
         let call = WaitingCall(parameters, caller)
@@ -68,12 +72,7 @@ final class CallBatcher: Sendable {
 
     /// Returns the most calls in a batch; nil if the call does not run with others.
     private func batchMax(_ entry: StatementCache.Entry, _ parameters: [SQLParameter]) -> Int? {
-        guard limits.batchMax > 1, let us = entry.single.averageUs, !entry.single.isKnownLong else { return nil }
-        if entry.multiplexed.isKnownLong {
-            let refusals = entry.calls?.refusals.wrappingAdd(1, ordering: .relaxed).newValue ?? 0
-            guard refusals.isMultiple(of: Self.refusalsMax) else { return nil }
-            entry.multiplexed.doubt()
-        }
+        guard limits.batchMax > 1, entry.single.isKnownShort, let us = entry.single.averageUs else { return nil }
         var bytes = 0
         for parameter in parameters { bytes += parameter?.utf8.count ?? 0 }
         return bytes > Self.parameterBytesMax ? nil : max(2, Self.batchUs / max(1, us))
@@ -109,61 +108,76 @@ final class CallBatcher: Sendable {
         }
     }
 
-    private func ended(_ entry: StatementCache.Entry) {
-        guard let next = entry.calls?.queue.withLock({ $0.ended() }), !next.isEmpty else { return }
-        send(next, entry)
+    private func ended(_ entry: StatementCache.Entry) { send(next(entry), entry) }
+
+    /// Reports the end of an execution.
+    /// - Returns: the calls that run now.
+    private func next(_ entry: StatementCache.Entry) -> [WaitingCall] {
+        entry.calls?.queue.withLock { $0.ended() } ?? []
     }
 
     /// Runs calls in one statement, without suspending.
     private func send(_ all: [WaitingCall], _ entry: StatementCache.Entry) {
+        if all.isEmpty { return }
         let calls = all.filter { !$0.isOver }
         guard calls.count > 1 else {
             guard let call = calls.first else { return ended(entry) }
-            let parameters = call.parameters.map { Parameter($0) }
-            pool.query(entry.single, parameters, for: .caller(call.caller)) { [self] answer in
-                ended(entry)
-                call.finish(answer.mapError { RequestError($0) }.flatMap { rows in Self.result(rows) })
-            }
-            return
+            return runAlone(call, entry) { [self] in ended(entry) }
         }
         batchCount.wrappingAdd(1, ordering: .relaxed)
         callCount.wrappingAdd(calls.count, ordering: .relaxed)
-        pool.query(entry.multiplexed, BatchStatement.parameters(of: calls), for: .caller(entry.batchCaller)) {
+        pool.query(entry.multiplexed, BatchStatement.parameters(of: calls), for: .batch(limitMs: Self.limitMs)) {
             [self] answer in
-            ended(entry)
             switch answer {
             case .success(let rows):
+                let next = next(entry)
                 var run = BatchRun(count: calls.count)
                 run.answered(calls.indices, rows.rows.lazy.compactMap(\.ofBatch))
                 for (call, outcome) in zip(calls, run.outcomes) { call.finish(outcome.answer) }
-            case .failure(let error) where error.isOfServer || error.code == .invalidParameter:
-                Task { for call in calls { await repeatAlone(call, entry) } }
+                send(next, entry)
             case .failure(let error):
-                for call in calls { call.finish(.failure(RequestError(error))) }
+                let nowMs = MonotonicClock.nowMs()
+                entry.calls?.queue.withLock { $0.batchFailed(nowMs: nowMs) }
+                failed(calls, entry, error)
+                ended(entry)
             }
         }
     }
 
-    private func repeatAlone(_ call: WaitingCall, _ entry: StatementCache.Entry) async {
-        if call.isOver { return }
-        do throws(RequestError) {
-            call.finish(.success(try await runAlone(entry, call.parameters, call.caller)))
-        } catch {
-            call.finish(.failure(error))
+    /// Handles a batch's failure: what one of its calls may have caused is no other's.
+    private func failed(_ calls: [WaitingCall], _ entry: StatementCache.Entry, _ error: PostgresError) {
+        let shown = RequestError(error)
+        let isRefused = error.isOfServer && !shown.code.isRetryable
+        let isByCall = isRefused || error.ranTooLong || error.code == .invalidParameter
+        for call in calls {
+            if isByCall { runAlone(call, entry) {} } else { call.finish(.failure(shown)) }
+        }
+    }
+
+    /// Runs a call without suspending.
+    private func runAlone(
+        _ call: WaitingCall, _ entry: StatementCache.Entry, then ended: @escaping @Sendable () -> Void
+    ) {
+        if call.isOver { return ended() }
+        let parameters = call.parameters.map { Parameter($0) }
+        pool.query(entry.single, parameters, for: .caller(call.caller)) { answer in
+            call.finish(answer.mapError { RequestError($0) }.flatMap { rows in Self.result(rows) })
+            ended()
         }
     }
 
     // MARK: calls that wait long
 
     private func watch(_ entry: StatementCache.Entry) {
+        guard let calls = entry.calls else { return }
         let isFirst = watched.withLock { watched in
-            defer { watched = (watched ?? [:]).merging([ObjectIdentifier(entry.owner): entry]) { $1 } }
-            return watched == nil
+            defer { watched[ObjectIdentifier(calls)] = entry }
+            return watched.isEmpty
         }
         guard isFirst else { return }
         Task {
             repeat {
-                try? await Task.sleep(for: .milliseconds(limits.waitMs))
+                try? await Task.sleep(for: .milliseconds(max(1, limits.waitMs / 4)))
             } while sendOverdue()
         }
     }
@@ -171,14 +185,12 @@ final class CallBatcher: Sendable {
     /// - Returns: whether calls still wait.
     private func sendOverdue() -> Bool {
         let nowMs = MonotonicClock.nowMs()
-        for entry in watched.withLock({ $0 ?? [:] }).values {
-            guard let late = entry.calls?.queue.withLock({ $0.overdue(nowMs: nowMs) }), !late.isEmpty else { continue }
-            send(late, entry)
+        for entry in watched.withLock({ $0 }).values {
+            send(entry.calls?.queue.withLock { $0.overdue(nowMs: nowMs) } ?? [], entry)
         }
         return watched.withLock { watched in
-            watched = watched?.filter { $0.value.calls?.queue.withLock { !$0.isEmpty } ?? false }
-            if watched?.isEmpty ?? true { watched = nil }
-            return watched != nil
+            watched = watched.filter { $0.value.calls?.queue.withLock { !$0.isEmpty } ?? false }
+            return !watched.isEmpty
         }
     }
 }

@@ -11,6 +11,8 @@ struct CallQueue<Call: Sendable>: Sendable {
         var batchMax = 1
         /// The longest time that a call waits for the executions under way, which may be held up by a lock.
         var waitMs: Int64 = 20
+        /// The time for which calls run alone after a statement with several failed.
+        var aloneMs: Int64 = 1_000
     }
 
     enum Arrival: Sendable {
@@ -24,6 +26,8 @@ struct CallQueue<Call: Sendable>: Sendable {
 
     private let limits: Limits
     private var running = 0
+    /// The time until which calls run alone.
+    private var aloneUntilMs: Int64 = 0
     private var waiting: [Call] = []
     /// When the first call that waits arrived.
     private var waitingSinceMs: Int64 = 0
@@ -31,6 +35,12 @@ struct CallQueue<Call: Sendable>: Sendable {
     init(_ limits: Limits) { self.limits = limits }
 
     var isEmpty: Bool { waiting.isEmpty }
+
+    /// Whether calls may run together now.
+    func mayBatch(nowMs: Int64) -> Bool { nowMs >= aloneUntilMs }
+
+    /// Reports that a statement with several calls failed, so that calls run alone for a while.
+    mutating func batchFailed(nowMs: Int64) { aloneUntilMs = nowMs + limits.aloneMs }
 
     /// Takes a call's place if it may run at once.
     mutating func start() -> Bool {

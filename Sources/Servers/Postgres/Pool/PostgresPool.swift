@@ -19,6 +19,9 @@ package final class PostgresPool: Sendable {
     package enum QueryUse: Sendable {
         /// A caller's own query; a slow one is charged to the caller.
         case caller(Caller)
+        /// Queries of several callers in one statement, on a shared connection. They get so much time from their turn;
+        /// after it the statement fails with `ranTooLong`, so that none of them waits long for another's.
+        case batch(limitMs: Int)
         /// A re-run of that many live queries.
         case refresh(count: Int, RefreshMode = .open)
         /// A read of the service itself.
@@ -202,6 +205,7 @@ package final class PostgresPool: Sendable {
         case .caller(let caller):
             (lane, source) = (requests, caller)
             isGraded = lane.rules.hasModerate
+        case .batch: (lane, source) = (requests, .unknown)
         case .refresh(let count, let mode):
             lane = refreshes
             source = Self.source(of: statement, mode)
@@ -211,29 +215,12 @@ package final class PostgresPool: Sendable {
         let job = lane.job(
             .read, [(statement, parameters)], timeoutMs: configuration.statementTimeoutMs,
             slowAfterMs: configuration.slowAfterMs + allowanceMs, source: source, isGraded: isGraded)
-        if case .refresh(_, let mode) = use { take(mode, job) }
+        switch use {
+        case .batch(let limitMs): take(.shared(limitMs: limitMs), job)
+        case .refresh(_, let mode): take(mode, job)
+        case .caller, .service: break
+        }
         return (lane, job)
-    }
-
-    /// Returns the caller that is charged if a re-run is slow: on a shared connection, its statement.
-    private static func source(of statement: Statement, _ mode: RefreshMode) -> Caller {
-        switch mode {
-        case .open, .shared: Caller(UInt64(truncatingIfNeeded: statement.hashValue))
-        case .apart(limitMs: .some): .limitedRuns
-        case .apart(limitMs: nil): .unlimitedRuns
-        }
-    }
-
-    private func take(_ mode: RefreshMode, _ job: Job) {
-        switch mode {
-        case .open: break
-        case .shared(let limitMs):
-            job.runTimeoutMs = min(limitMs, configuration.statementTimeoutMs)
-            job.slowAfterMs = nil
-        case .apart(let limitMs):
-            job.startsApart = job.lane != nil
-            if let limitMs { job.runTimeoutMs = min(limitMs, configuration.statementTimeoutMs) }
-        }
     }
 
     // MARK: transactions
