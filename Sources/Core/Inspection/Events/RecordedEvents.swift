@@ -155,8 +155,8 @@ package struct EventRecording: Sendable {
     package var events: [RecordedEvent] = []
     /// The runs by their starts.
     package var runs: [RecordedRun] = []
-    /// The time from which the runs of each node are complete, in milliseconds since 1970 by its own clock. The run that
-    /// answers an earlier event may be missing.
+    /// The time from which the runs of each node are complete, in milliseconds since 1970 by its own clock. The run
+    /// that answers an earlier event may be missing.
     package var runsSinceMs: [String: Int64] = [:]
     /// Events and runs that newer ones replaced, and live queries that are too many to list.
     package var leftOut = 0
