@@ -106,7 +106,7 @@ package final class NodeRecorder: Sendable {
     package func observed(_ observations: [WorkerObservation], dropped: Int) {
         let nowUs = Self.nowUs()
         let entries = recorder.withLock { recorder in
-            if dropped > 0 { recorder.observationsDropped(dropped) }
+            if dropped > 0 { recorder.observationsDropped(dropped, nowMs: nowUs / 1_000) }
             return observations.flatMap { recorder.observed($0, on: node, nowUs: nowUs) }
         }
         exportSpans()

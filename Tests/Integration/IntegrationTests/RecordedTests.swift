@@ -88,6 +88,15 @@ struct RecordedTests {
         #expect(passing.code == 0, "\(passing)")
         let json = try JSONParser.parse(Array(passing.output.utf8))
         #expect(json["totals"]?["spared"] == 1 && json["totals"]?["missed"] == 0)
+        // The events of another mutation are not in a file of this query.
+        let ofQuery = folder + "/shelf.jsonl"
+        _ = try await admin.command(["events", "--out", ofQuery, "--operation", "movies/Shelf"])
+        let filtered = try await tool([
+            "rules", "try", "--events", ofQuery, "--query", "movies/Shelf", "--mutation", "movies/Other", "--fail-on",
+            "missed",
+        ])
+        #expect(
+            filtered.code == 4 && filtered.output.contains("incomplete: Events of movies/Other are not"), "\(filtered)")
         try (lines + "{\"type\":\"event\"}\n").write(toFile: file, atomically: true, encoding: .utf8)
         let bad = try await tool(["rules", "try", "--events", file, "--project", folder])
         let count = lines.split(separator: "\n").count

@@ -83,6 +83,21 @@ import Testing
         #expect(overview.verdict.hasPrefix("No gateway has delivered a marker for 40 s"))
     }
 
+    @Test func ofASingleWorkerBothCausesAreNamed() {
+        let owned = (0..<3).map { ["shard": .int($0), "verdict": "ok", "owner": "w"] as JSONValue }
+        let overview = ClusterOverview(Self.facts(Self.lag(late: [0, 1, 2]), shards: owned))
+        #expect(overview.verdict == "No gateway has delivered a marker for 40 s: none is committed, or w is stuck.")
+    }
+
+    @Test func shardsWithoutAnOwnerAreNamed() {
+        let overview = ClusterOverview(Self.facts(Self.lag(late: [0, 1]), shards: []))
+        #expect(
+            overview.problems.contains {
+                $0.sentence
+                    == "No worker owns shards 0, 1: nothing that was committed in the last 40 s has reached a."
+            })
+    }
+
     @Test func aClusterThatCannotBeReadIsCritical() {
         var facts = Self.facts()
         facts.failure = "Redis is away"

@@ -80,6 +80,40 @@ import Testing
         #expect(small.eventCount < 10)
     }
 
+    @Test func runsDoNotCrowdOutEvents() {
+        var settings = Recorder.Settings()
+        settings.eventsBytesMax = 4_000
+        var recorder = Recorder(settings)
+        recorder.recordEvents(forMs: 1_000, nowMs: 0)
+        for number in 1...100 {
+            Self.observe(&recorder, Self.seen(10 * number))
+            for _ in 0..<4 { Self.observe(&recorder, Self.run(10 * number + 5)) }
+        }
+        let recorded = recorder.recordedEvents
+        #expect(recorder.eventBytes <= 4_000 && recorded.events.last?.id == "e1000" && recorded.events.count > 1)
+        #expect(recorded.runs.count > recorded.events.count)
+        // What is left reaches back equally far, by one event and its runs.
+        let (event, run) = (recorded.events.first?.appliedAtMs["n1"] ?? 0, recorded.runs.first?.startedAtMs ?? 0)
+        #expect(abs(event - run) <= 10, "\(event) \(run)")
+    }
+
+    @Test func theTimeOfCompleteRunsMovesForward() {
+        var settings = Recorder.Settings()
+        settings.eventsMax = 2
+        var recorder = Recorder(settings)
+        #expect(recorder.runsSinceMs == nil)
+        recorder.recordEvents(forMs: 1_000, nowMs: 10)
+        recorder.recordEvents(forMs: 1_000, nowMs: 15)
+        #expect(recorder.runsSinceMs == 10)
+        for number in [20, 30, 40] { Self.observe(&recorder, Self.run(number)) }
+        #expect(recorder.runsSinceMs == 21)
+        recorder.stopEvents(nowMs: 50)
+        recorder.recordEvents(forMs: 1_000, nowMs: 60)
+        #expect(recorder.runsSinceMs == 60)
+        recorder.observationsDropped(3, nowMs: 70)
+        #expect(recorder.runsSinceMs == 71 && recorder.recordedEvents.leftOut == 4)
+    }
+
     @Test func nothingHiddenIsRecorded() throws {
         var settings = Recorder.Settings()
         settings.redaction = Redaction(names: ["pin"])
@@ -116,6 +150,10 @@ import Testing
         ]
         recording.runs = [RecordedRun(node: "n1", key: key(1), startedAtMs: 5, outcome: .same)]
         recording.leftOut = 7
+        recording.queriesLeftOut = 3
+        recording.runsSinceMs = ["n1": 4]
+        recording.mutations = [mutation]
+        recording.missingNodes = ["n3"]
         return recording
     }
 
@@ -128,7 +166,9 @@ import Testing
         let read = try EventRecording(text: Array(Self.file(written).utf8))
         #expect(read.operations == written.operations && read.queries == written.queries)
         #expect(read.events == written.events && read.runs == written.runs)
-        #expect(read.redacted == written.redacted && read.leftOut == 7)
+        #expect(read.redacted == written.redacted && read.leftOut == 7 && read.queriesLeftOut == 3)
+        #expect(read.runsSinceMs == written.runsSinceMs && read.mutations == written.mutations)
+        #expect(read.missingNodes == written.missingNodes)
         // Blank lines and Windows' ends of lines do no harm.
         let spaced = Self.file(written).replacingOccurrences(of: "\n", with: "\r\n") + "\n\n"
         #expect(try EventRecording(text: Array(spaced.utf8)).events.count == 1)

@@ -8,6 +8,9 @@ struct EventCapture: Sendable {
     private(set) var isOn = true
     private(set) var bytes = 0
     private(set) var leftOut = 0
+    /// The time from which all runs are recorded: later than the start if runs were replaced or dropped, or if the
+    /// recording was resumed.
+    private(set) var runsSinceMs: Int64
     private var events = Deque<RecordedEvent>()
     private var runs = Deque<RecordedRun>()
     /// The numbers of the events by id: several shards apply an event.
@@ -21,7 +24,8 @@ struct EventCapture: Sendable {
     /// - Parameters:
     ///   - keptMs: how long what was recorded stays after the end.
     ///   - countMax: of events, and of runs.
-    init(untilMs: Int64, keptMs: Int64, countMax: Int, bytesMax: Int) {
+    init(nowMs: Int64, untilMs: Int64, keptMs: Int64, countMax: Int, bytesMax: Int) {
+        runsSinceMs = nowMs
         self.untilMs = untilMs
         self.keptMs = keptMs
         self.countMax = countMax
@@ -32,8 +36,9 @@ struct EventCapture: Sendable {
     var recordedEvents: [RecordedEvent] { Array(events) }
     var recordedRuns: [RecordedRun] { Array(runs) }
 
-    mutating func extend(untilMs: Int64) {
+    mutating func extend(untilMs: Int64, nowMs: Int64) {
         self.untilMs = max(untilMs, self.untilMs)
+        if !isOn { runsSinceMs = max(runsSinceMs, nowMs) }
         isOn = true
     }
 
@@ -68,16 +73,40 @@ struct EventCapture: Sendable {
         trim()
     }
 
+    /// Notes that events and runs up to now were not handed over.
+    mutating func drop(_ count: Int, nowMs: Int64) {
+        guard isOn else { return }
+        leftOut += count
+        runsSinceMs = max(runsSinceMs, nowMs + 1)
+    }
+
     private mutating func trim() {
-        while events.count > countMax || bytes > bytesMax, let oldest = events.popFirst() {
-            numbers[oldest.id] = nil
-            firstNumber += 1
-            bytes -= oldest.byteCount
-            leftOut += 1
+        while events.count > countMax { removeOldestEvent() }
+        while runs.count > countMax { removeOldestRun() }
+        while bytes > bytesMax {
+            // An event goes before the runs that may answer it.
+            let eventMs = events.first.map { $0.appliedAtMs.values.min() ?? $0.committedAtMs }
+            switch (eventMs, runs.first?.startedAtMs) {
+            case (let eventMs?, let runMs?) where runMs < eventMs: removeOldestRun()
+            case (.some, _): removeOldestEvent()
+            case (nil, .some): removeOldestRun()
+            case (nil, nil): return
+            }
         }
-        while runs.count > countMax || bytes > bytesMax, runs.popFirst() != nil {
-            bytes -= RecordedRun.byteCount
-            leftOut += 1
-        }
+    }
+
+    private mutating func removeOldestEvent() {
+        guard let oldest = events.popFirst() else { return }
+        numbers[oldest.id] = nil
+        firstNumber += 1
+        bytes -= oldest.byteCount
+        leftOut += 1
+    }
+
+    private mutating func removeOldestRun() {
+        guard let oldest = runs.popFirst() else { return }
+        runsSinceMs = max(runsSinceMs, oldest.startedAtMs + 1)
+        bytes -= RecordedRun.byteCount
+        leftOut += 1
     }
 }

@@ -8,11 +8,15 @@ extension EventRecording {
     package static let formatVersion: Int64 = 1
 
     package var lines: [JSONValue] {
-        let head: JSONValue = [
+        var head: JSONObject = [
             "type": "recording", "version": .int(Self.formatVersion),
             "redacted": .array(redacted.sorted().map(JSONValue.string)), "leftOut": .int(Int64(leftOut)),
+            "queriesLeftOut": .int(Int64(queriesLeftOut)),
+            "runsSinceMs": .object(JSONObject(runsSinceMs.sorted { $0.key < $1.key }.map { ($0.key, .int($0.value)) })),
         ]
-        return [head] + operations.map(\.line) + queries.map(\.line) + events.map(\.line) + runs.map(\.line)
+        if let mutations { head["mutations"] = .array(mutations.sorted().map { .string($0.description) }) }
+        if !missingNodes.isEmpty { head["missingNodes"] = .array(missingNodes.sorted().map(JSONValue.string)) }
+        return [.object(head)] + operations.map(\.line) + queries.map(\.line) + events.map(\.line) + runs.map(\.line)
     }
 
     /// A line that is not of this format.
@@ -58,6 +62,17 @@ extension EventRecording {
         var recording = EventRecording()
         recording.redacted = Set(first.value.strings("redacted"))
         recording.leftOut = Int(clamping: first.value.int("leftOut"))
+        recording.queriesLeftOut = Int(clamping: first.value.int("queriesLeftOut"))
+        recording.missingNodes = Set(first.value.strings("missingNodes"))
+        for member in first.value["runsSinceMs"]?.objectValue?.entries ?? [] {
+            guard let ms = member.value.intValue else {
+                throw LineError(line: first.line, problem: "\"runsSinceMs\" must hold whole numbers")
+            }
+            recording.runsSinceMs[member.key] = ms
+        }
+        if first.value["mutations"] != nil {
+            recording.mutations = Set(first.value.strings("mutations").compactMap { OperationReference(text: $0) })
+        }
         for (line, value) in lines.dropFirst() {
             do throws(FieldError) {
                 switch value["type"]?.stringValue {

@@ -155,8 +155,17 @@ package struct EventRecording: Sendable {
     package var events: [RecordedEvent] = []
     /// The runs by their starts.
     package var runs: [RecordedRun] = []
+    /// The time from which the runs of each node are complete, in milliseconds since 1970 by its own clock. The run
+    /// that answers an earlier event may be missing.
+    package var runsSinceMs: [String: Int64] = [:]
     /// Events and runs that newer ones replaced, and live queries that are too many to list.
     package var leftOut = 0
+    /// The live queries among `leftOut`.
+    package var queriesLeftOut = 0
+    /// The mutations whose events were kept by a filter; nil: all.
+    package var mutations: Set<OperationReference>?
+    /// Workers whose part could not be read.
+    package var missingNodes: Set<String> = []
 
     package init() {}
 
@@ -169,6 +178,10 @@ package struct EventRecording: Sendable {
             redacted.formUnion(part.redacted)
             runs += part.runs
             leftOut += part.leftOut
+            queriesLeftOut += part.queriesLeftOut
+            runsSinceMs.merge(part.runsSinceMs) { max($0, $1) }
+            missingNodes.formUnion(part.missingNodes)
+            if let kept = part.mutations { mutations = mutations?.intersection(kept) ?? kept }
             for event in part.events {
                 if events[event.id] == nil { events[event.id] = event } else { events[event.id]?.merge(event) }
             }
@@ -189,15 +202,18 @@ package struct EventRecording: Sendable {
     }
 
     /// Keeps one query, or one mutation, and what belongs to it.
-    package func only(_ operation: OperationReference) -> EventRecording {
+    /// - Parameter tried: a mutation whose events are kept, too, although no rule of the query is about it.
+    package func only(_ operation: OperationReference, tried: OperationReference? = nil) -> EventRecording {
         var kept = self
         kept.operations = operations.filter { known in
             known.operation == operation || known.rules.contains { $0.mutation == operation }
         }
         let names = Set(kept.operations.map(\.operation))
-        let mutations = Set(kept.operations.flatMap(\.rules).map(\.mutation)).union([operation])
-        let isMutation = !names.contains(operation)
-        kept.events = events.filter { isMutation ? $0.mutation == operation : mutations.contains($0.mutation) }
+        var wanted: Set = [operation]
+        if names.contains(operation) { wanted.formUnion(kept.operations.flatMap(\.rules).map(\.mutation)) }
+        if let tried { wanted.insert(tried) }
+        kept.events = events.filter { wanted.contains($0.mutation) }
+        kept.mutations = mutations?.intersection(wanted) ?? wanted
         kept.queries = queries.filter { names.contains($0.operation) }
         let keys = Set(kept.queries.map(\.key))
         kept.runs = runs.filter { keys.contains($0.key) }

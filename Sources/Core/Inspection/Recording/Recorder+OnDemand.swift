@@ -6,10 +6,10 @@ extension Recorder {
     package mutating func recordEvents(forMs: Int64, nowMs: Int64) {
         if capture == nil {
             capture = EventCapture(
-                untilMs: nowMs + forMs, keptMs: settings.armedMs, countMax: settings.eventsMax,
+                nowMs: nowMs, untilMs: nowMs + forMs, keptMs: settings.armedMs, countMax: settings.eventsMax,
                 bytesMax: settings.eventsBytesMax)
         } else {
-            capture?.extend(untilMs: nowMs + forMs)
+            capture?.extend(untilMs: nowMs + forMs, nowMs: nowMs)
         }
     }
 
@@ -26,6 +26,8 @@ extension Recorder {
         return recording
     }
 
+    /// The time from which the recorded runs are complete; nil if nothing is recorded.
+    package var runsSinceMs: Int64? { capture?.runsSinceMs }
     /// The time at which the recording of events ends; nil if none are recorded.
     package var eventsUntilMs: Int64? { capture.flatMap { $0.isOn ? $0.untilMs : nil } }
     package var eventCount: Int { capture?.eventCount ?? 0 }

@@ -163,7 +163,10 @@ package struct Recorder: Sendable {
         }
     }
 
-    package mutating func observationsDropped(_ count: Int) { dropped += UInt64(count) }
+    package mutating func observationsDropped(_ count: Int, nowMs: Int64) {
+        dropped += UInt64(count)
+        capture?.drop(count, nowMs: nowMs)
+    }
 
     private mutating func keep(_ verdict: EventVerdict, of key: LiveQueryKey) {
         change(key) { record, countMax in

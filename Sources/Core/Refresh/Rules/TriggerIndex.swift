@@ -61,12 +61,14 @@ struct TriggerIndex: Sendable {
     /// - Parameters:
     ///   - mutation: the condition value of `event`.
     ///   - request: returns the `request` value of a member that does not store it.
+    /// - Returns: the number of members that were evaluated one by one.
+    @discardableResult
     func match(
         _ event: MutationEvent, mutation: Value, request: (Int32) -> Value, found: (Int32) -> Void,
         errors: inout Int
-    ) {
+    ) -> Int {
         everybody.forEach(found)
-        guard let plan, !members.isEmpty else { return }
+        guard let plan, !members.isEmpty else { return 0 }
         if let decidable = event.decidable(of: plan.whole) {
             for (slot, member) in members {
                 let activation = ConditionActivation(request: member.request ?? request(slot), mutation: mutation)
@@ -74,13 +76,15 @@ struct TriggerIndex: Sendable {
                 errors += 1
                 found(slot)
             }
-            return
+            return members.count
         }
         let eventOnly = ConditionActivation(request: .null, mutation: mutation)
         let eventSide = ConditionPlan.evaluate(plan.eventSide, eventOnly)
-        if case .no = eventSide { return }
+        if case .no = eventSide { return 0 }
         var failures = 0
+        var evaluated = 0
         func evaluate(_ slot: Int32, _ member: Member, joinHolds: Bool) {
+            evaluated += 1
             var outcome = eventSide.and(member.subscriberSide)
             if !joinHolds || !plan.residue.isEmpty {
                 let activation = ConditionActivation(request: member.request ?? request(slot), mutation: mutation)
@@ -110,5 +114,6 @@ struct TriggerIndex: Sendable {
             if let member = members[slot] { evaluate(slot, member, joinHolds: false) }
         }
         errors += failures
+        return evaluated
     }
 }

@@ -31,6 +31,24 @@ extension RuleTrial {
         return parts.joined(separator: ", ").capitalizedFirst + scope
     }
 
+    /// Why the outcome is not the whole one, a sentence each; empty if it is.
+    package var incomplete: [String] {
+        var reasons: [String] = []
+        if isCutShort { reasons.append("The trial ended early: later events were not looked at.") }
+        if queriesLeftOut > 0 {
+            reasons.append(
+                "\(Self.count(queriesLeftOut, "live query was", "live queries were")) too many for the recording.")
+        }
+        if !missingNodes.isEmpty {
+            reasons.append("The recording of \(missingNodes.sorted().joined(separator: ", ")) is missing.")
+        }
+        if !filteredOut.isEmpty {
+            let names = filteredOut.sorted().map(\.description).joined(separator: ", ")
+            reasons.append("Events of \(names) are not in the recording, which was filtered when it was written.")
+        }
+        return reasons
+    }
+
     private static func count(_ count: Int, _ one: String, _ many: String) -> String {
         "\(count) \(count == 1 ? one : many)"
     }
@@ -38,7 +56,8 @@ extension RuleTrial {
     package var json: JSONValue {
         [
             "sentence": .string(sentence), "events": .int(Int64(eventCount)), "liveQueries": .int(Int64(queryCount)),
-            "leftOut": .int(Int64(leftOut)), "isCutShort": .bool(isCutShort), "totals": .object(Self.counts(total)),
+            "leftOut": .int(Int64(leftOut)), "isCutShort": .bool(isCutShort),
+            "incomplete": .array(incomplete.map(JSONValue.string)), "totals": .object(Self.counts(total)),
             "operations": .array(
                 rows.map { row in
                     var object: JSONObject = [

@@ -27,7 +27,8 @@ package struct RuleTrial: Sendable {
     }
 
     package struct Limits: Sendable {
-        /// Pairs of an event and a live query that are looked at; then the trial ends early.
+        /// Pairs of an event and a live query that are looked at; then the trial ends early, at the latest before the
+        /// next event.
         package var pairsMax = 1_000_000
         /// Examples of each effect and operation.
         package var examplesMax = 3
@@ -66,6 +67,11 @@ package struct RuleTrial: Sendable {
     package let leftOut: Int
     /// Whether `pairsMax` was reached.
     package private(set) var isCutShort = false
+    let queriesLeftOut: Int
+    /// Workers whose part of the recording is missing.
+    let missingNodes: Set<String>
+    /// The mutations of compared rules whose events a filter left out of the recording.
+    private(set) var filteredOut: Set<OperationReference> = []
 
     private static let unjudgedMax = 1_000
 
@@ -81,14 +87,19 @@ package struct RuleTrial: Sendable {
         eventCount = recording.events.count
         queryCount = recording.queries.count
         leftOut = recording.leftOut
+        queriesLeftOut = recording.queriesLeftOut
+        missingNodes = recording.missingNodes
         let redaction = Redaction(names: recording.redacted)
-        let runs = RunsByQuery(recording.runs)
+        let runs = RunsByQuery(recording)
         var rows: [OperationReference: Row] = [:]
         var pairs = 0
         for operation in recording.operations {
             let present = try operation.rules.map { rule throws(TrialRule.ConditionError) in try TrialRule(rule) }
             guard let next = try edited(operation) else { continue }
             if present.count == next.count, zip(present, next).allSatisfy({ $0.isSame(as: $1) }) { continue }
+            if let kept = recording.mutations {
+                filteredOut.formUnion(Set((present + next).map(\.mutation)).subtracting(kept))
+            }
             let queries = recording.queries.filter {
                 $0.operation == operation.operation && $0.version == operation.version
             }
@@ -138,14 +149,19 @@ struct RunsByQuery {
 
     private var runs: [Key: [(number: Int, run: RecordedRun)]] = [:]
 
-    init(_ all: [RecordedRun]) {
-        for (number, run) in all.enumerated() {
+    private let completeSinceMs: [String: Int64]
+
+    init(_ recording: EventRecording) {
+        completeSinceMs = recording.runsSinceMs
+        for (number, run) in recording.runs.enumerated() {
             runs[Key(node: run.node, key: run.key), default: []].append((number, run))
         }
     }
 
-    /// Returns the run that answers an event: the first that began after it was applied.
+    /// Returns the run that answers an event: the first that began after it was applied; nil if it is not recorded, or
+    /// if runs of that time may be missing.
     func answering(_ query: RecordedQuery, appliedAtMs: Int64) -> (number: Int, outcome: RunRecord.Outcome)? {
+        guard let sinceMs = completeSinceMs[query.node], appliedAtMs >= sinceMs else { return nil }
         guard let all = runs[Key(node: query.node, key: query.key)] else { return nil }
         // The runs are in order: binary search.
         var (low, high) = (0, all.count)

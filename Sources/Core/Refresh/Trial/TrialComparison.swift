@@ -75,6 +75,10 @@ struct TrialComparison {
         var kept: Set<Int> = []
         var dropped: [(place: Int, run: Int)] = []
         for (number, event) in events.enumerated() {
+            guard pairs < pairsMax else {
+                isCutShort = true
+                return finish(dropped, kept)
+            }
             let (before, after) = (
                 present.verdicts(on: event, evaluated: &pairs), edited.verdicts(on: event, evaluated: &pairs)
             )
@@ -90,8 +94,10 @@ struct TrialComparison {
                 if query.sinceMs > appliedAtMs { continue }
                 let isOther = event.others.contains(query.key)
                 let run = runs.answering(query, appliedAtMs: appliedAtMs)
+                // If the event concerns live queries that were not recorded, this one may be among them.
                 let pair = Self.pair(
-                    number, slot, before[slot] ?? .no, after[slot] ?? .no, isOther: isOther, run?.outcome)
+                    number, slot, before[slot] ?? .no, after[slot] ?? .no, isOther: isOther,
+                    event.othersLeftOut > 0 ? nil : run?.outcome)
                 if let run {
                     switch pair.effect {
                     case .refreshed, .added: kept.insert(run.number)

@@ -47,13 +47,14 @@ struct TrialTrigger {
         let recorded = event.event
         let mutation = recorded.conditionValue
         let isOpaque = trigger.condition.map { hidden(in: $0, event, mutation) != nil } ?? false
+        var evaluated = 0
         if !isOpaque {
             var errors = 0
-            index.match(
+            evaluated = index.match(
                 recorded, mutation: mutation, request: { requests[$0] ?? .null }, found: { found($0, .matched) },
                 errors: &errors)
         }
-        guard let condition = trigger.condition, isOpaque || !opaque.isEmpty else { return 0 }
+        guard let condition = trigger.condition, isOpaque || !opaque.isEmpty else { return evaluated }
         let parts = ConditionPlan.parts(of: condition).map(\.program)
         let hiddenByEvent = parts.map { hidden(in: $0, event, mutation) }
         let slots = isOpaque ? Array(requests.keys) : Array(opaque)
@@ -73,7 +74,7 @@ struct TrialTrigger {
             if case .no = verdict { continue }
             found(slot, verdict)
         }
-        return slots.count
+        return evaluated + slots.count
     }
 
     // MARK: What is hidden

@@ -146,21 +146,32 @@ struct ClusterOverview: Sendable, Hashable {
             statuses.reduce(0) { $0 + ($1["gateway"]?["lag"]?[name]?.intValue ?? 0) }
         }
         let (followed, lateCount) = (total("shards"), total("late"))
-        if late.count > 1, lateCount == followed {
+        if !late.isEmpty, lateCount == followed {
             let oldestMs = late.values.map(\.oldestMs).max() ?? 0
+            let stuck =
+                switch (late.count, late.keys.first ?? "") {
+                case (1, ""): "no worker owns \(Self.shards(late.values.flatMap(\.shards)))"
+                case (1, let owner): "\(owner) is stuck"
+                default: "every worker is stuck"
+                }
             return add(
                 .critical,
-                "No gateway has delivered a marker for \(oldestMs / 1_000) s: none is committed, or every "
-                    + "worker is stuck.", "home")
+                "No gateway has delivered a marker for \(oldestMs / 1_000) s: none is committed, or \(stuck).", "home")
         }
         for (owner, entry) in late {
-            let numbers = entry.shards.sorted()
-            add(
-                .critical,
-                "\(owner.isEmpty ? "No worker" : owner) has sent nothing of "
-                    + "\(numbers.count == 1 ? "shard" : "shards") \(Self.list(numbers)) that was committed in the last "
-                    + "\(entry.oldestMs / 1_000) s to \(entry.gateways.sorted().joined(separator: ", ")).", "shards")
+            let numbers = Self.shards(Array(entry.shards))
+            let (seconds, gateways) = (entry.oldestMs / 1_000, entry.gateways.sorted().joined(separator: ", "))
+            let sentence =
+                owner.isEmpty
+                ? "No worker owns \(numbers): nothing that was committed in the last \(seconds) s has reached "
+                    + "\(gateways)."
+                : "\(owner) has sent nothing of \(numbers) that was committed in the last \(seconds) s to \(gateways)."
+            add(.critical, sentence, "shards")
         }
+    }
+
+    private static func shards(_ numbers: [Int64]) -> String {
+        "\(numbers.count == 1 ? "shard" : "shards") \(list(numbers.sorted()))"
     }
 
     /// `ok`, `warning` or `critical`.

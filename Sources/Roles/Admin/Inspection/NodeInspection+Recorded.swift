@@ -35,10 +35,16 @@ extension NodeInspection {
     }
 
     /// Returns what this node recorded, and the live queries that it owns now.
-    /// - Parameter operation: only this query or mutation; nil: all.
-    func events(of operation: OperationReference?) async -> JSONValue {
+    /// - Parameters:
+    ///   - operation: only this query or mutation; nil: all.
+    ///   - tried: a mutation about which the query may have no rule yet.
+    func events(of operation: OperationReference?, tried: OperationReference? = nil) async -> JSONValue {
         var answer = eventsState.objectValue ?? [:]
-        var recording = parts.components.recorder.read { $0.recordedEvents }
+        var recording = parts.components.recorder.read { state in
+            var recording = state.recordedEvents
+            recording.runsSinceMs[parts.id.name] = state.runsSinceMs
+            return recording
+        }
         let redaction = parts.components.recorder.redaction
         var bytes = 0
         // Rules can be tried on queries that nobody follows now, too.
@@ -54,6 +60,7 @@ extension NodeInspection {
             bytes += recorded.byteCount
             guard recording.queries.count < Self.queriesMax, bytes <= Self.queryBytesMax else {
                 recording.leftOut += 1
+                recording.queriesLeftOut += 1
                 continue
             }
             recording.queries.append(recorded)
@@ -62,7 +69,7 @@ extension NodeInspection {
         recording.operations = versions.compactMap { version in
             parts.catalogs.set.operation(version.operation, version: version.version).map(RecordedOperation.init)
         }
-        recording = EventRecording(merging: [operation.map(recording.only) ?? recording])
+        recording = EventRecording(merging: [operation.map { recording.only($0, tried: tried) } ?? recording])
         answer["lines"] = .array(recording.lines)
         return .object(answer)
     }

@@ -16,7 +16,9 @@ enum RecordedReports {
                 unreadable.append(part.node.name)
             }
         }
-        return (EventRecording(merging: read), unreadable)
+        var recording = EventRecording(merging: read)
+        recording.missingNodes.formUnion(unreadable)
+        return (recording, unreadable)
     }
 
     static func events(_ parts: [ReportPart]) -> JSONObject {
@@ -54,14 +56,22 @@ extension AdminServices {
     private static let trialPairsMax = 200_000
 
     /// Tries an edited rule on the events that all nodes recorded.
+    /// - Throws: `.limitExceeded` while another trial runs on this node; `.badRequest`.
     func tryRule(
         _ operation: OperationReference, number: Int?, mutation: OperationReference?, condition: String?
     ) async throws -> JSONValue {
+        guard trials.begin() else {
+            throw RequestError(.limitExceeded, "another trial of rules runs on this node; try again when it has ended")
+        }
+        defer { trials.end() }
         let node = why.node
-        let gathered = try await peers.gather(
-            "/admin/v1/events", query: [("operation", operation.description)], only: nil, roles: [.worker]
-        ) { await node.events(of: operation) }
-        let (recording, unreadable) = RecordedReports.recording(gathered.parts)
+        var query = [(name: "operation", value: operation.description)]
+        if let mutation { query.append((name: "mutation", value: mutation.description)) }
+        let gathered = try await peers.gather("/admin/v1/events", query: query, only: nil, roles: [.worker]) {
+            await node.events(of: operation, tried: mutation)
+        }
+        var (recording, unreadable) = RecordedReports.recording(gathered.parts)
+        recording.missingNodes.formUnion(gathered.unreachable.map(\.node.name))
         var limits = RuleTrial.Limits()
         limits.pairsMax = Self.trialPairsMax
         let trial: RuleTrial

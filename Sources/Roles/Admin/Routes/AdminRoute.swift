@@ -102,6 +102,8 @@ package struct AdminServices: Sendable {
     package let why: WhyService
     /// Follows queries for administrators; nil on a node without the role gateway.
     package let following: LiveQueryFollower?
+    /// Trials of rules, which take the memory and time of one at most.
+    let trials = OneAtATime()
     /// Whether clients of the public port reach it under the same origin, as under `freshet dev`.
     package var isOnPublicPort = false
 

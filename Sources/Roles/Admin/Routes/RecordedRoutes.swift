@@ -51,7 +51,13 @@ extension AdminRoutes {
                 services.why.node.eventsState
             }),
         AdminRoute(
-            .GET, "/admin/v1/events", [node, operationFilter],
+            .GET, "/admin/v1/events",
+            [
+                node, operationFilter,
+                .query(
+                    "mutation", .text(bytesMax: 2 * nameBytesMax),
+                    "With operation: also the events of this mutation, CONNECTOR/OPERATION."),
+            ],
             "the recorded events and runs, and the live queries registered now: `lines` are those of a file for "
                 + "[`freshet rules try`](cli.md#freshet-rules-try)",
             example: """
@@ -61,7 +67,8 @@ extension AdminRoutes {
             .gathered(
                 GatheredReport(roles: [.worker], merge: { parts, _ in RecordedReports.events(parts) }) {
                     services, arguments in
-                    await services.why.node.events(of: try arguments.operation())
+                    await services.why.node.events(
+                        of: try arguments.operation(), tried: try arguments.operation("mutation"))
                 })),
         AdminRoute(
             .POST, "/admin/v1/rules/try",
@@ -82,8 +89,8 @@ extension AdminRoutes {
             "which live queries an edited rule would have refreshed, missed and spared on the recorded events",
             example: """
                 {"sentence": "2 needless refreshes would be spared (120 events, 7 live queries).", "events": 120, \
-                "liveQueries": 7, "leftOut": 0, "isCutShort": false, "totals": {"refreshed": 94, "missed": 0, \
-                "spared": 2, "unproven": 0, "added": 0, "unjudged": 0}, "operations": [{"operation": \
+                "liveQueries": 7, "leftOut": 0, "isCutShort": false, "incomplete": [], "totals": {"refreshed": 94, \
+                "missed": 0, "spared": 2, "unproven": 0, "added": 0, "unjudged": 0}, "operations": [{"operation": \
                 "auctions/ListLots", "liveQueries": 5, "spared": 2, "examples": [{"effect": "spared", \
                 "mutation": "auctions/EditLot", "reason": "mutation.variables.category: 'Art' ≠ 'Books'"}]}], \
                 "unjudged": [], "recording": [{"node": "worker-1"}], "unreachable": []}

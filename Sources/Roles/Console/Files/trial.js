@@ -89,14 +89,17 @@ function markPlace(area, line, column) {
 }
 
 function draw(place, trial) {
-  const worst = trial.totals.missed ? "critical" : trial.totals.unproven || trial.totals.unjudged ? "warning" : "ok";
+  const isDoubtful = trial.totals.unproven || trial.totals.unjudged || trial.incomplete.length;
+  const worst = trial.totals.missed ? "critical" : isDoubtful ? "warning" : "ok";
   const list = table({label: "Effects by operation", empty: "The rules are the same.", columns: [
     {name: "operation", label: "Operation"},
     ...Object.entries(effects).map(([name, [label]]) => ({name, label, isNumber: true,
       show: row => row[name] && levels[name] ? badge(number(row[name]), levels[name]) : number(row[name])})),
   ]});
   const examples = trial.operations.flatMap(row => row.examples.map(example => ({...example, of: row.operation})));
-  show(place, h("div", {class: `verdict ${trial.events ? worst : ""}`, id: "trial-verdict"}, trial.sentence), list,
+  const gaps = trial.incomplete.map(text => h("li", {}, text));
+  show(place, h("div", {class: `verdict ${trial.events || gaps.length ? worst : ""}`, id: "trial-verdict"},
+    trial.sentence, gaps.length ? h("ul", {}, gaps) : ""), list,
     h("details", {class: "hint"}, h("summary", {}, "What the columns count"), h("ul", {},
       Object.values(effects).map(([label, text]) => h("li", {}, `${label}: ${text}`)))),
     examples.length ? card("Examples", h("ul", {class: "events"}, examples.map(example => h("li", {},

@@ -39,7 +39,15 @@ extension AdminCommand {
             }
             guard let out else { return show(await connection.get("/admin/v1/events/recording")) }
             let answer = await connection.get("/admin/v1/events" + Connection.query([("operation", operation)]))
-            let lines = answer["lines"]?.arrayValue ?? []
+            var lines = answer["lines"]?.arrayValue ?? []
+            // A trial of the file says so, too.
+            let missing =
+                (answer["unreachable"]?.arrayValue ?? []).compactMap { $0["node"] }
+                + (answer["unreadable"]?.arrayValue ?? [])
+            if !missing.isEmpty, var head = lines.first?.objectValue {
+                head["missingNodes"] = .array(missing)
+                lines[0] = .object(head)
+            }
             let text = lines.map { $0.description + "\n" }.joined()
             if out == "-" {
                 FileHandle.standardOutput.write(Data(text.utf8))

@@ -22,7 +22,8 @@ struct Rules: AsyncParsableCommand {
                 missed: the edited rules leave out a refresh that found another result. spared: one that found the \
                 same result. unproven: one of which no recorded run tells. added: a refresh by the edited rules alone. \
                 unjudged: a condition reads a value that the recording hides. --fail-on makes the exit code 3 if any \
-                of the named was counted.
+                of the named was counted, else 4 if the trial is incomplete: it ended early, or the file lacks nodes, \
+                live queries or events of the rules.
                 """)
 
         @Option(help: ArgumentHelp("Recorded events, from `freshet admin events --out`.", valueName: "file"))
@@ -104,6 +105,7 @@ struct Rules: AsyncParsableCommand {
             }
             Terminal.out(json ? trial.json.description : TrialText(trial.json).text)
             if try failing.contains(where: { trial.total($0) > 0 }) { Foundation.exit(3) }
+            if try !failing.isEmpty, !trial.incomplete.isEmpty { Foundation.exit(4) }
         }
 
         private static func recording(_ path: String) -> EventRecording {
@@ -142,6 +144,7 @@ struct TrialText {
 
     var text: String {
         var lines = [answer["sentence"]?.stringValue ?? ""]
+        lines += (answer["incomplete"]?.arrayValue ?? []).map { "incomplete: \($0.stringValue ?? "")" }
         let rows = answer["operations"]?.arrayValue ?? []
         if !rows.isEmpty {
             lines += [

@@ -50,6 +50,7 @@ import Testing
         recording.queries = queries
         recording.events = events
         recording.runs = runs
+        recording.runsSinceMs = ["w": 0]
         return recording
     }
 
@@ -91,6 +92,51 @@ import Testing
             trial.sentence
                 == "1 needed refresh would be missed, 1 needless refresh would be spared, 1 refresh would be left out, "
                 + "of which no run tells whether the result changed (1 event, 4 live queries).")
+    }
+
+    /// A run from after a gap in the recording answers no event from before it.
+    @Test func runsThatMayBeMissingProveNothing() throws {
+        var recording = Self.recording(
+            nil, [Self.query(1, ["category": "Art"])],
+            [Self.event(1, ["category": "Drama"]), Self.event(3, ["category": "Drama"])],
+            [Self.run(1, at: 350, .changed)])
+        #expect(Self.counts(try Self.trial(recording, "false")) == ["missed": 2])
+        recording.runsSinceMs = ["w": 200]
+        #expect(Self.counts(try Self.trial(recording, "false")) == ["missed": 1, "unproven": 1])
+        recording.runsSinceMs = [:]
+        #expect(Self.counts(try Self.trial(recording, "false")) == ["unproven": 2])
+        recording.runsSinceMs = ["w": 0]
+        for place in recording.events.indices { recording.events[place].othersLeftOut = 1 }
+        #expect(Self.counts(try Self.trial(recording, "false")) == ["unproven": 2])
+    }
+
+    @Test func gapsOfTheRecordingMakeATrialIncomplete() throws {
+        let whole = Self.recording(nil, [Self.query(1, ["category": "Art"])], [Self.event(1, ["category": "Art"])])
+        #expect(try Self.trial(whole, "false").incomplete.isEmpty)
+        var recording = whole
+        recording.queriesLeftOut = 2
+        recording.missingNodes = ["v"]
+        recording.mutations = [Self.shelf]
+        #expect(
+            try Self.trial(recording, "false").incomplete == [
+                "2 live queries were too many for the recording.", "The recording of v is missing.",
+                "Events of c/Add are not in the recording, which was filtered when it was written.",
+            ])
+    }
+
+    /// A rule about a further mutation is tried on the events of that mutation.
+    @Test func aFurtherMutationIsTriedOnItsEvents() throws {
+        let rename = OperationReference(connector: "c", operation: "Rename")
+        var recording = Self.recording(nil, [Self.query(1, [:])], [Self.event(1, [:]), Self.event(2, [:])])
+        recording.events[1].mutation = rename
+        func trial(_ recording: EventRecording) throws -> RuleTrial {
+            let edit = try RuleEdit(Self.shelf, number: nil, mutation: rename, condition: nil, in: recording)
+            return try RuleTrial(recording) { known throws(TrialRule.ConditionError) in try edit.rules(of: known) }
+        }
+        let tried = try trial(recording.only(Self.shelf, tried: rename))
+        #expect(tried.total(.added) == 1 && tried.incomplete.isEmpty)
+        let filtered = try trial(recording.only(Self.shelf))
+        #expect(filtered.total(.added) == 0 && filtered.incomplete.count == 1, "\(filtered.incomplete)")
     }
 
     @Test func aWiderConditionAdds() throws {
@@ -211,6 +257,20 @@ import Testing
         let events = (1...8).map { Self.event($0, ["category": "b"]) }
         let trial = try Self.trial(Self.recording(nil, queries, events), "false", limits: limits)
         #expect(trial.isCutShort && trial.total(.unproven) == 10 && trial.sentence.contains("ended early"))
+    }
+
+    @Test func membersThatDoNotMatchCountTowardsTheLimit() throws {
+        var limits = RuleTrial.Limits()
+        limits.pairsMax = 20
+        let queries = (0..<8).map { Self.query($0, ["category": "a"]) }
+        let events = (1...8).map { Self.event($0, ["category": "b"]) }
+        // No part can be indexed, and no event concerns anyone.
+        let condition = "mutation.variables.category < request.variables.category + ''"
+        let recording = Self.recording("false", queries, events)
+        #expect(try Self.trial(recording, condition, limits: limits).isCutShort)
+        limits.pairsMax = 1_000
+        let whole = try Self.trial(recording, condition, limits: limits)
+        #expect(!whole.isCutShort && Self.counts(whole).isEmpty)
     }
 
     // MARK: The index
