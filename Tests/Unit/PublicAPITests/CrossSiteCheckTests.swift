@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: [nil, "same-origin", "same-site", "none"])
     func requestsOfTheSameSiteAreAllowed(_ site: String?) { #expect(code(site: site) == nil) }
 
-    /// To a page of `localhost`, 127.0.0.1 is another site.
+    /// A page of `localhost` is of another site than 127.0.0.1.
     @Test func theOriginDecidesBeforeTheSite() {
         #expect(code(origin: "http://localhost:3000", site: "cross-site") == nil)
         #expect(code(origin: "https://attacker.example", site: "same-origin") == .permissionDenied)

@@ -6,7 +6,7 @@ let count = 0;
 
 /**
  * Asks in a dialog; the focus is on "Cancel", and Escape cancels. Returns whether it is confirmed. Afterwards the
- * control that had the focus has it again, also in a table that was drawn anew meanwhile.
+ * control that had the focus has it again, also in a table that was redrawn in between.
  */
 export function confirmed(title, text, action) {
   return new Promise(resolve => {
