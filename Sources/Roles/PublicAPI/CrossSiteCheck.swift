@@ -4,9 +4,10 @@ import NIOHTTP1
 
 /// Refuses requests that a web page of another site may have caused: for ports that admit everyone who reaches them.
 ///
-/// A page can send requests to loopback addresses. Its browser names the page in `Origin`; a page whose own name was
-/// rebound to a loopback address is named in `Host`; forms and requests without a preflight cannot have the media
-/// type of JSON (Fetch standard §2.2.2).
+/// A page can send requests to loopback addresses. Its browser names the page in `Origin`, or without one, as for
+/// images, links and `no-cors` reads, says in `Sec-Fetch-Site` that the page is of another site (Fetch Metadata Request
+/// Headers §2.4); a page whose own name was rebound to a loopback address is named in `Host`; forms and requests
+/// without a preflight cannot have the media type of JSON (Fetch standard §2.2.2).
 package enum CrossSiteCheck {
     /// The hosts that requests may name.
     package enum Hosts {
@@ -21,8 +22,13 @@ package enum CrossSiteCheck {
         if let host = request.header("host"), !isAllowed(hostOfAuthority(host), hosts) {
             return RequestError(.permissionDenied, "the Host \"\(shown(host))\" is not one of this machine")
         }
-        if let origin = request.header("origin"), !isLoopback(origin: origin) {
-            return RequestError(.permissionDenied, "pages of \"\(shown(origin))\" may not use this port")
+        if let origin = request.header("origin") {
+            // Another loopback name counts as another site, but its pages are of this machine.
+            guard isLoopback(origin: origin) else {
+                return RequestError(.permissionDenied, "pages of \"\(shown(origin))\" may not use this port")
+            }
+        } else if request.header("sec-fetch-site")?.lowercased() == "cross-site" {
+            return RequestError(.permissionDenied, "pages of other sites may not use this port")
         }
         if request.method == .POST, !isJSON(request.header("content-type")) {
             return RequestError(.unsupportedMediaType, "send content-type: application/json")

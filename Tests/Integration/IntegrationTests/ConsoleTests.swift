@@ -93,6 +93,7 @@ struct ConsoleTests {
             try await same(window, admin)
             try await run(window)
             try await keyboard(window)
+            try await tableKeepsFocus(window)
             try await trial(window)
             try await flightAndPlan(window)
             try await end(window)
@@ -213,6 +214,14 @@ struct ConsoleTests {
         let problem = try await window.value(when: "document.querySelector('#trial .bad')?.textContent")
         #expect(problem.stringValue?.hasPrefix("1:9 of the condition") == true, "\(problem)")
         #expect(try await window.evaluate("document.activeElement.selectionStart") == 8)
+        // The arrow keys choose another query, and stay in the list.
+        let queries = "document.querySelector('[name=trial-operation]')"
+        try await window.evaluate("document.querySelector('#trial-form').id = 'former'; \(queries).focus()")
+        let isLast = try await window.evaluate("\(queries).selectedIndex === \(queries).options.length - 1") == true
+        try await window.press(isLast ? "ArrowUp" : "ArrowDown")
+        let another = "document.querySelector('#trial-form') && \(queries).value !== 'auctions/LotBids'"
+        #expect(try await window.value(when: another) == true)
+        #expect(try await window.evaluate("document.activeElement.name") == "trial-operation")
     }
 
     private func flightAndPlan(_ window: Browser.Window) async throws {
@@ -242,8 +251,18 @@ struct ConsoleTests {
                 when: "document.querySelector('dialog.confirm')?.open && document.activeElement.value")
                 == "no")
         #expect(try await window.evaluate(PageRules.structure) == [])
-        try await window.evaluate("document.activeElement.click()")
+        // The table is redrawn while the question is open.
+        try await window.evaluate(
+            """
+            window.formerButton = \(button);
+            const list = document.querySelector('#screen-sessions live-table');
+            const rows = list.rows;
+            list.rows = [];
+            list.rows = rows;
+            document.activeElement.click();
+            """)
         #expect(try await window.value(when: "!document.querySelector('dialog.confirm')") == true)
+        #expect(try await window.evaluate("document.activeElement === \(button) && !formerButton.isConnected") == true)
         #expect(try await window.evaluate("document.querySelector('#session-result').textContent") == "")
         try await window.evaluate("\(button).click()")
         _ = try await window.value(when: "document.querySelector('dialog.confirm')?.open")
@@ -330,6 +349,43 @@ struct ConsoleTests {
         try await window.press("Space")
         #expect(try await window.evaluate("document.querySelector('#run-state').role") == "status")
         #expect(try await window.evaluate("faults") == [])
+    }
+
+    /// New rows leave the focus on the control of the same row, and cells that are the same as they are.
+    private func tableKeepsFocus(_ window: Browser.Window) async throws {
+        let found = try await window.evaluate(
+            """
+            (async () => {
+              const {table} = await import("/console/table.js");
+              const {h} = await import("/console/dom.js");
+              const button = text => h("button", {type: "button"}, text);
+              const list = table({label: "Test", columns: [
+                {name: "id", label: "Id", show: row => button("first " + row.id)}, {name: "count", label: "Count"},
+                {name: "action", label: "Action", show: row => button(`${row.action} ${row.id}`)},
+              ]});
+              document.querySelector(".screen").append(list);
+              const rows = (count, action, ids) => ids.map(id => ({id, count, action}));
+              const found = [];
+              const note = () => found.push(document.activeElement.textContent.slice(0, 20));
+              list.rows = rows(1, "End", ["a", "b", "c"]);
+              const chosen = list.querySelectorAll("tbody button")[3];
+              chosen.focus();
+              list.rows = rows(2, "End", ["0", "a", "b"]);
+              found.push(document.activeElement === chosen, list.querySelectorAll("tr")[4].cells[1].textContent);
+              list.rows = rows(2, "End", ["b", "a", "0"]);
+              note();
+              list.rows = rows(2, "Ended", ["b", "a", "0"]);
+              note();
+              list.rows = rows(2, "Ended", ["a"]);
+              found.push(document.activeElement.className);
+              list.querySelector("tbody button").focus();
+              list.rows = [];
+              found.push(document.activeElement.className, list.querySelector("tbody").textContent);
+              list.remove();
+              return found;
+            })()
+            """)
+        #expect(found == [true, "2", "End b", "Ended b", "table", "table", "Nothing here."], "\(found)")
     }
 
     // MARK: Long lists

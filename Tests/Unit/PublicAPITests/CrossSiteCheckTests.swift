@@ -7,12 +7,13 @@ import Testing
 @Suite struct CrossSiteCheckTests {
     private func code(
         _ method: HTTPMethod = .GET, host: String? = "127.0.0.1:9398", origin: String? = nil, type: String? = nil,
-        _ hosts: CrossSiteCheck.Hosts = .loopback
+        site: String? = nil, _ hosts: CrossSiteCheck.Hosts = .loopback
     ) -> ErrorCode? {
         var headers: HTTPHeaders = [:]
         if let host { headers.add(name: "host", value: host) }
         if let origin { headers.add(name: "origin", value: origin) }
         if let type { headers.add(name: "content-type", value: type) }
+        if let site { headers.add(name: "sec-fetch-site", value: site) }
         let request = HTTPRequest(method: method, path: "/admin/status", headers: headers)
         return CrossSiteCheck.refusal(of: request, hosts: hosts)?.code
     }
@@ -48,6 +49,25 @@ import Testing
 
     @Test(arguments: ["null", "https://attacker.example", "file://", "", "localhost"])
     func foreignOriginsAreRefused(_ origin: String) { #expect(code(origin: origin) == .permissionDenied) }
+
+    /// An image, a link or a `no-cors` read of a page has no `Origin`.
+    @Test(arguments: [HTTPMethod.GET, .HEAD, .POST])
+    func requestsOfOtherSitesAreRefused(_ method: HTTPMethod) {
+        for hosts in [CrossSiteCheck.Hosts.loopback, .local] {
+            #expect(code(method, type: "application/json", site: "cross-site", hosts) == .permissionDenied)
+            #expect(code(method, type: "application/json", site: "Cross-Site", hosts) == .permissionDenied)
+        }
+    }
+
+    /// `none` is an address that the user typed.
+    @Test(arguments: [nil, "same-origin", "same-site", "none"])
+    func requestsOfTheSameSiteAreAllowed(_ site: String?) { #expect(code(site: site) == nil) }
+
+    /// A page of `localhost` is of another site than 127.0.0.1.
+    @Test func theOriginDecidesBeforeTheSite() {
+        #expect(code(origin: "http://localhost:3000", site: "cross-site") == nil)
+        #expect(code(origin: "https://attacker.example", site: "same-origin") == .permissionDenied)
+    }
 
     @Test(arguments: ["application/json", "Application/JSON; charset=utf-8", "application/graphql+json"])
     func postsOfJSONAreAllowed(_ type: String) { #expect(code(.POST, type: type) == nil) }

@@ -34,21 +34,29 @@ export async function openRules(place, {signal, values, context}) {
         show: row => number(sum(row, "Changed"))},
       {name: "unnoticed", label: "Unnoticed", isNumber: true, show: row => number(row.unnoticed)},
       {name: "try", label: "Action", show: row => h("button", {type: "button", class: "small",
-        "aria-label": `Try a rule of ${row.operation}`, onclick: () => attempt(row.operation)}, "Try")},
+        "aria-label": `Try a rule of ${row.operation}`, onclick: () => attempt(row.operation, true)}, "Try")},
       {name: "rules", label: "Rules", show: row => row.rules.join("; ")},
     ],
   });
   const gaps = h("div");
   const advice = h("div");
   const trial = h("div");
-  const attempt = operation => reading(trial, signal, () => edit(trial, operation, signal));
+  let choice = new AbortController();
+  const attempt = (operation, isFocused) => {
+    // A slow answer does not replace the form of a later choice.
+    choice.abort();
+    choice = new AbortController();
+    const own = AbortSignal.any([choice.signal, signal]);
+    return reading(trial, own, () => edit(trial, operation, own, isFocused));
+  };
   const queries = select([["", "choose"], ...context.operations.filter(({rules}) =>
     rules?.some(rule => rule.startsWith("onMutationExecuted"))).map(({operation}) => [operation, operation])],
-  {name: "trial-operation", onchange: event => event.target.value && attempt(event.target.value)});
+  // The arrow keys change it, too: the focus stays.
+  {name: "trial-operation", onchange: event => event.target.value && attempt(event.target.value, false)});
   show(place, h("p", {class: "hint"}, "A run is wasted when its result is the same as before. Many wasted runs of ",
     "a rule call for a narrower condition. Counted since the workers' starts."), gaps, list, advice,
     h("h2", {}, "Try a rule"), h("div", {class: "filters"}, field("Query", queries)), trial, recorder(signal));
-  if (values.operation) { queries.value = values.operation; attempt(values.operation); }
+  if (values.operation) { queries.value = values.operation; attempt(values.operation, true); }
   await poll(4000, signal, () => reading(gaps, signal, async () => {
     const {operations, unreachable} = await get("/admin/v1/rules", {signal});
     show(gaps, missing(unreachable));

@@ -45,32 +45,38 @@ export async function openSessions(place, {signal, values, context}) {
       {name: "sinceMs", label: "Since", isNumber: true, show: row => duration(row.sinceMs)},
       {name: "peer", label: "Address"},
       {name: "end", label: "Action", show: row => h("span", {class: "actions"},
-        h("button", {type: "button", class: "small", "aria-label": `End session ${row.session}`,
-          onclick: event => end(row, event.target)}, "End"),
-        row.user ? h("button", {type: "button", class: "small", "aria-label": `Revoke ${row.user}, ${row.session}`,
-          onclick: event => revoke(row, event.target)}, "Revoke") : "")},
+        action(row, "End", `End session ${row.session}`, end),
+        row.user ? action(row, "Revoke", `Revoke ${row.user}, ${row.session}`, revoke) : "")},
     ],
   });
   const result = h("div", {role: "status", id: "session-result"});
   show(place, form, h("datalist", {id: "protocols"}, protocols.map(value => h("option", {value}))), result, summary,
     gaps, list);
 
+  /** The sessions that an action is under way for. */
+  const busy = new Set();
+  // A button with `disabled` would lose the focus.
+  const action = (row, text, label, work) => h("button", {type: "button", class: "small", "aria-label": label,
+    "aria-disabled": busy.has(row.session) ? "true" : null, onclick: () => busy.has(row.session) || work(row)}, text);
+
   /** Asks first, then acts, and says what was done. */
-  async function act(button, question, path) {
+  async function act({session}, question, path) {
     if (!await confirmed(...question)) return;
-    button.disabled = true;
+    busy.add(session);
+    list.rows = list.rows;
     try {
       show(result, note(`${(await post(path)).done}.`));
     } catch (error) {
       show(result, note(error.message, "bad"));
     }
-    button.disabled = false;
+    busy.delete(session);
+    list.rows = list.rows;
     wake();
   }
-  const end = (row, button) => act(button, [`End session ${row.session}?`,
+  const end = row => act(row, [`End session ${row.session}?`,
     `Its connection closes, and the client${row.user ? ` of ${row.user}` : ""} reconnects.`, "End session"],
   `/admin/v1/sessions/${row.id}/end${query({node: row.node})}`);
-  const revoke = (row, button) => act(button, [`Revoke ${row.user}?`, "All sessions of the user end, and its tokens "
+  const revoke = row => act(row, [`Revoke ${row.user}?`, "All sessions of the user end, and its tokens "
     + "are refused on all nodes until the revocation is lifted.", "Revoke user"],
   `/admin/v1/revocations${query({uid: row.user})}`);
 

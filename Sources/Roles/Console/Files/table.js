@@ -6,8 +6,10 @@ const rowHeight = 36;
 const wholeMax = 150;
 
 /**
- * Properties: `columns`, each {name, label, isNumber?, show?(row), order?(row)}; `rows`; `label`; `empty`, the text
- * without rows.
+ * Properties: `columns`, each {name, label, isNumber?, show?(row), order?(row)}; `rows`, with their key in the first
+ * column; `label`; `empty`, the text without rows.
+ *
+ * New rows change only the cells that differ, so the focus and what is selected stay.
  */
 class LiveTable extends HTMLElement {
   #rows = [];
@@ -64,33 +66,68 @@ class LiveTable extends HTMLElement {
 
   #draw() {
     const count = this.#sorted.length;
-    if (count === 0) {
-      this.body.replaceChildren(h("tr", {}, h("td", {colspan: this.columns.length, class: "empty"}, this.empty)));
-      return;
-    }
     let [first, last] = [0, count];
     if (count > wholeMax) {
       first = Math.max(0, Math.floor(this.#frame.scrollTop / rowHeight) - 10);
       last = Math.min(count, first + Math.ceil((this.#frame.clientHeight || 600) / rowHeight) + 20);
     }
-    // The focus stays on the control in its place.
-    const focused = this.body.contains(document.activeElement) ? document.activeElement : undefined;
-    const place = focused?.closest("tr")?.getAttribute("aria-rowindex");
-    this.body.replaceChildren(
-      this.#gap(first), ...this.#sorted.slice(first, last).map((row, index) => this.#row(row, first + index)),
-      this.#gap(count - last));
-    if (place) this.body.querySelector(`tr[aria-rowindex="${place}"] :is(a, button)`)?.focus({preventScroll: true});
+    const restore = this.body.contains(document.activeElement) ? this.keeper(document.activeElement) : undefined;
+    // Rows of equal keys are told apart by their order.
+    const keys = new Map();
+    const rows = this.#sorted.slice(first, last).map((row, index) => {
+      const key = String(row[this.columns[0].name]);
+      keys.set(key, (keys.get(key) ?? 0) + 1);
+      return this.#row(row, first + index, `${keys.get(key)} ${key}`);
+    });
+    this.#place(count ? [this.#gap(first, "before"), ...rows, this.#gap(count - last, "after")]
+      : [h("tr", {"data-key": "empty"}, h("td", {colspan: this.columns.length, class: "empty"}, this.empty))]);
+    if (restore && !this.body.contains(document.activeElement)) restore();
   }
 
-  #gap(rows) {
-    const gap = h("tr", {"aria-hidden": "true", class: "gap"}, h("td", {colspan: this.columns.length}));
+  /** Returns a function that focuses a control in the row of the same key again, or the table if the row is gone. */
+  keeper(control) {
+    const row = control.closest("tbody tr");
+    if (!row) return () => control.focus();
+    const at = controls(row).indexOf(control);
+    return () => {
+      const now = [...this.body.rows].find(({dataset}) => dataset.key === row.dataset.key);
+      ((now && controls(now)[at]) ?? this.#frame).focus({preventScroll: true});
+    };
+  }
+
+  /** Puts rows into the page; a row of the same key that is there already takes over the cells that differ. */
+  #place(rows) {
+    const former = new Map([...this.body.rows].map(row => [row.dataset.key, row]));
+    const kept = rows.map(row => {
+      const old = former.get(row.dataset.key);
+      former.delete(row.dataset.key);
+      if (!old || old.cells.length !== row.cells.length) { old?.remove(); return row; }
+      [...row.cells].forEach((cell, index) => {
+        if (!cell.isEqualNode(old.cells[index])) old.cells[index].replaceWith(cell);
+      });
+      old.ariaRowIndex = row.ariaRowIndex;
+      old.style.height = row.style.height;
+      old.hidden = row.hidden;
+      return old;
+    });
+    for (const row of former.values()) row.remove();
+    // What is in its place is not moved: that would take the focus.
+    let next = this.body.firstElementChild;
+    for (const row of kept) {
+      if (row === next) next = next.nextElementSibling; else this.body.insertBefore(row, next);
+    }
+  }
+
+  #gap(rows, name) {
+    const gap = h("tr", {"aria-hidden": "true", class: "gap", "data-key": `gap ${name}`},
+      h("td", {colspan: this.columns.length}));
     gap.style.height = `${rows * rowHeight}px`;
     gap.hidden = rows === 0;
     return gap;
   }
 
-  #row(row, index) {
-    return h("tr", {"aria-rowindex": index + 2}, this.columns.map(column => {
+  #row(row, index, key) {
+    return h("tr", {"aria-rowindex": index + 2, "data-key": key}, this.columns.map(column => {
       const shown = column.show ? column.show(row) : row[column.name] ?? "–";
       const properties = {class: column.isNumber ? "number" : null};
       if (typeof shown === "string" && shown.length > 24) properties.title = shown;
@@ -98,6 +135,8 @@ class LiveTable extends HTMLElement {
     }));
   }
 }
+
+const controls = row => [...row.querySelectorAll("a, button")];
 
 customElements.define("live-table", LiveTable);
 

@@ -48,8 +48,8 @@ export function recorder(signal) {
   gaps);
 }
 
-/** The form for one query's rules, and the answer. */
-export async function edit(place, operation, signal) {
+/** The form for one query's rules, and the answer. `isFocused` moves the focus to the condition. */
+export async function edit(place, operation, signal, isFocused) {
   const [connector, name] = operation.split("/");
   show(place, note("Reading the rules."));
   const found = await get(`/admin/v1/operations/${connector}/${name}`, {signal});
@@ -76,6 +76,7 @@ export async function edit(place, operation, signal) {
   }}, field("Rule", rule), field("Condition", condition, "CEL; empty: every execution refreshes. Nothing is changed."),
   h("div", {class: "row"}, h("button", {class: "primary"}, "Try")));
   show(place, card(`Try a rule of ${operation}`, form), output);
+  if (!isFocused) return;
   place.scrollIntoView({block: "nearest"});
   condition.focus({preventScroll: true});
 }

@@ -172,7 +172,9 @@ final class Browser: Sendable {
 
         /// Presses and releases a key, such as `Tab`, `Enter` or `ArrowDown`.
         func press(_ key: String, shift: Bool = false) async throws {
-            let codes: [String: Int64] = ["Tab": 9, "Enter": 13, "Space": 32, "ArrowDown": 40, "Escape": 27]
+            let codes: [String: Int64] = [
+                "Tab": 9, "Enter": 13, "Escape": 27, "Space": 32, "ArrowUp": 38, "ArrowDown": 40,
+            ]
             var event: JSONObject = [
                 "key": .string(key == "Space" ? " " : key), "code": .string(key),
                 "windowsVirtualKeyCode": .int(codes[key] ?? 0), "modifiers": .int(shift ? 8 : 0),
