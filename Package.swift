@@ -118,10 +118,11 @@ let package = Package(
         module(.languages, "CEL"),
         module(.languages, "GraphQLLanguage"),
         module(.languages, "JSON"),
+        module(.languages, "ServerSentEvents"),
         module(.languages, "JSONPatch", ["JSON"]),
         // The SDK for apps: pure modules first, then what has files, sockets and tasks
         module(.sdk, "FreshetTypes", ["JSON"]),
-        module(.sdk, "FreshetLink", ["FreshetTypes", "JSON", "JSONPatch"]),
+        module(.sdk, "FreshetLink", ["FreshetTypes", "JSON", "JSONPatch", "ServerSentEvents"]),
         module(.sdk, "FreshetStore", ["FreshetTypes", "JSON", crypto]),
         module(.sdk, "FreshetQueue", ["FreshetTypes"]),
         module(
@@ -314,7 +315,7 @@ let package = Package(
                 "FanoutWorker",
                 "Gateway",
                 "HTTPServer", "JSON", "LiveModel", "Observability", "OutboundHTTP", "Pacing", "Postgres", "Refresh",
-                "RoleMachines", "Sharding", "Tokens",
+                "RoleMachines", "ServerSentEvents", "Sharding", "Tokens",
                 crypto, nio,
                 nioHTTP,
                 logging,
@@ -343,7 +344,7 @@ let package = Package(
         module(
             .tools, "LoadDriver",
             [
-                "Clocks", "ProtocolClients", "JSON", "Pacing", "SeededRandom",
+                "Clocks", "ProtocolClients", "JSON", "Pacing", "SeededRandom", "ServerSentEvents",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 yams, deque, nio, nioPosix, nioHTTP,
             ]),
@@ -426,6 +427,7 @@ let package = Package(
         tests(.unit, "CELTests", ["CEL", "TestSupport"]),
         tests(.unit, "GraphQLLanguageTests", ["GraphQLLanguage", "JSON", "SeededRandom", "TestSupport"]),
         tests(.unit, "JSONTests", ["JSON", "SeededRandom", "TestSupport"]),
+        tests(.unit, "ServerSentEventsTests", ["ServerSentEvents"]),
         tests(.unit, "JSONPatchTests", ["JSON", "JSONPatch", "SeededRandom", "TestSupport"]),
         tests(.unit, "PacingTests", ["Pacing"]),
         tests(.unit, "FailoverTests", ["Failover"]),

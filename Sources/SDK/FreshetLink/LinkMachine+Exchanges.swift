@@ -1,5 +1,6 @@
 import FreshetTypes
 import JSON
+import ServerSentEvents
 
 // Feeds without a WebSocket: each has a request of its own, a stream or a poll. The id of its subscription names it.
 //
@@ -25,7 +26,9 @@ extension LinkMachine {
         switch way {
         case .webSocket: return []
         case .eventStreams:
-            (feed.isAnswered, feed.events) = (false, EventStreamParser())
+            (feed.isAnswered, feed.events) = (
+                false, ServerSentEventParser(bytesMax: limits.eventBytesMax)
+            )
             request = .stream(feed.request, resume: feed.tag, token: token, timeoutMs: limits.stepMs)
         case .longPolls:
             // Until the server has confirmed the result, it is asked without a wait.
@@ -46,7 +49,8 @@ extension LinkMachine {
         var actions = heardFrom(id)
         // The server sends a comment from time to time (`gateway.keepAliveMs`).
         feeds[id]?.answerByMs = nowMs + 2 * limits.silenceMs
-        guard let events = feeds[id]?.events.append(bytes, bytesMax: limits.eventBytesMax) else {
+        let events = feeds[id]?.events.feed(bytes) ?? []
+        if feeds[id]?.events.isTooLarge == true {
             return actions + [.cancel(exchange: exchange)]
                 + interrupted(id, .lost, "the server sent an event that is too long", nowMs)
         }
@@ -59,7 +63,7 @@ extension LinkMachine {
     }
 
     private mutating func received(
-        _ event: EventStreamParser.Event, of id: FeedID, _ exchange: String, _ nowMs: Int64
+        _ event: ServerSentEventParser.Event, of id: FeedID, _ exchange: String, _ nowMs: Int64
     ) -> [LinkAction] {
         switch event.name {
         case "next":

@@ -1,6 +1,7 @@
 package import FreshetTypes
 import JSON
 import JSONPatch
+import ServerSentEvents
 
 /// The link of a connector to its server: one WebSocket of `graphql-transport-ws` for all live queries, with results as
 /// patches. Pure: times come in, actions go out. Source: SDK specification §4 (1) to (3).
@@ -32,7 +33,7 @@ package struct LinkMachine: Sendable {
         /// The time by which its request has to show a sign of life; without a WebSocket only.
         var answerByMs: Int64?
         var requestedAtMs: Int64 = 0
-        var events = EventStreamParser()
+        var events = ServerSentEventParser()
         /// When a feed that the server turned away for now is subscribed again.
         var retryAtMs: Int64?
         var pace: ReconnectPace

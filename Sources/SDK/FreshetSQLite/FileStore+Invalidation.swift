@@ -37,7 +37,11 @@ extension FileStore {
             }
             for id in selection.entities.sorted() {
                 found += try Row.fetchAll(
-                    db, sql: "SELECT scope, result FROM reference WHERE entity = ?", arguments: [id.description])
+                    db,
+                    sql: """
+                        SELECT r.scope, r.result FROM (SELECT DISTINCT scope FROM result) s
+                        JOIN reference r ON r.scope = s.scope AND r.entity = ?
+                        """, arguments: [id.description])
             }
         }
         return found.map { ($0[0], $0[1]) }

@@ -222,6 +222,7 @@ package struct StoreMachine: Sendable {
     /// Followed results stay followed: their next result is the server's.
     /// - Returns: the results that are gone, in order; nothing else changes for those who read.
     package mutating func invalidate(_ selection: StoreSelection) -> [ResultKey] {
+        if selection.isEmpty { return [] }
         let chosen = results.filter { key, result in
             selection.isEverything || selection.operations.contains(key.operation)
                 || !result.rows.isDisjoint(with: selection.entities)

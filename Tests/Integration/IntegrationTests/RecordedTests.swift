@@ -232,35 +232,22 @@ struct RecordedTests {
 
     // MARK: Support
 
-    private static let files = [
-        "dataconnect.yaml": """
-        specVersion: v1
-        serviceId: movies
-        location: local
-        schema: {source: ./schema, datasource: {postgresql: {}}}
-        connectorDirs: [./movies]
-        """,
-        "refresh.yaml": "automatic: off\n",
-        "seed.sql": "SELECT 1;\n",
-        "schema/schema.gql": """
-        type Movie @table(key: "id") { id: String! category: String! title: String! password: String! }
-        """,
-        "movies/connector.yaml": "connectorId: movies\n",
-        "movies/movies.gql": """
-        query Shelf($category: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
-        }
-        query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(orderBy: [{id: ASC}], limit: 3) { id }
-        }
-        query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(where: {id: {eq_expr: "auth.uid"}}) { id }
-        }
-        mutation Add($id: String!, $category: String!, $password: String!) @auth(level: PUBLIC) {
-          movie_insert(data: {id: $id, category: $category, title: "Title", password: $password})
-        }
-        """,
-    ]
+    private static let files = MovieProject.files(
+        fields: "id: String! category: String! title: String! password: String!",
+        operations: """
+            query Shelf($category: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
+            }
+            query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(orderBy: [{id: ASC}], limit: 3) { id }
+            }
+            query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {id: {eq_expr: "auth.uid"}}) { id }
+            }
+            mutation Add($id: String!, $category: String!, $password: String!) @auth(level: PUBLIC) {
+              movie_insert(data: {id: $id, category: $category, title: "Title", password: $password})
+            }
+            """)
 
     private func follow(
         _ address: ServerAddress, _ operation: String, _ variables: JSONObject, token: String? = nil

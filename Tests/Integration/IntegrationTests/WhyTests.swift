@@ -328,50 +328,37 @@ struct WhyTests {
 
     // MARK: Support
 
-    private static let files = [
-        "dataconnect.yaml": """
-        specVersion: v1
-        serviceId: movies
-        location: local
-        schema: {source: ./schema, datasource: {postgresql: {}}}
-        connectorDirs: [./movies]
-        """,
-        "refresh.yaml": "automatic: off\n",
-        "seed.sql": "SELECT 1;\n",
-        "schema/schema.gql": """
-        type Movie @table(key: "id") { id: String! category: String! title: String! }
-        """,
-        "movies/connector.yaml": "connectorId: movies\n",
-        "movies/movies.gql": """
-        query Shelf($category: String!) @auth(level: PUBLIC)
-          @refresh(onMutationExecuted: {
-            operation: "Add", condition: "mutation.variables.title == request.variables.category"
-          }) {
-          movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
-        }
-        query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(orderBy: [{id: ASC}]) { id title }
-        }
-        query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
-        }
-        query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(where: {id: {eq_expr: "auth.uid"}}) { id }
-        }
-        query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies { id }
-        }
-        query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
-          movies(where: {title: {eq: $password}}) { id }
-        }
-        mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
-          movie_insert(data: {id: $id, category: $category, title: $title})
-        }
-        mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
-          movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
-        }
-        """,
-    ]
+    private static let files = MovieProject.files(
+        fields: "id: String! category: String! title: String!",
+        operations: """
+            query Shelf($category: String!) @auth(level: PUBLIC)
+              @refresh(onMutationExecuted: {
+                operation: "Add", condition: "mutation.variables.title == request.variables.category"
+              }) {
+              movies(where: {category: {eq: $category}}, orderBy: [{id: ASC}]) { id title }
+            }
+            query Everything @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(orderBy: [{id: ASC}]) { id title }
+            }
+            query Long @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {category: {eq: "Long"}}, orderBy: [{id: ASC}]) { id title }
+            }
+            query Mine @auth(level: USER) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {id: {eq_expr: "auth.uid"}}) { id }
+            }
+            query Staff @auth(expr: "auth.token.role == 'staff'") @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies { id }
+            }
+            query Secret($password: String!) @auth(level: PUBLIC) @refresh(onMutationExecuted: {operation: "Add"}) {
+              movies(where: {title: {eq: $password}}) { id }
+            }
+            mutation Add($id: String!, $category: String!, $title: String!) @auth(level: PUBLIC) {
+              movie_insert(data: {id: $id, category: $category, title: $title})
+            }
+            mutation Rename($id: String!, $title: String!) @auth(level: PUBLIC) {
+              movie_updateMany(where: {id: {eq: $id}}, data: {title: $title})
+            }
+            """)
 
     private func withCluster(
         _ files: [String: String] = files, _ body: (Cluster, TemporaryFolder, Browser?) async throws -> Void

@@ -143,4 +143,14 @@ import Testing
             !redaction.hides(path: ["mutation", "auth", "uid"]) && !redaction.hides(path: ["request", "variables"]))
         #expect(redaction.hides(path: ["request", "variables", "password"]))
     }
+
+    @Test("A flight recorder is never shortened by arming it again")
+    func flightsAreExtended() {
+        var recorder = Recorder()
+        recorder.armFlight(of: "ann", forMs: 60_000, nowMs: 0)
+        recorder.armFlight(of: "ann", forMs: 1_000, nowMs: 10)
+        #expect(recorder.flight(of: "ann")?.untilMs == 60_000)
+        recorder.armFlight(of: "ann", forMs: 60_000, nowMs: 20)
+        #expect(recorder.flight(of: "ann")?.untilMs == 60_020)
+    }
 }

@@ -42,23 +42,4 @@ import Testing
         #expect(CodedFailure(status: 503, body: body) == CodedFailure(code: "UNAVAILABLE", message: "m"))
         #expect(CodedFailure(ClientError(.closed(4_408), "")).code == "CLOSED_4408")
     }
-
-    @Test(arguments: [1, 2, 5, 1_000])
-    func eventsAreParsedHoweverTheyAreSplit(_ size: Int) {
-        let text =
-            ":\n\nid: 7\nevent: next\ndata: {\"a\":\ndata:1}\n\nevent: x\n\ndata: y\r\n\r\nevent: next\rdata: z\r\r"
-        var parser = ServerSentEventParser()
-        var events: [ServerSentEventParser.Event] = []
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            events += parser.feed(rest.prefix(size))
-            rest = rest.dropFirst(size)
-        }
-        #expect(
-            events == [
-                .init(name: "next", id: "7", data: Array("{\"a\":\n1}".utf8)),
-                .init(name: "message", id: "7", data: Array("y".utf8)),
-                .init(name: "next", id: "7", data: Array("z".utf8)),
-            ])
-    }
 }

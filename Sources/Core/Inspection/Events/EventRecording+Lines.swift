@@ -71,7 +71,7 @@ extension EventRecording {
             recording.runsSinceMs[member.key] = ms
         }
         if first.value["mutations"] != nil {
-            recording.mutations = Set(first.value.strings("mutations").compactMap { OperationReference(text: $0) })
+            recording.mutations = Set(first.value.strings("mutations").compactMap { OperationReference($0) })
         }
         for (line, value) in lines.dropFirst() {
             do throws(FieldError) {
@@ -124,7 +124,7 @@ extension JSONValue {
     fileprivate func key(_ name: String) throws(FieldError) -> LiveQueryKey { LiveQueryKey(digest: try digest(name)) }
 
     fileprivate func reference(_ name: String) throws(FieldError) -> OperationReference {
-        guard let reference = OperationReference(text: try text(name)) else {
+        guard let reference = OperationReference(try text(name)) else {
             throw FieldError(problem: "\"\(name)\" must be CONNECTOR/OPERATION")
         }
         return reference
@@ -136,15 +136,6 @@ extension JSONValue {
             throw FieldError(problem: "\"\(name)\" must be an array of strings")
         }
         return reads
-    }
-}
-
-extension OperationReference {
-    /// - Parameter text: `CONNECTOR/OPERATION`.
-    package init?(text: String) {
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
-        self.init(connector: String(parts[0]), operation: String(parts[1]))
     }
 }
 

@@ -97,7 +97,8 @@ struct FlightRecorders: Sendable {
         {
             flights[oldest] = nil
         }
-        flights[uid, default: Flight(sinceMs: nowMs, untilMs: 0)].untilMs = nowMs + forMs
+        let untilMs = max(nowMs + forMs, flights[uid]?.untilMs ?? 0)
+        flights[uid, default: Flight(sinceMs: nowMs, untilMs: 0)].untilMs = untilMs
     }
 
     mutating func disarm(_ uid: String? = nil) {

@@ -250,7 +250,7 @@ extension WhyVerdict {
         guard lateMs > 0 else { return nil }
         return WhyVerdict(
             .shardStuck,
-            "Nothing that was committed in the last \(ago(lateMs)) has come through the shard \(shard); its owner is "
+            "No marker has come through the shard \(shard) for \(ago(lateMs)), so changes may not either; its owner is "
                 + "\(owner).", next: ["freshet admin status", "Look at the log of \(owner)."])
     }
 

@@ -25,9 +25,8 @@ package enum InvalidationSubject: Hashable, Sendable, CustomStringConvertible {
         switch parts[0] {
         case "entity": self = .entity(id: parts[1])
         case "operation":
-            let names = parts[1].split(separator: "/", maxSplits: 1).map(String.init)
-            guard names.count == 2 else { return nil }
-            self = .operation(OperationReference(connector: names[0], operation: names[1]))
+            guard let operation = OperationReference(parts[1]) else { return nil }
+            self = .operation(operation)
         case "connector": self = .connector(parts[1])
         default: return nil
         }

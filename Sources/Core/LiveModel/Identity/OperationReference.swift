@@ -8,6 +8,13 @@ package struct OperationReference: Hashable, Sendable, Comparable, CustomStringC
         self.operation = operation
     }
 
+    /// - Parameter text: `CONNECTOR/OPERATION`; nil for anything else.
+    package init?(_ text: some StringProtocol) {
+        let names = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard names.count == 2, !names[0].isEmpty, !names[1].isEmpty else { return nil }
+        self.init(connector: String(names[0]), operation: String(names[1]))
+    }
+
     package var description: String { "\(connector)/\(operation)" }
 
     /// The name as a connector's operations use it: without the connector if it is their own.

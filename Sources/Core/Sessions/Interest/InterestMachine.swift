@@ -146,15 +146,17 @@ package struct InterestMachine: Sendable {
             if shard != former { actions.append(.tell(former, .withdraw(gateway: gateway, key: key))) }
             movedCount += 1
         }
-        return actions + markersThatCount()
+        actions += markersThatCount()
+        return actions
     }
 
     // MARK: The inbox
 
     /// Handles a message from a shard's owner.
     package mutating func inboxArrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {
-        let actions = arrived(message, nowMs: nowMs)
-        return actions + markersThatCount()
+        var actions = arrived(message, nowMs: nowMs)
+        actions += markersThatCount()
+        return actions
     }
 
     private mutating func arrived(_ message: InboxMessage, nowMs: Int64) -> [Action] {

@@ -54,6 +54,7 @@ struct InterestTable: Sendable {
         shards[entry.route.shard, default: ShardInterest()].insert(key)
         let derived = Derived(entry)
         count(derived, 1)
+        shards[derived.shard]?.confirmed(key, by: derived.confirmation)
         setDeadlines(of: key, derived.deadlines, before: (nil, nil, nil))
     }
 
@@ -80,6 +81,9 @@ struct InterestTable: Sendable {
         if after.shard != before.shard {
             shards[before.shard, default: ShardInterest()].remove(key)
             shards[after.shard, default: ShardInterest()].insert(key)
+        }
+        if after.confirmation != before.confirmation || after.shard != before.shard {
+            shards[after.shard]?.confirmed(key, by: after.confirmation)
         }
         setDeadlines(of: key, after.deadlines, before: before.deadlines)
         return result
@@ -165,13 +169,12 @@ struct InterestTable: Sendable {
 
     /// Handles a marker of a shard's owner. If it counts at once, it is among those that `takeMarkers` returns next.
     mutating func markerArrived(_ marker: LagMarker, of shard: ShardID, epoch: UInt64, nowMs: Int64) {
-        guard let interest = shards[shard], !interest.keys.isEmpty else { return }
-        let awaiting = interest.keys.filter { key in
-            guard let entry = entries[key] else { missing(key) }
-            // Who has no result sees nothing old.
-            return entry.confirmedEpoch < epoch && entry.held.known != nil
+        guard let place = shards.index(forKey: shard), !shards.values[place].keys.isEmpty else { return }
+        shards.values[place].markerArrived(from: epoch) { [entries] keys in
+            keys.filter { key in entries[key].flatMap { Derived($0).confirmation }.map { $0 < epoch } ?? false }
         }
-        if shards[shard, default: ShardInterest()].lag.arrived(marker, awaiting: awaiting, nowMs: nowMs) {
+        let awaiting = shards.values[place].unconfirmed
+        if shards.values[place].lag.arrived(marker, awaiting: awaiting, nowMs: nowMs) {
             countingMarkers.append(.init(shard: shard, marker: marker, arrivedAtMs: nowMs))
         } else {
             pendingMarkers.insert(shard)
@@ -258,6 +261,8 @@ struct InterestTable: Sendable {
         let subscriptionCount: Int
         let isAwaiting: Bool
         let confirmedEpoch: UInt64
+        /// The owner that confirmed or replaced the held result; nil: none is held, so that nobody sees an old one.
+        let confirmation: UInt64?
         let resultBytes: Int
         let deadlines: Deadlines
 
@@ -266,6 +271,7 @@ struct InterestTable: Sendable {
             subscriptionCount = entry.subscriptionCount
             isAwaiting = entry.isAwaiting
             confirmedEpoch = entry.confirmedEpoch
+            confirmation = entry.held.known == nil ? nil : entry.confirmedEpoch
             resultBytes = entry.resultBytes
             deadlines = (entry.lingerUntilMs, entry.repeatAtMs, entry.answerByMs)
         }

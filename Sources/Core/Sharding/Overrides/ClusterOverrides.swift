@@ -101,13 +101,13 @@ package struct ClusterOverrides: Sendable, Hashable {
         guard parts.count == 2 else { return false }
         switch parts[0] {
         case "splits":
-            let names = parts[1].split(separator: "/", maxSplits: 1).map(String.init)
             let values = value.split(separator: " ")
-            guard names.count == 2, values.count == 3, let count = Int(values[0]), let former = Int(values[1]),
+            guard let operation = OperationReference(parts[1]), values.count == 3, let count = Int(values[0]),
+                let former = Int(values[1]),
                 let untilMs = Int64(values[2]), (1...ShardRouting.splitsMax).contains(count),
                 (1...ShardRouting.splitsMax).contains(former)
             else { return false }
-            splits[OperationReference(connector: names[0], operation: names[1])] = Split(
+            splits[operation] = Split(
                 splits: count, formerSplits: former, untilMs: clamped(untilMs, field), version: version)
         case "shard":
             // A node's name may contain spaces.

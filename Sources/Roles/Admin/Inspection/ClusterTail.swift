@@ -3,6 +3,7 @@ import Inspection
 import JSON
 import LiveModel
 import NIOCore
+import ServerSentEvents
 
 /// The tails of other nodes in the stream of one. A node that cannot be reached, falls silent or goes away is named in
 /// the stream (`node`), and asked again while the cluster's list has it. Each has its own connection and bounds, so no
@@ -13,6 +14,11 @@ struct ClusterTail: Sendable {
     /// The time without a byte after which a node is silent: it sends something every 15 seconds.
     private static let silentMs: Int64 = 35_000
 
+    /// The longest event; a longer one ends the stream.
+    private static let eventBytesMax = 1 << 20
+
+    private struct TooLong: Error {}
+
     let peers: PeerReports
     let query: [(name: String, value: String)]
     /// The node whose entries are wanted; nil: all.
@@ -20,24 +26,25 @@ struct ClusterTail: Sendable {
 
     /// Follows the nodes until the task is cancelled.
     func run(into stream: TailStream) async {
-        var following: [NodeID: Task<Void, Never>] = [:]
+        var following: [PeerPlan.Peer: Task<Void, Never>] = [:]
         defer { for task in following.values { task.cancel() } }
         var unreachable: Set<NodeID> = []
         while !Task.isCancelled {
             // Without the list, those that are followed go on.
             if let plan = try? await peers.streams(only: only) {
-                for peer in plan.peers where following[peer.node] == nil {
-                    following[peer.node] = Task { await follow(peer, stream) }
+                // A node that comes back at another address is another peer.
+                for (peer, task) in following where !plan.peers.contains(peer) {
+                    task.cancel()
+                    following[peer] = nil
+                    Self.tell(stream, peer.node, "gone", "it is not in the cluster's list any more")
                 }
-                for node in plan.unreachable where unreachable.insert(node.node).inserted {
+                for peer in plan.peers where following[peer] == nil {
+                    following[peer] = Task { await follow(peer, stream) }
+                }
+                for node in plan.unreachable where !unreachable.contains(node.node) {
                     Self.tell(stream, node.node, "unreachable", node.reason)
                 }
-                let listed = Set(plan.peers.map(\.node))
-                for (node, task) in following where !listed.contains(node) {
-                    task.cancel()
-                    following[node] = nil
-                    Self.tell(stream, node, "gone", "it is not in the cluster's list any more")
-                }
+                unreachable = Set(plan.unreachable.map(\.node))
             }
             try? await Task.sleep(for: .milliseconds(Self.lookMs))
         }
@@ -57,10 +64,14 @@ struct ClusterTail: Sendable {
             let joined = Joined()
             let reason = await withTaskGroup(of: String.self) { group in
                 group.addTask {
-                    var lines = EventLines()
+                    var parser = ServerSentEventParser(bytesMax: Self.eventBytesMax)
                     return await peers.follow(peer, "/admin/v1/tail", query: query) { part in
                         if joined.heard() { Self.tell(stream, peer.node, "joined") }
-                        for event in try lines.take(part) { stream.offer(event.name, event.json, source) }
+                        for event in parser.feed(part.readableBytesView) {
+                            guard let json = (try? JSONValue(parsing: event.data))?.objectValue else { continue }
+                            stream.offer(event.name, json, source)
+                        }
+                        if parser.isTooLarge { throw TooLong() }
                     }
                 }
                 group.addTask { await joined.silence(afterMs: Self.silentMs) }

@@ -18,11 +18,9 @@ extension WhyService {
     func staticRules(
         of reference: String, _ facts: inout WhyFacts, _ answer: inout JSONObject
     ) async {
-        let names = reference.split(separator: "/", maxSplits: 1)
-        guard names.count == 2 else { return }
         let set = parts.catalogs.set
-        let query = OperationReference(connector: String(names[0]), operation: String(names[1]))
-        guard let operation = set.operation(query), operation.kind == .query else { return }
+        guard let query = OperationReference(reference), let operation = set.operation(query), operation.kind == .query
+        else { return }
         (facts.covered, facts.missing) = MissingRules.of(operation, in: set)
         answer["staticRules"] = [
             "covered": .array(facts.covered.map(JSONValue.string)), "missing": .array(facts.missing.map(\.json)),

@@ -104,10 +104,9 @@ package struct AdminArguments: Sendable {
     /// - Throws: `.badRequest` for another form.
     func operation(_ name: String = "operation") throws(RequestError) -> OperationReference? {
         guard let text = values[name] else { return nil }
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+        guard let operation = OperationReference(text) else {
             throw RequestError(.badRequest, "\(name) must be CONNECTOR/OPERATION")
         }
-        return OperationReference(connector: String(parts[0]), operation: String(parts[1]))
+        return operation
     }
 }

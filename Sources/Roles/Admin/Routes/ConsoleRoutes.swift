@@ -58,7 +58,7 @@ extension AdminRoutes {
                 .query("as", .choice(["signed-out"]), "Follows as a client without a token."),
             ],
             "follows a query as administrator, past `@auth`, or as a user; an event for each result",
-            mediaType: "text/event-stream",
+            mediaType: "text/event-stream", isLook: true,
             .response { services, arguments, request, exchange in
                 services.follow(arguments, request, exchange)
             }),

@@ -65,7 +65,13 @@ extension Engine {
     /// Brings a result of an earlier run from the file.
     func load(_ query: StoredQuery) async {
         guard let file, let scope, !store.contains(query.key) else { return }
-        let saved = await file.result(query.key, revision: query.revision, scope: scope, nowMs: time.wallMs)
+        var saved: SavedResult?
+        var invalidationsBefore: Int
+        repeat {
+            // The file drops what is invalid before the next read.
+            invalidationsBefore = invalidations
+            saved = await file.result(query.key, revision: query.revision, scope: scope, nowMs: time.wallMs)
+        } while invalidations != invalidationsBefore
         guard self.scope == scope, let saved else { return }
         store.load(saved)
     }
@@ -155,6 +161,7 @@ extension Engine {
 
     /// The server says what is to be dropped. What is followed stays on the screen, unconfirmed, and is fetched again.
     func invalidated(_ invalidation: Invalidation) {
+        invalidations += 1
         let selection = StoreSelection(invalidation, of: identity.connector)
         file?.invalidate(selection, position: invalidation.position)
         for key in store.invalidate(selection) {

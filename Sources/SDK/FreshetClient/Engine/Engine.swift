@@ -71,6 +71,8 @@ package actor Engine {
     var status = LinkStatus.idle
     /// Counts live results, so that a slower single read does not overwrite them.
     var liveResults = 0
+    /// The invalidations so far: what is read from the file meanwhile may be invalid.
+    var invalidations = 0
     private var lastNumber = 0
 
     private let events: AsyncStream<Event>.Continuation

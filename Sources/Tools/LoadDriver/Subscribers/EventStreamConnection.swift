@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import ProtocolClients
+import ServerSentEvents
 
 /// A subscription over `text/event-stream`. Confined to its event loop, hence `@unchecked Sendable`.
 final class EventStreamConnection: SubscriberConnection, @unchecked Sendable {

@@ -4,6 +4,20 @@ import JSON
 
 /// Why a screen is stale, traces and tails.
 extension AdminCommand {
+    /// Whose live query of an operation is meant.
+    struct Subscriber: ParsableArguments {
+        @Option(name: .customLong("vars"), help: ArgumentHelp("Variables, a JSON object.", valueName: "json"))
+        var variables: String?
+
+        @Option(help: "The user's id.")
+        var uid: String?
+
+        @Option(help: ArgumentHelp("Claims of the user's token, a JSON object.", valueName: "json"))
+        var claims: String?
+
+        var items: [(String, String?)] { [("variables", variables), ("uid", uid), ("claims", claims)] }
+    }
+
     struct Why: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Says why a screen is stale, or that it is fresh.",
@@ -18,14 +32,7 @@ extension AdminCommand {
         @Argument(help: "CONNECTOR/OPERATION, or OPERATION where that is unique.")
         var operation: String?
 
-        @Option(name: .customLong("vars"), help: ArgumentHelp("Variables, a JSON object.", valueName: "json"))
-        var variables: String?
-
-        @Option(help: "The user's id.")
-        var uid: String?
-
-        @Option(help: ArgumentHelp("Claims of the user's token, a JSON object.", valueName: "json"))
-        var claims: String?
+        @OptionGroup var subscriber: Subscriber
 
         @Option(help: "The key of a live query, from `freshet admin live-queries --json`.")
         var key: String?
@@ -43,12 +50,10 @@ extension AdminCommand {
         }
 
         func run() async {
-            let query: [(String, String?)] = [
-                ("operation", operation), ("variables", variables), ("uid", uid), ("claims", claims), ("key", key),
-                ("session", session), ("truth", noRun ? "no" : nil),
-            ]
-            let items = query.compactMap { name, value in value.map { "\(name)=\(AdminPath.part($0))" } }
-            let answer = await connection.get("/admin/v1/why?" + items.joined(separator: "&"))
+            let query = Connection.query(
+                [("operation", operation)] + subscriber.items
+                    + [("key", key), ("session", session), ("truth", noRun ? "no" : nil)])
+            let answer = await connection.get("/admin/v1/why" + query)
             Terminal.out(connection.json ? answer.description : WhyText(answer).text)
             if answer["verdict"]?["isStale"]?.boolValue != false { Foundation.exit(3) }
         }
@@ -96,15 +101,12 @@ extension AdminCommand {
         var uid: String?
 
         func run() async {
-            let items = [
+            let query = Connection.query([
                 ("operation", operation), ("kind", kind), ("uid", uid), ("node", connection.node),
-            ].compactMap { name, value in
-                value.map { "\(name)=\(AdminPath.part($0))" }
-            }
+            ])
             let json = connection.json
             let kind = LastKind()
-            await connection.follow("/admin/v1/tail" + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))) {
-                line in
+            await connection.follow("/admin/v1/tail" + query) { line in
                 if line.hasPrefix("event: ") { kind.set(String(line.dropFirst(7))) }
                 guard line.hasPrefix("data: ") else { return }
                 let data = String(line.dropFirst(6))

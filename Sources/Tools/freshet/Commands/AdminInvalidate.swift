@@ -30,9 +30,10 @@ extension AdminCommand {
         }
 
         func run() async {
-            let query = [("type", type), ("key", key), ("operation", operation), ("connector", connector)]
-                .compactMap { name, value in value.map { "\(name)=\(AdminPath.part($0))" } }
-            await connection.act("/admin/v1/invalidations?" + query.joined(separator: "&"))
+            let query = Connection.query([
+                ("type", type), ("key", key), ("operation", operation), ("connector", connector),
+            ])
+            await connection.act("/admin/v1/invalidations" + query)
         }
     }
 }

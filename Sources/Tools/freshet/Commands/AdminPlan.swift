@@ -14,22 +14,13 @@ extension AdminCommand {
         @Argument(help: "CONNECTOR/OPERATION, or OPERATION where that is unique.")
         var operation: String
 
-        @Option(name: .customLong("vars"), help: ArgumentHelp("Variables, a JSON object.", valueName: "json"))
-        var variables: String?
-
-        @Option(help: "The user's id.")
-        var uid: String?
-
-        @Option(help: ArgumentHelp("Claims of the user's token, a JSON object.", valueName: "json"))
-        var claims: String?
+        @OptionGroup var subscriber: Subscriber
 
         @Flag(help: "Run the query once, and show what was measured.")
         var analyze = false
 
         func run() async {
-            let query = Connection.query([
-                ("operation", operation), ("variables", variables), ("uid", uid), ("claims", claims),
-            ])
+            let query = Connection.query([("operation", operation)] + subscriber.items)
             let answer =
                 analyze
                 ? await connection.post("/admin/v1/plan/analyze" + query)

@@ -76,7 +76,7 @@ struct Rules: AsyncParsableCommand {
 
         private func reference(_ text: String?, _ option: String) throws -> OperationReference? {
             guard let text else { return nil }
-            guard let reference = OperationReference(text: text) else {
+            guard let reference = OperationReference(text) else {
                 throw ValidationError("\(option) must be CONNECTOR/OPERATION")
             }
             return reference

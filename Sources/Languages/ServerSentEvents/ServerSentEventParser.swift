@@ -6,19 +6,20 @@ package struct ServerSentEventParser: Sendable {
         package var data: [UInt8]
     }
 
-    /// The longest line or event; a longer one ends the stream.
-    package static let bytesMax = 16 << 20
-
+    private let bytesMax: Int
     private var line: [UInt8] = []
     private var endedWithCR = false
     private var name = ""
     private var id: String?
     private var data: [UInt8] = []
     private var hasData = false
-    /// Set permanently once the limit was exceeded.
+    /// Whether `bytesMax` was exceeded: what follows is of no use.
     package private(set) var isTooLarge = false
 
-    package init() {}
+    /// - Parameter bytesMax: the longest line or event.
+    package init(bytesMax: Int = 16 << 20) {
+        self.bytesMax = bytesMax
+    }
 
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
         var events: [Event] = []
@@ -30,7 +31,7 @@ package struct ServerSentEventParser: Sendable {
                 if let event = endLine() { events.append(event) }
             default:
                 endedWithCR = false
-                if line.count + data.count < Self.bytesMax { line.append(byte) } else { isTooLarge = true }
+                if line.count + data.count < bytesMax { line.append(byte) } else { isTooLarge = true }
             }
         }
         return events
