@@ -57,10 +57,12 @@ extension LinkRequest {
         driver.streamed("1", ":\n\n")
         #expect(driver.take() == [.status(.connected)])
         driver.streamed("1", "event: next\nda")
-        driver.streamed("1", "ta: {\"data\":{\"n\":1},\"extensions\":{\"resume\":\"t1\"}}\r\n\r")
+        driver.streamed("1", "ta: {\"data\":{\"n\":1},\"extensions\":{\"resume\":\"t1\"}}\r\n")
         #expect(driver.take() == [])
-        driver.streamed("1", "\n")
+        driver.streamed("1", "\r")
         #expect(driver.take() == [.result(FeedID(1), ["n": 1], [], tag: "t1")])
+        driver.streamed("1", "\n")
+        #expect(driver.take() == [])
         let patch = "[{\"op\":\"replace\",\"path\":\"/data/n\",\"value\":2}]"
         driver.streamed(
             "1", "event: next\ndata: {\"extensions\":{\"delta\":{\"patch\":\(patch)},\"resume\":\"t2\"}}\n\n")
