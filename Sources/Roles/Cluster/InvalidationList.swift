@@ -12,7 +12,7 @@ package final class InvalidationList: Sendable {
 
     /// - Parameters:
     ///   - countMax: the invalidations that the history keeps; the oldest go first.
-    ///   - makeMark: returns a text that no other history has.
+    ///   - makeMark: returns a text without spaces that no other history or change has.
     package init(broker: any Broker, countMax: Int, makeMark: @escaping @Sendable () -> String) {
         self.broker = broker
         self.countMax = countMax
@@ -52,7 +52,8 @@ package final class InvalidationList: Sendable {
     package func invalidate(_ subject: InvalidationSubject) async throws(RequestError) {
         do throws(BrokerError) {
             try await refresh()
-            try await broker.changeOverrides(current.adding(subject, countMax: countMax), in: .invalidations)
+            let changes = current.adding(subject, countMax: countMax, name: makeMark())
+            try await broker.changeOverrides(changes, in: .invalidations)
             try await refresh()
         } catch {
             throw RequestError(.unavailable, "\(error)")

@@ -64,28 +64,46 @@ package struct InvalidationPosition: Hashable, Sendable, CustomStringConvertible
 
 /// The history of invalidations in Redis: what was invalidated, and when last. Bounded; a client that was away for
 /// longer than the history reaches back, or knows another history, drops everything.
+///
+/// Each change sets fields of its own, `entry NAME SUBJECT` and `floor NAME`, and removes only fields that it has read,
+/// so that several nodes may invalidate at the same time.
 package struct Invalidations: Sendable, Hashable {
+    private struct Entry: Sendable, Hashable {
+        let field: String
+        let subject: InvalidationSubject
+        let generation: UInt64
+    }
+
     private static let markField = "mark"
-    private static let floorField = "floor"
 
     /// Nil before a node has begun the history.
     package private(set) var mark: String?
     package private(set) var generation: UInt64 = 0
     /// The generation up to which entries were removed.
     package private(set) var floor: UInt64 = 0
-    /// The generations of the last invalidations.
-    package private(set) var entries: [InvalidationSubject: UInt64] = [:]
+    private var floorFields: [String] = []
+    /// Oldest first.
+    private var entries: [Entry] = []
+
+    /// The number of entries.
+    package var count: Int { entries.count }
 
     package init() {}
 
     /// - Parameter fields: the fields of the hash with the generations that set them; unreadable ones are ignored.
     package init(fields: [String: (version: UInt64, value: String)], generation: UInt64) {
         self.generation = generation
-        for (field, stored) in fields {
-            switch field {
-            case Self.markField: mark = stored.value
-            case Self.floorField: floor = UInt64(stored.value) ?? stored.version
-            default: if let subject = InvalidationSubject(field) { entries[subject] = stored.version }
+        for (field, stored) in fields.sorted(by: { ($0.value.version, $0.key) < ($1.value.version, $1.key) }) {
+            let parts = field.split(separator: " ", maxSplits: 2).map(String.init)
+            switch (parts.first, parts.count) {
+            case (Self.markField, 1): mark = stored.value
+            case ("floor", 2):
+                floor = max(floor, UInt64(stored.value) ?? stored.version)
+                floorFields.append(field)
+            case ("entry", 3):
+                guard let subject = InvalidationSubject(parts[2]) else { continue }
+                entries.append(Entry(field: field, subject: subject, generation: stored.version))
+            default: break
             }
         }
     }
@@ -106,9 +124,12 @@ package struct Invalidations: Sendable, Hashable {
     package func since(_ position: InvalidationPosition?) -> Answer {
         guard let position else { return .drop([]) }
         guard position.mark == mark, position.generation >= floor else { return .dropEverything }
-        let later = entries.filter { $0.value > position.generation }
-        return .drop(
-            later.sorted { ($0.value, $0.key.description) < ($1.value, $1.key.description) }.map(\.key))
+        var subjects: [InvalidationSubject] = []
+        var seen: Set<InvalidationSubject> = []
+        for entry in entries where entry.generation > position.generation && seen.insert(entry.subject).inserted {
+            subjects.append(entry.subject)
+        }
+        return .drop(subjects)
     }
 
     // MARK: Changes
@@ -117,14 +138,17 @@ package struct Invalidations: Sendable, Hashable {
     package static func beginning(mark: String) -> [(field: String, value: String?)] { [(markField, mark)] }
 
     /// Returns the changes that add an invalidation, and remove the oldest beyond the bound.
-    package func adding(_ subject: InvalidationSubject, countMax: Int) -> [(field: String, value: String?)] {
-        var changes: [(field: String, value: String?)] = [(subject.description, "1")]
-        let others = entries.filter { $0.key != subject }
-            .sorted { ($0.value, $0.key.description) < ($1.value, $1.key.description) }
+    /// - Parameter name: one that no other change has, without spaces.
+    package func adding(
+        _ subject: InvalidationSubject, countMax: Int, name: String
+    ) -> [(field: String, value: String?)] {
+        var changes: [(field: String, value: String?)] = [("entry \(name) \(subject)", "1")]
+        let (former, others) = (entries.filter { $0.subject == subject }, entries.filter { $0.subject != subject })
+        changes += former.map { ($0.field, nil) }
         let removed = others.prefix(max(0, others.count + 1 - countMax))
         guard let last = removed.last else { return changes }
-        changes += removed.map { ($0.key.description, nil) }
-        changes.append((Self.floorField, String(max(floor, last.value))))
+        changes += removed.map { ($0.field, nil) } + floorFields.map { ($0, nil) }
+        changes.append(("floor \(name)", String(max(floor, last.generation))))
         return changes
     }
 }
